@@ -1,0 +1,132 @@
+"""Tokens: the bundled critic's own tokenizer, and how prompt pieces become token ids.
+
+Pieces are encoded one by one, never as concatenated text. A template piece is one token of our
+own tokenizer (plus a plain `"\\n"` where it ends in one, which vLLM's PaliGemma insists on); a
+tokenizer without those tokens encodes it as ordinary text. User text is always encoded with the
+special tokens switched off, so `</TARGET>` or `<image>` in a caption stays a row of plain bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from revise_captions.critic import prompts
+from revise_captions.critic.prompts import Piece, Special
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+#: Asks for a dense description of the image: a training task only, which teaches the tower to see.
+DESCRIBE = "describe the image\n"
+TEMPLATES = (
+    prompts.OPEN,
+    prompts.ASK_FACTUAL,
+    prompts.END_FACTUAL,
+    prompts.ASK_RATIONALE,
+    prompts.END_RATIONALE,
+    DESCRIBE,
+)
+PAD, EOS, BOS, IMAGE, NEWLINE = "<pad>", "<eos>", "<bos>", "<image>", "\n"
+#: PaliGemma's processor appends this many tokens (`<loc…>`, `<seg…>`) to any tokenizer it loads.
+PROCESSOR_TOKENS = 1152
+#: One word, number sign, run of punctuation or of white space at a time, the space leading.
+_WORDS = r" ?\p{L}+| ?[^\s\p{L}\p{N}]+|\p{N}|\s+(?!\S)|\s+"
+#: Words in capitals are spelled out: signs bear words that training never saw.
+_CAPITALS = r"\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}"
+
+
+def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer on `texts` with the critic's template pieces as single tokens.
+
+    `vocab_size` bounds the learned vocabulary, special tokens included. Every byte is covered, so
+    any text round-trips. `Yes` and `No` are guaranteed to be single tokens.
+    """
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    def corpus() -> Iterable[str]:
+        yield from texts
+        yield from [prompts.YES, prompts.NO, prompts.YES + prompts.NOTHING] * 10_000
+
+    special = [PAD, EOS, BOS, IMAGE, *(text.rstrip("\n") for text in TEMPLATES)]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_WORDS), "isolated"),
+            pre_tokenizers.Split(Regex(_CAPITALS), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size - 1,
+        special_tokens=[AddedToken(text, special=True, normalized=False) for text in special],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer.add_tokens([AddedToken(NEWLINE, special=False, normalized=False)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        eos_token=EOS,
+        bos_token=BOS,
+        extra_special_tokens={"image_token": IMAGE},
+        clean_up_tokenization_spaces=False,
+        model_max_length=4096,
+    )
+
+
+class Codec:
+    """Pieces to ids and ids to text for one tokenizer.
+
+    `yes`, `no`: the answer words' first ids. `nothing`: first id of “, nothing to assess”.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        from tokenizers import Tokenizer
+
+        self.tokenizer = tokenizer
+        backend: str = tokenizer.backend_tokenizer.to_str()
+        self._template = Tokenizer.from_str(backend)
+        self._plain = Tokenizer.from_str(backend)
+        self._plain.encode_special_tokens = True
+        self.bos, self.eos = int(tokenizer.bos_token_id), int(tokenizer.eos_token_id)
+        self.pad = int(tokenizer.pad_token_id)
+        self.image = int(tokenizer.convert_tokens_to_ids(IMAGE))
+        self.special = lru_cache(maxsize=64)(self._special)
+        self.answer_yes, self.answer_no = self.special(prompts.YES), self.special(prompts.NO)
+        self.answer_nothing = self.special(prompts.NOTHING)
+        self.yes, self.no, self.nothing = (
+            self.answer_yes[0],
+            self.answer_no[0],
+            self.answer_nothing[0],
+        )
+
+    def _special(self, text: str) -> tuple[int, ...]:
+        return tuple(self._template.encode(text, add_special_tokens=False).ids)
+
+    def text(self, text: str) -> list[int]:
+        """Ids of user text: nothing in it can become a special token."""
+        ids: list[int] = self._plain.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def texts(self, texts: Sequence[str]) -> list[list[int]]:
+        """As `text`, for many at once."""
+        return [
+            encoding.ids
+            for encoding in self._plain.encode_batch_fast(list(texts), add_special_tokens=False)
+        ]
+
+    def pieces(self, pieces: Iterable[Piece]) -> list[int]:
+        ids: list[int] = []
+        for piece in pieces:
+            ids += self.special(piece.text) if isinstance(piece, Special) else self.text(piece.text)
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of generated ids, special tokens left out."""
+        text: str = self._template.decode(list(ids), skip_special_tokens=True)
+        return text

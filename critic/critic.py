@@ -1,0 +1,218 @@
+"""Finding and loading a critic by name: `bundled`, a folder, or a hub id."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revise_captions.calibration import threshold_for
+from revise_captions.critic.checkpoint import CriticCard, read_card
+from revise_captions.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PaliGemmaForConditionalGeneration
+
+    from revise_captions.critic.local import LocalCritic
+
+BUNDLED = Path(__file__).parent / "bundled"
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]
+
+
+def find_checkpoint(name: str, what: str = "critic") -> Path:
+    """The folder of the critic (or adapter) `name`, downloaded first where it is a hub id.
+
+    Raises UserError saying what was asked for, where it was looked for, and how to get it.
+    """
+    if name == "bundled":
+        if (BUNDLED / "config.json").exists():
+            return BUNDLED
+        raise UserError(
+            f"this installation has no bundled critic: {BUNDLED} is empty",
+            hint="train one with finetune-critic and name its folder, or install a release",
+        )
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if not _HUB_ID.fullmatch(name):
+        raise UserError(
+            f"no {what} at {name!r}: there is no such folder",
+            hint=f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
+        )
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=_FILES))
+    except GatedRepoError:
+        reason, hint = "its licence must be accepted first", "accept it on the hub, then log in"
+    except LocalEntryNotFoundError:
+        reason, hint = "the hub cannot be reached and it is not in the local cache", ""
+    except (HfHubHTTPError, OSError) as error:
+        reason, hint = str(error).strip().splitlines()[0], ""
+    raise UserError(
+        f"no {what} at {name!r}: neither a folder nor to be had from the hub ({reason})",
+        hint=hint or "check the name and the network, or download it and name the folder",
+    )
+
+
+def stored_card(name: str = "bundled") -> CriticCard:
+    """What the checkpoint says about itself; loads no weights."""
+    return read_card(find_checkpoint(name))
+
+
+def stored_threshold(
+    name: str = "bundled", *, threshold: float | None = None, target_precision: float | None = None
+) -> float:
+    """The threshold that `load_critic` would use; loads no weights."""
+    return _threshold(stored_card(name), threshold, target_precision)
+
+
+def _threshold(card: CriticCard, threshold: float | None, precision: float | None) -> float:
+    if threshold is not None and precision is not None:
+        raise UserError(
+            "both a threshold and a target precision are given",
+            hint="name one: the precision is turned into a threshold",
+        )
+    if threshold is not None:
+        if not 0 <= threshold <= 1:
+            raise UserError(f"threshold {threshold:g} is not a probability, expected 0…1")
+        return threshold
+    if precision is None:
+        return card.threshold
+    curve = card.calibration.get("curve")
+    if not curve:
+        raise UserError(
+            "this critic's checkpoint stores no precision–recall curve",
+            hint="name a --threshold instead of a --target-precision",
+        )
+    return threshold_for(curve, precision)
+
+
+def load_critic(
+    path_or_name: str | Path = "bundled",
+    *,
+    adapter: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    batch_size: int = 16,
+    threshold: float | None = None,
+    target_precision: float | None = None,
+    packed: bool = True,
+) -> LocalCritic:
+    """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
+
+    `adapter`: a PEFT adapter's folder or hub id, merged into the weights. `dtype` auto is float32
+    on a CPU (the reference numbers) and bfloat16 elsewhere. `threshold` or `target_precision`
+    overrule the stored threshold. `packed=False` asks one prompt per sentence: the same numbers,
+    slower. Raises UserError where it cannot be found or does not fit.
+    """
+    name = str(path_or_name)
+    folder = find_checkpoint(name)
+    card = read_card(folder)
+    limit = _threshold(card, threshold, target_precision)
+
+    from transformers import AutoTokenizer, __version__
+
+    from revise_captions.critic.codec import Codec
+    from revise_captions.critic.domain import read_gate
+    from revise_captions.critic.language import read_lexicon
+    from revise_captions.critic.local import LocalCritic
+    from revise_captions.critic.model import keep_freed_memory
+
+    place, number = _device_and_dtype(device, dtype)
+    merged = find_checkpoint(adapter, "adapter") if adapter is not None else None
+    model = _load_model(folder, number, merged)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    if place == "cpu":
+        keep_freed_memory()
+    label = name if name == "bundled" else folder.name
+    settings = {
+        "critic": f"{label}@{weights_digest(folder)}",
+        **({"adapter": f"{merged.name}@{weights_digest(merged)}"} if merged else {}),
+        "regime": str(card.regime),
+        "prompt": card.prompt,
+        "dtype": str(number).removeprefix("torch."),
+        "device": place.split(":")[0],
+        "transformers": __version__,
+    }
+    return LocalCritic(
+        model.to(place),
+        Codec(tokenizer),
+        card,
+        lexicon=read_lexicon(folder),
+        gate=read_gate(folder),
+        threshold=limit,
+        settings=settings,
+        batch_size=batch_size,
+        packed=packed,
+    )
+
+
+def _device_and_dtype(device: str, dtype: str) -> tuple[str, torch.dtype]:
+    import torch
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    if dtype == "auto":
+        return device, torch.float32 if device == "cpu" else torch.bfloat16
+    if dtype not in known:
+        raise UserError(f"unknown dtype {dtype!r}, expected auto, {', '.join(known)}")
+    return device, known[dtype]
+
+
+def _load_model(
+    folder: Path, dtype: torch.dtype, adapter: Path | None
+) -> PaliGemmaForConditionalGeneration:
+    from safetensors import SafetensorError
+    from transformers import PaliGemmaForConditionalGeneration
+
+    from revise_captions.critic.model import use_tree_attention
+
+    try:
+        model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=dtype)
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        raise UserError(
+            f"the critic in {folder} cannot be loaded: {str(error).strip().splitlines()[0]}",
+            hint="its files may be incomplete: train or download it again",
+        ) from None
+    if adapter is not None:
+        model = _merged(model, adapter)
+    use_tree_attention(model)
+    return model
+
+
+def _merged(
+    model: PaliGemmaForConditionalGeneration, adapter: Path
+) -> PaliGemmaForConditionalGeneration:
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise UserError(
+            "--adapter needs the package peft", hint="pip install 'revise-captions[peft]'"
+        ) from None
+    try:
+        merged: PaliGemmaForConditionalGeneration = PeftModel.from_pretrained(
+            model, adapter
+        ).merge_and_unload()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise UserError(
+            f"the adapter in {adapter} cannot be loaded: {str(error).strip().splitlines()[0]}",
+            hint="--adapter takes a folder or hub id of a PEFT adapter for this critic",
+        ) from None
+    return merged
+
+
+def weights_digest(folder: Path) -> str:
+    """The first 12 hex digits of the SHA-256 of a folder's safetensors and tokenizer."""
+    digest = hashlib.sha256()
+    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
+        with path.open("rb") as file:
+            digest.update(f"{path.name}\0".encode())
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:12]

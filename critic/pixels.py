@@ -1,0 +1,38 @@
+"""PIL image to pixel values: one function for training and inference.
+
+As transformers' SigLIP image processor (PIL backend): RGB, bicubic resize with antialiasing to a
+square, scaled to [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+Pixels = NDArray[np.uint8]
+
+
+def resized(image: Image, size: int) -> Pixels:
+    """The image as uint8 of shape (size, size, 3)."""
+    from PIL.Image import Resampling
+
+    rgb = image if image.mode == "RGB" else image.convert("RGB")
+    if rgb.size != (size, size):
+        rgb = rgb.resize((size, size), Resampling.BICUBIC)
+    return np.asarray(rgb, dtype=np.uint8)
+
+
+def pixel_values(images: Sequence[Pixels] | Pixels, dtype: torch.dtype) -> torch.Tensor:
+    """uint8 images of shape (n, size, size, 3) as values in [-1, 1], shape (n, 3, size, size)."""
+    import torch
+
+    stacked = torch.from_numpy(np.ascontiguousarray(np.stack(list(images))))
+    values = stacked.permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
+    return values.contiguous().to(dtype)

@@ -1,0 +1,83 @@
+"""The critic's prompts, verbatim from VNLI-Critique (section 4.1), as lists of pieces.
+
+A prompt is a concatenation of pieces, each tokenised on its own, in training and in inference.
+`Special` pieces are the template's; `Text` pieces are the user's and are encoded without special
+tokens, so that no caption can close a delimiter. The context is exactly `caption[:start]`, cut
+into one piece per earlier sentence, the white space *leading* the next sentence: so the context
+of one sentence is a token prefix of the next one's, and all sentences of a caption share a trunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from revise_captions.records import Span
+
+VERSION = "vnli-4.1/1"
+
+OPEN = "Given the image and the prompt prefix <PREFIX>"
+ASK_FACTUAL = "</PREFIX>, does the following text align with the image: <TARGET>"
+END_FACTUAL = "</TARGET>?\n"
+ASK_RATIONALE = "</PREFIX>, the text <TARGET>"
+END_RATIONALE = (
+    "</TARGET> is considered inaccurate. Explain the misalignments and factual inaccuracies "
+    "that make it inaccurate.\n"
+)
+YES = "Yes"
+NO = "No"
+#: Follows `Yes` where the sentence makes no claim about the image (paper, section 3).
+NOTHING = ", nothing to assess"
+
+#: The template's pieces, which are single tokens of the bundled critic's own tokenizer.
+SPECIAL_PIECES = (OPEN, ASK_FACTUAL, END_FACTUAL, ASK_RATIONALE, END_RATIONALE, YES, NO, NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+Piece = Special | Text
+
+
+def context_pieces(caption: str, spans: Sequence[Span], index: int) -> list[Text]:
+    """`caption[:spans[index].start]` cut after each sentence: `"S0"`, `" S1"`, …, `" "`.
+
+    The last piece is the white space before the sentence itself; empty pieces are left out.
+    """
+    cuts = [0, *(span.end for span in spans[:index]), spans[index].start]
+    return [Text(caption[a:b]) for a, b in pairwise(cuts) if b > a]
+
+
+def classification(caption: str, spans: Sequence[Span], index: int) -> list[Piece]:
+    """“…does the following text align with the image: <TARGET>…</TARGET>?\\n”: answer Yes or No."""
+    return [
+        Special(OPEN),
+        *context_pieces(caption, spans, index),
+        Special(ASK_FACTUAL),
+        Text(spans[index].of(caption)),
+        Special(END_FACTUAL),
+    ]
+
+
+def rationale(caption: str, spans: Sequence[Span], index: int) -> list[Piece]:
+    """“…the text <TARGET>…</TARGET> is considered inaccurate. Explain…\\n”: answer is free text."""
+    return [
+        Special(OPEN),
+        *context_pieces(caption, spans, index),
+        Special(ASK_RATIONALE),
+        Text(spans[index].of(caption)),
+        Special(END_RATIONALE),
+    ]
+
+
+def as_text(pieces: Sequence[Piece]) -> str:
+    """The prompt as the paper prints it."""
+    return "".join(piece.text for piece in pieces)

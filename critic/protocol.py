@@ -1,0 +1,55 @@
+"""What a critic is: nothing outside an engine knows which one answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from PIL import Image
+
+from revise_captions.records import Span, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A caption to judge: the sentences `spans[first:]` of `text`, each with `text[:start]` before
+    it as its context. The image is RGB, upright.
+    """
+
+    image: Image.Image
+    text: str
+    spans: tuple[Span, ...]
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence to explain: `spans[index]` of `text`, which the critic judged nonfactual."""
+
+    image: Image.Image
+    text: str
+    spans: tuple[Span, ...]
+    index: int
+
+
+class Critic(Protocol):
+    """Judges sentences against images. Answers come in the order asked, whatever the batches.
+
+    `settings` names everything that decides an answer (model, revision, prompt version, attention
+    regime, dtype, versions); `threshold` is the P(factual) below which a sentence is nonfactual.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+    @property
+    def threshold(self) -> float: ...
+
+    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+        """One verdict per sentence of `spans[first:]`, P(factual) rounded to four decimals."""
+        ...
+
+    def explain(self, claims: Sequence[Claim]) -> list[str]:
+        """A rationale for each claim: what is wrong with it, and what is there instead."""
+        ...

@@ -1,0 +1,46 @@
+"""A critic that answers from a script: for tests, and to measure what everything else costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.records import Verdict
+
+Judge = Callable[[Paragraph, int], Verdict]
+Explain = Callable[[Claim], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCritic:
+    """`verdicts`: by sentence text, or a function of (paragraph, sentence index).
+
+    Sentences that the mapping does not name get `default`. `delay`: seconds that each call sleeps.
+    """
+
+    verdicts: Mapping[str, Verdict] | Judge = field(default_factory=dict)
+    rationales: Mapping[str, str] | Explain = field(default_factory=dict)
+    default: Verdict = field(default_factory=lambda: Verdict(0.9, assessable=True))
+    threshold: float = 0.5
+    settings: Mapping[str, str] = field(default_factory=lambda: {"critic": "scripted"})
+    delay: float = 0.0
+
+    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+        time.sleep(self.delay)
+        return [
+            [self._verdict(asked, index) for index in range(asked.first, len(asked.spans))]
+            for asked in paragraphs
+        ]
+
+    def explain(self, claims: Sequence[Claim]) -> list[str]:
+        time.sleep(self.delay)
+        if callable(self.rationales):
+            return [self.rationales(claim) for claim in claims]
+        return [self.rationales.get(c.spans[c.index].of(c.text), "") for c in claims]
+
+    def _verdict(self, paragraph: Paragraph, index: int) -> Verdict:
+        if callable(self.verdicts):
+            return self.verdicts(paragraph, index)
+        return self.verdicts.get(paragraph.spans[index].of(paragraph.text), self.default)

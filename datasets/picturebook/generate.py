@@ -1,0 +1,182 @@
+"""Writes picture-book data to a folder: pictures, captions with exact truth, dense labels.
+
+    python -m revise_captions.picturebook.generate OUT --split train --scenes 50000 --captions 4
+
+`OUT/<split>.jsonl` has one row per caption:
+
+    {"id", "image": "images/<split>/000012.png", "image_index", "captioner", "caption",
+     "description", "sentences": [{"start", "end", "label", "assessable", "needs_context",
+     "error_type", "rationale", "rationales", "rewrite", "raters"?}]}
+
+`image_index` is the row of the picture in `OUT/labels/<split>.npy` (uint8, pictures × 8 × 8 ×
+channels), whose channels `OUT/labels/channels.json` names. Spans are half-open, in code points.
+Everything follows from the split and the scene's number: more processes give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from revise_captions.picturebook.captioners import CAPTIONERS, Captioner, sentence_count
+from revise_captions.picturebook.captions import LabelledSentence, caption
+from revise_captions.picturebook.describe import describe
+from revise_captions.picturebook.draw import draw
+from revise_captions.picturebook.labels import PATCH_CHANNELS, patch_labels
+from revise_captions.picturebook.oracle import Truth
+from revise_captions.picturebook.raters import rate
+from revise_captions.picturebook.sample import sample_scene
+from revise_captions.picturebook.world import SPLITS, Scene
+
+CHUNK = 64
+
+
+def captioner_of(number: int, mode: str) -> Captioner:
+    """`captioners`: the fourteen in turn. `balanced`: their lengths, about 42 % wrong sentences."""
+    base = CAPTIONERS[number % len(CAPTIONERS)]
+    if mode == "captioners":
+        return base
+    correct = random.Random(f"balanced.{number}").uniform(30, 85)
+    return Captioner(f"balanced-{base.name}", correct, max(4.0, base.sentences), base.errors)
+
+
+def rows_of_scene(
+    scene: Scene, number: int, *, captions: int, mode: str, raters: bool
+) -> Iterator[dict[str, Any]]:
+    """The rows of one scene, `captions` of them, each by another captioner."""
+    split = scene.split
+    for turn in range(captions):
+        rng = random.Random(f"{split}.{number}.{turn}")
+        captioner = captioner_of(number * captions + turn, mode)
+        written = caption(
+            scene,
+            rng,
+            error_rate=captioner.error_rate,
+            error_weights=captioner.errors,
+            sentences=sentence_count(captioner, rng),
+        )
+        sentences = [sentence_json(s, rng if raters else None) for s in written.sentences]
+        yield {
+            "id": f"{split}-{number:06d}-{turn}",
+            "image": image_name(split, number),
+            "image_index": number,
+            "captioner": captioner.name,
+            "caption": written.text,
+            "description": describe(scene),
+            "sentences": sentences,
+        }
+
+
+def sentence_json(sentence: LabelledSentence, rng: random.Random | None) -> dict[str, Any]:
+    """One labelled sentence as it stands in a row; with `rng`, five raters' votes too."""
+    true = sentence.truth is not Truth.FALSE
+    row: dict[str, Any] = {
+        "start": sentence.span.start,
+        "end": sentence.span.end,
+        "label": "factual" if true else "nonfactual",
+        "assessable": sentence.assessable,
+        "needs_context": sentence.needs_context,
+        "error_type": sentence.error_type,
+        "rationale": None if true else max(sentence.rationales, key=len),
+        "rationales": list(sentence.rationales),
+        "rewrite": sentence.rewrite,
+    }
+    if rng is not None:
+        ratings = rate(true, sentence.assessable, sentence.rationales, rng)
+        row["raters"] = [asdict(rating) for rating in ratings]
+    return row
+
+
+def image_name(split: str, number: int) -> str:
+    return f"images/{split}/{number:06d}.png"
+
+
+def write_chunk(
+    start: int, *, out: Path, split: str, scenes: int, size: int, draws: bool, **options: Any
+) -> tuple[list[str], np.ndarray]:
+    """Draws one chunk of pictures; returns its rows as JSON lines, and its dense labels."""
+    lines: list[str] = []
+    labels = []
+    for number in range(start, min(start + CHUNK, scenes)):
+        scene = sample_scene(number, split)
+        if draws:
+            draw(scene, size).save(out / image_name(split, number), compress_level=1)
+        labels.append(patch_labels(scene))
+        rows = rows_of_scene(scene, number, **options)
+        lines.extend(json.dumps(row, ensure_ascii=False) for row in rows)
+    return lines, np.stack(labels)
+
+
+def write_split(
+    out: Path,
+    split: str,
+    *,
+    scenes: int,
+    size: int,
+    workers: int,
+    draws: bool,
+    options: Mapping[str, Any],
+) -> None:
+    """Writes one split whole, chunk after chunk in order."""
+    (out / "images" / split).mkdir(parents=True, exist_ok=True)
+    (out / "labels").mkdir(exist_ok=True)
+    channels = [{"name": name, "classes": list(classes)} for name, classes in PATCH_CHANNELS]
+    (out / "labels" / "channels.json").write_text(json.dumps(channels), encoding="utf-8")
+    shape = (scenes, 8, 8, len(PATCH_CHANNELS))
+    dense = np.lib.format.open_memmap(
+        out / "labels" / f"{split}.npy", mode="w+", dtype=np.uint8, shape=shape
+    )
+    work = partial(
+        write_chunk, out=out, split=split, scenes=scenes, size=size, draws=draws, **options
+    )
+    starts = range(0, scenes, CHUNK)
+    with (
+        ProcessPoolExecutor(workers) as pool,
+        open(out / f"{split}.jsonl", "w", encoding="utf-8") as rows,
+    ):
+        for start, (lines, labels) in zip(starts, pool.map(work, starts), strict=True):
+            rows.writelines(f"{line}\n" for line in lines)
+            dense[start : start + len(labels)] = labels
+    dense.flush()
+
+
+@click.command(help=__doc__.splitlines()[0])
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True)
+@click.option("--scenes", default=100, show_default=True)
+@click.option("--captions", default=1, show_default=True, help="Captions per scene.")
+@click.option("--size", default=256, show_default=True, help="Width and height in pixels.")
+@click.option("--workers", default=2, show_default=True)
+@click.option(
+    "--mode", type=click.Choice(["balanced", "captioners"]), default="balanced", show_default=True
+)
+@click.option(
+    "--draw/--no-draw", "draws", default=True, show_default=True, help="Leave pictures as they are."
+)
+@click.option("--raters", is_flag=True, help="Add five simulated raters' votes per sentence.")
+def main(
+    out: Path,
+    split: str,
+    scenes: int,
+    captions: int,
+    size: int,
+    workers: int,
+    mode: str,
+    draws: bool,
+    raters: bool,
+) -> None:
+    options = {"captions": captions, "mode": mode, "raters": raters}
+    write_split(out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Five simulated raters per sentence, and the paper's protocol to make one label of them.
+
+VNLI-Critique, section 3 and 4.1: five people judge each sentence independently; the majority
+decides (`neutral` and `contradiction` together are non-entailment); the longest rationale of a
+non-entailed sentence is the critique's training target.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+RATERS = 5
+
+
+class Vote(StrEnum):
+    ENTAILMENT = "entailment"
+    NEUTRAL = "neutral"
+    CONTRADICTION = "contradiction"
+    NOTHING = "nothing to assess"
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One rater's answer. `rationale` is "" unless the vote is neutral or contradiction."""
+
+    vote: Vote
+    rationale: str = ""
+
+
+def rate(
+    true: bool,
+    assessable: bool,
+    rationales: Sequence[str],
+    rng: random.Random,
+    *,
+    slip: float = 0.08,
+) -> tuple[Rating, ...]:
+    """Five ratings of one sentence. `slip`: how often a rater misses or imagines an error.
+
+    A rater who imagines an error in a true sentence has no rationale to copy and says only that
+    it cannot be confirmed.
+    """
+    return tuple(_one(true, assessable, rationales, rng, slip) for _ in range(RATERS))
+
+
+def _one(
+    true: bool, assessable: bool, rationales: Sequence[str], rng: random.Random, slip: float
+) -> Rating:
+    slipped = rng.random() < slip
+    if not assessable:
+        return Rating(Vote.ENTAILMENT if slipped else Vote.NOTHING)
+    if true == slipped:
+        if true or not rationales:
+            return Rating(Vote.NEUTRAL, "I cannot confirm this from the picture.")
+        wrong = Vote.CONTRADICTION if rng.random() < 0.8 else Vote.NEUTRAL
+        return Rating(wrong, rng.choice(list(rationales)))
+    return Rating(Vote.ENTAILMENT)
+
+
+def majority(ratings: Sequence[Rating]) -> tuple[bool, bool, str | None]:
+    """(factual, assessable, rationale): the paper's label and its longest rationale.
+
+    Non-entailment needs more than half of the votes. `rationale` is None for a factual sentence.
+    """
+    against = [r for r in ratings if r.vote in (Vote.NEUTRAL, Vote.CONTRADICTION)]
+    factual = 2 * len(against) <= len(ratings)
+    assessable = 2 * sum(r.vote is Vote.NOTHING for r in ratings) <= len(ratings)
+    longest = max((r.rationale for r in against), key=len, default=None)
+    return factual, assessable, None if factual else longest

@@ -1,0 +1,158 @@
+"""Training data: captions whose sentences people (or a simulator) judged and explained.
+
+A folder with `train.jsonl`, `validation.jsonl` and the images, or a JSONL file. A row:
+
+    {"id": "…", "image": "images/000001.png", "image_index": 0, "caption": "…",
+     "sentences": [{"start": 0, "end": 31, "label": "factual" | "nonfactual", "assessable": true,
+                    "rationale": "…" | null, "rationales": ["…"], "rewrite": "…"}],
+     "description": "a dense true description of the image"}
+
+Spans are half-open code-point offsets into the caption, in order. `image_index` (optional) is the
+image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sentence, to be asked
+about in its place; where the sentence says `"needs_context": true` it is ignored, since its truth
+may hang on other wrong sentences. All but span and label of a sentence are optional.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.records import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sentence with its truth. `rationales` say what is wrong with a wrong one.
+
+    `rewrite`: a true sentence in place of a wrong one, "" where none is known.
+    """
+
+    span: Span
+    factual: bool
+    assessable: bool
+    rationales: tuple[str, ...]
+    rewrite: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    id: str
+    image: str
+    caption: str
+    sentences: tuple[Judged, ...]
+    description: str
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return tuple(sentence.span for sentence in self.sentences)
+
+
+class Examples(Sequence[Example]):
+    """The rows of one JSONL file, kept as lines and parsed when asked for.
+
+    `images` are the distinct image paths, `image_of[i]` the index of example i's image in them.
+    """
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path, self.root = path, root
+        self.lines: list[bytes] = []
+        self.images: list[str] = []
+        self.image_of: list[int] = []
+        known: dict[str, int] = {}
+        placed: dict[int, str] = {}
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                example, index = self._checked(line, number)
+                index = known.setdefault(example.image, len(known) if index is None else index)
+                if placed.setdefault(index, example.image) != example.image:
+                    raise self._error(number, f"image_index {index} names two different images")
+                self.lines.append(line)
+                self.image_of.append(index)
+        if not self.lines:
+            raise UserError(f"{path} has no rows")
+        if sorted(placed) != list(range(len(placed))):
+            raise UserError(f"{path}: image_index values are not 0…{len(placed) - 1} without gaps")
+        self.images = [placed[index] for index in range(len(placed))]
+
+    def _error(self, number: int, detail: str) -> UserError:
+        return UserError(
+            f"{self.path}, line {number}: {detail}", hint="see `finetune-critic --help` for a row"
+        )
+
+    def _checked(self, line: bytes, number: int) -> tuple[Example, int | None]:
+        try:
+            row = json.loads(line)
+            example = parse(row)
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._error(number, f"not a training row: {error!r}") from None
+        end = 0
+        for sentence in example.sentences:
+            if not end <= sentence.span.start < sentence.span.end <= len(example.caption):
+                raise self._error(
+                    number, f"span {tuple(sentence.span)} is empty, out of order or out of bounds"
+                )
+            end = sentence.span.end
+        if not example.sentences:
+            raise self._error(number, "no sentences")
+        return example, row.get("image_index")
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: int) -> Example:  # type: ignore[override]
+        return parse(json.loads(self.lines[index]))
+
+    def __iter__(self) -> Iterator[Example]:
+        return (self[index] for index in range(len(self)))
+
+
+def parse(row: dict[str, Any]) -> Example:
+    """One row as an `Example`. Raises KeyError, TypeError or ValueError on a malformed one."""
+    sentences = []
+    for item in row["sentences"]:
+        if item["label"] not in ("factual", "nonfactual"):
+            raise ValueError(f"label {item['label']!r}, expected 'factual' or 'nonfactual'")
+        rationales = tuple(item.get("rationales") or ())
+        if not rationales and item.get("rationale"):
+            rationales = (item["rationale"],)
+        factual = item["label"] == "factual"
+        rewrite = "" if factual or item.get("needs_context") else str(item.get("rewrite") or "")
+        span = Span(int(item["start"]), int(item["end"]))
+        assessable = bool(item.get("assessable", True))
+        sentences.append(Judged(span, factual, assessable, rationales, rewrite))
+    return Example(
+        str(row.get("id", "")),
+        str(row["image"]),
+        str(row["caption"]),
+        tuple(sentences),
+        str(row.get("description") or ""),
+    )
+
+
+def open_split(data: Path, split: str) -> Examples:
+    """`data/<split>.jsonl`. Raises UserError where it is missing or malformed."""
+    path = data / f"{split}.jsonl" if data.is_dir() else data
+    if not path.is_file():
+        raise UserError(
+            f"no {split} data: {path} does not exist",
+            hint="DATA is a folder with train.jsonl, validation.jsonl and the images",
+        )
+    return Examples(path, path.parent)
+
+
+def texts(examples: Sequence[Example], limit: int = 20_000) -> Iterator[str]:
+    """What a new tokenizer learns from: captions, rationales, descriptions of `limit` examples."""
+    step = max(1, len(examples) // limit)
+    for index in range(0, len(examples), step):
+        example = examples[index]
+        yield example.caption
+        yield from (text for sentence in example.sentences for text in sentence.rationales)
+        if example.description:
+            yield example.description

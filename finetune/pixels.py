@@ -1,0 +1,96 @@
+"""A cache of resized images: decoded once, read as a memory map ever after.
+
+Each image has a clean row and `variants` robust ones: rescaled by 0.5–2 and re-encoded as JPEG at
+quality 60–95 before the resize, so that the critic does not depend on how an image was stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from revise_captions.critic.pixels import Pixels, resized
+from revise_captions.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class PixelCache:
+    """`pixels`: uint8 of shape (images, 1 + variants, size, size, 3); variant 0 is clean."""
+
+    pixels: np.memmap[tuple[int, ...], np.dtype[np.uint8]]
+
+    def take(self, images: Sequence[int], variants: Sequence[int]) -> Pixels:
+        return np.asarray(self.pixels[list(images), list(variants)])
+
+    @property
+    def variants(self) -> int:
+        return int(self.pixels.shape[1]) - 1
+
+
+def worn(image_bytes: bytes, size: int, seed: int) -> Pixels:
+    """The image after a random rescale by 0.5–2 and, mostly, JPEG at quality 60–95; resized."""
+    from PIL import Image
+    from PIL.Image import Resampling
+
+    rng = np.random.default_rng(seed)
+    with Image.open(io.BytesIO(image_bytes)) as opened:
+        image = opened.convert("RGB")
+    scale = 2 ** rng.uniform(-1, 1)
+    target = (max(8, round(image.width * scale)), max(8, round(image.height * scale)))
+    filters = (Resampling.BILINEAR, Resampling.BICUBIC, Resampling.LANCZOS, Resampling.BOX)
+    image = image.resize(target, filters[rng.integers(len(filters))])
+    if rng.random() < 0.75:
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=int(rng.integers(60, 96)))
+        image = Image.open(buffer)
+    return resized(image, size)
+
+
+def _rows(path: Path, size: int, variants: int) -> Pixels:
+    from PIL import Image
+
+    data = path.read_bytes()
+    seed = int.from_bytes(hashlib.sha256(data).digest()[:6], "big")
+    with Image.open(io.BytesIO(data)) as image:
+        clean = resized(image, size)
+    return np.stack([clean, *(worn(data, size, seed + v) for v in range(variants))])
+
+
+def pixel_cache(
+    root: Path, images: Sequence[str], folder: Path, *, size: int, variants: int, workers: int = 2
+) -> PixelCache:
+    """The cache of `images` (paths below `root`) in `folder`, built where it is not there yet.
+
+    Raises UserError for an image that is missing.
+    """
+    paths = [root / image for image in images]
+    key = hashlib.sha256(f"v1 {size} {variants}".encode())
+    for path in paths:
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            raise UserError(
+                f"image {path} does not exist", hint=f"images are looked up below {root}"
+            ) from None
+        key.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+    shape = (len(paths), 1 + variants, size, size, 3)
+    file = folder / f"pixels-{key.hexdigest()[:16]}.u8"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(f".{os.getpid()}.tmp")
+        made = np.memmap(draft, dtype=np.uint8, mode="w+", shape=shape)
+        with ProcessPoolExecutor(workers) as pool:
+            rows = pool.map(partial(_rows, size=size, variants=variants), paths, chunksize=64)
+            for index, row in enumerate(rows):
+                made[index] = row
+        made.flush()
+        draft.rename(file)
+    return PixelCache(np.memmap(file, dtype=np.uint8, mode="r", shape=shape))

@@ -1,0 +1,49 @@
+"""Everything that decides how a critic is trained, in one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from revise_captions.critic.packing import Regime
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`minutes` and `steps` limit the main phase, whichever comes first; 0 means no limit.
+
+    `describe_early` and `describe_late`: share of captions that ask for the image's description in
+    the first half of training and after. `*_weight` scale each task's mean loss per token.
+    """
+
+    regime: Regime = Regime.IMAGE_PREFIX
+    minutes: float = 0.0
+    steps: int = 0
+    tower_minutes: float = 0.0
+    tower_from: str = ""
+    batch_size: int = 16
+    learning_rate: float = 1.5e-3
+    tower_rate: float = 0.15
+    warmup: int = 200
+    schedule: str = "cosine"
+    weight_decay: float = 0.02
+    beta2: float = 0.98
+    clip: float = 1.0
+    ema: float = 0.998
+    dtype: str = "bfloat16"
+    seed: int = 0
+    rationales: int = 2
+    rewrites: float = 0.7
+    align: bool = True
+    describe_early: float = 0.5
+    describe_late: float = 0.15
+    rationale_weight: float = 0.5
+    describe_weight: float = 0.5
+    follow_weight: float = 0.2
+    tower_weight: float = 2.0
+    robust_share: float = 0.35
+    max_length: int = 1024
+    vocab_size: int = 2048
+    save_minutes: float = 5.0
+    validate_minutes: float = 4.0
+    validate_captions: int = 400
+    compile: bool = True

@@ -1,0 +1,82 @@
+"""The run's folder: log, resumable state, and a loadable critic; every write is atomic."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where training is. `seconds` counts training time of earlier runs too.
+
+    `longest`: the highest position, in tokens, that any prompt with its answer reached.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    captions: int = 0
+    sentences: int = 0
+    seconds: float = 0.0
+    tower_seconds: float = 0.0
+    tower_step: int = 0
+    longest: int = 0
+
+
+@dataclass(slots=True)
+class RunFolder:
+    """`out/training` holds `log.jsonl` and `state.pt`; critics are exported beside it."""
+
+    out: Path
+    quiet: bool = False
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.training.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def training(self) -> Path:
+        return self.out / "training"
+
+    def log(self, event: str, **values: Any) -> dict[str, Any]:
+        """Appends one JSON line to the log."""
+        line = {"event": event, "wall": round(time.monotonic() - self.began, 1), **values}
+        with (self.training / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        return line
+
+    def save(self, state: dict[str, Any]) -> None:
+        draft = self.training / "state.pt.tmp"
+        with draft.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.training / "state.pt")
+
+    def load(self) -> dict[str, Any] | None:
+        path = self.training / "state.pt"
+        if not path.exists():
+            return None
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        return state
+
+    def export(self, name: str, write: Any) -> Path:
+        """Has `write(folder)` fill a folder that then replaces `out/training/<name>` at once."""
+        target, draft = self.training / name, self.training / f"{name}.tmp"
+        old = self.training / f"{name}.old"
+        for leftover in (draft, old):
+            shutil.rmtree(leftover, ignore_errors=True)
+        write(draft)
+        if target.exists():
+            target.rename(old)
+        draft.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+        return target

@@ -1,0 +1,206 @@
+"""From judged captions to packed rows with the tokens that the loss looks at.
+
+All sentences of a caption share one row (`critic.packing`); the prompts are the pieces that
+inference sends. The loss sees answers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from revise_captions.critic.codec import DESCRIBE, Codec
+from revise_captions.critic.packing import (
+    Batch,
+    Branch,
+    Regime,
+    Row,
+    collate,
+    context_trunk,
+    pack,
+    question,
+    unpack,
+)
+from revise_captions.finetune.data import Example
+
+
+class Task(IntEnum):
+    """What a target token teaches. `FOLLOW`: what comes after Yes or No."""
+
+    CLASSIFY = 0
+    FOLLOW = 1
+    RATIONALE = 2
+    DESCRIBE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is asked about one example: rationales by sentence index, its description or not.
+
+    `rewrites`: indices of the wrong sentences whose true versions are asked about too.
+    """
+
+    rationales: tuple[tuple[int, str], ...]
+    describe: bool
+    rewrites: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Flat indices into (rows × length) where to read, the ids to be found there, their tasks."""
+
+    at: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ids: np.ndarray[tuple[int], np.dtype[np.int64]]
+    tasks: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    branch: Branch
+    answer: tuple[int, ...]
+    first: Task
+    rest: Task
+
+
+def choose(
+    example: Example,
+    rng: np.random.Generator,
+    rationales: int,
+    describe: float,
+    rewrites: float = 0.0,
+) -> Choice:
+    """A random draw of at most `rationales` wrong sentences, one of each one's rationales.
+
+    `describe`, `rewrites`: probability of the description, and of each known rewrite.
+    """
+    wrong = [i for i, s in enumerate(example.sentences) if not s.factual and s.rationales]
+    if len(wrong) > rationales:
+        wrong = sorted(rng.choice(wrong, rationales, replace=False).tolist())
+    picked = []
+    for index in wrong:
+        texts = example.sentences[index].rationales
+        picked.append((index, texts[int(rng.integers(len(texts)))]))
+    described = bool(example.description) and rng.random() < describe
+    pairs = [i for i, s in enumerate(example.sentences) if s.rewrite and rng.random() < rewrites]
+    return Choice(tuple(picked), described, tuple(pairs))
+
+
+def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
+    trunk = context_trunk(codec, example.caption, example.spans)
+    asked = []
+    for index, sentence in enumerate(example.sentences):
+        answer = codec.answer_yes if sentence.factual else codec.answer_no
+        if sentence.factual and not sentence.assessable:
+            answer = (*answer, *codec.answer_nothing)
+        branch = question(codec, trunk, example.caption, example.spans, index, answer=answer)
+        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW))
+    for index in choice.rewrites:
+        text, answer = example.sentences[index].rewrite, codec.answer_yes
+        branch = question(
+            codec, trunk, example.caption, example.spans, index, answer=answer, instead=text
+        )
+        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW))
+    for index, text in choice.rationales:
+        ids = tuple(codec.text(text))
+        branch = question(
+            codec, trunk, example.caption, example.spans, index, rationale=True, answer=ids
+        )
+        asked.append(_Asked(branch, (*ids, codec.eos), Task.RATIONALE, Task.RATIONALE))
+    if choice.describe:
+        prompt, ids = codec.special(DESCRIBE), tuple(codec.text(example.description))
+        branch = Branch(1, (*prompt, *ids), len(prompt))
+        asked.append(_Asked(branch, (*ids, codec.eos), Task.DESCRIBE, Task.DESCRIBE))
+    return asked
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One training batch. `example_of_row[r]`: which of the batch's examples row r belongs to."""
+
+    batch: Batch
+    targets: Targets
+    example_of_row: np.ndarray[tuple[int], np.dtype[np.int64]]
+    skipped: int
+
+
+def encode(
+    codec: Codec,
+    examples: Sequence[Example],
+    choices: Sequence[Choice],
+    *,
+    images: int,
+    regime: Regime,
+    multiple: int,
+    max_length: int,
+) -> Encoded:
+    """Rows and targets. A row over `max_length` loses its last branches, counted in `skipped`."""
+    rows: list[Row] = []
+    owners: list[int] = []
+    asked_of_row: list[list[_Asked]] = []
+    skipped = 0
+    for owner, (example, choice) in enumerate(zip(examples, choices, strict=True)):
+        asked = _asked(codec, example, choice)
+        trunk = context_trunk(codec, example.caption, example.spans)
+        if regime is Regime.PREFIX:
+            made = unpack(images, trunk, [a.branch for a in asked], regime)
+            pairs = [(row, [a]) for row, a in zip(made, asked, strict=True)]
+            fits = [pair for pair in pairs if len(pair[0]) <= max_length]
+            skipped += len(pairs) - len(fits)
+        else:
+            while len(row := pack(images, trunk, [a.branch for a in asked], regime)) > max_length:
+                skipped += 1
+                if len(asked) == 1:
+                    break
+                asked = asked[:-1]
+            fits = [(row, asked)] if len(row) <= max_length else []
+        for row, parts in fits:
+            rows.append(row)
+            owners.append(owner)
+            asked_of_row.append(parts)
+    batch = collate(rows, codec, multiple)
+    return Encoded(batch, _targets(batch, asked_of_row), np.array(owners), skipped)
+
+
+def _targets(batch: Batch, asked_of_row: Sequence[Sequence[_Asked]]) -> Targets:
+    at: list[int] = []
+    ids: list[int] = []
+    tasks: list[int] = []
+    for r, asked in enumerate(asked_of_row):
+        for b, part in enumerate(asked):
+            start = batch.at(r, b, part.branch.prompt - 1)
+            at += range(start, start + len(part.answer))
+            ids += part.answer
+            tasks += [part.first, *[part.rest] * (len(part.answer) - 1)]
+    return Targets(np.array(at), np.array(ids), np.array(tasks))
+
+
+def batches(
+    lengths: Sequence[int], size: int, seed: int, epoch: int, window: int = 64
+) -> list[list[int]]:
+    """One epoch's batches of example indices: shuffled, then grouped by length within windows.
+
+    All have `size` members (compiled layers like few shapes); what is left over of a window waits
+    for the next epoch.
+    """
+    size = min(size, len(lengths))
+    rng = np.random.default_rng((seed, epoch))
+    order = rng.permutation(len(lengths))
+    made: list[list[int]] = []
+    for start in range(0, len(order), size * window):
+        part = sorted(order[start : start + size * window].tolist(), key=lambda i: lengths[i])
+        made += [part[i : i + size] for i in range(0, len(part) - size + 1, size)]
+    return [made[i] for i in rng.permutation(len(made))]
+
+
+def endless(
+    lengths: Sequence[int], size: int, seed: int, epoch: int, step: int
+) -> Iterator[tuple[int, int, list[int]]]:
+    """(epoch, step in epoch, example indices) for ever, from a given place on."""
+    while True:
+        for index, batch in enumerate(batches(lengths, size, seed, epoch)):
+            if index >= step:
+                yield epoch, index, batch
+        epoch, step = epoch + 1, 0

@@ -1,0 +1,176 @@
+"""Geometry of the report's charts: numbers in, numbers out; the template draws them as SVG."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from revise_captions.pipelines.outcomes import End, Step
+from revise_captions.records import Why
+
+WIDTH, NODE, GAP, MIN_NODE = 960, 12, 16, 3
+_COLUMN_X = (0, 400, 790)
+_FLOW_HEIGHT = 260
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A bar of the flow. `tone` is "good", "bad", "unsure" or "gone"."""
+
+    name: str
+    label: str
+    count: int
+    tone: str
+    x: float
+    y: float
+    height: float
+
+    @property
+    def label_y(self) -> float:
+        return self.y + self.height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ribbon:
+    """A stream between two nodes, as the `d` of an SVG path."""
+
+    path: str
+    tone: str
+    count: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """`nodes` left to right; `height` in the units of `WIDTH`."""
+
+    nodes: Sequence[Node]
+    ribbons: Sequence[Ribbon]
+    height: float
+
+
+_END_TONE = {
+    End.FACTUAL: "good",
+    End.GONE: "gone",
+    End.FLAGGED: "bad",
+    End.UNSCORED: "unsure",
+}
+_STEP_TONE = {str(Step.ACCEPTED): "good", str(Step.DELETED): "gone"}
+
+
+def step_label(step: str) -> str:
+    """A step of the summary's `flow` in words that stand alone."""
+    own = step in list(Step) or step == Why.NO_REWRITE
+    return step if own else f"refused: {step}"
+
+
+def flow(items: Sequence[Mapping[str, Any]]) -> Flow | None:
+    """Flagged → what was done → how it ended, from the summary's `flow`; None if nothing was."""
+    total = sum(item["sentences"] for item in items)
+    if total == 0:
+        return None
+    steps: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    for item in items:
+        steps[item["step"]] += item["sentences"]
+        ends[item["end"]] += item["sentences"]
+    step_order = sorted(steps, key=lambda s: (s != Step.ACCEPTED, s != Step.DELETED, -steps[s], s))
+    end_order = [str(end) for end in End if ends[end]]
+    scale = _FLOW_HEIGHT / total
+    columns = [
+        _stack([("flagged", total, "bad")], 0, scale),
+        _stack([(s, steps[s], _STEP_TONE.get(s, "bad")) for s in step_order], 1, scale),
+        _stack([(e, ends[e], _END_TONE[End(e)]) for e in end_order], 2, scale),
+    ]
+    height = max(column[-1].y + column[-1].height for column in columns)
+    columns = [_centred(column, height) for column in columns]
+    found = {(n, node.name): node for n, column in enumerate(columns) for node in column}
+    links = [(0, "flagged", s, steps[s]) for s in step_order]
+    by_pair = {(item["step"], item["end"]): item["sentences"] for item in items}
+    links += [(1, s, e, by_pair.get((s, e), 0)) for s in step_order for e in end_order]
+    ribbons = _ribbons([link for link in links if link[3]], found)
+    return Flow([node for column in columns for node in column], ribbons, round(height, 1))
+
+
+def _stack(parts: Sequence[tuple[str, int, str]], column: int, scale: float) -> list[Node]:
+    nodes, y = [], 0.0
+    for name, count, tone in parts:
+        height = max(count * scale, MIN_NODE)
+        # A label needs its line even where the node is thin.
+        room = max(height, 34 if column else 0)
+        label = step_label(name) if column == 1 else name
+        top = y + (room - height) / 2
+        nodes.append(Node(name, label, count, tone, _COLUMN_X[column], top, height))
+        y += room + GAP
+    return nodes
+
+
+def _centred(nodes: list[Node], height: float) -> list[Node]:
+    used = nodes[-1].y + nodes[-1].height
+    shift = (height - used) / 2
+    return [replace(n, y=round(n.y + shift, 1), height=round(n.height, 1)) for n in nodes]
+
+
+def _ribbons(
+    links: Sequence[tuple[int, str, str, int]], nodes: Mapping[tuple[int, str], Node]
+) -> list[Ribbon]:
+    leaving: dict[tuple[int, str], float] = {}
+    entering: dict[tuple[int, str], float] = {}
+    ribbons = []
+    for column, source, target, count in links:
+        a, b = nodes[column, source], nodes[column + 1, target]
+        thick_a, thick_b = a.height * count / a.count, b.height * count / b.count
+        y0 = a.y + leaving.get((column, source), 0.0)
+        y1 = b.y + entering.get((column, target), 0.0)
+        leaving[column, source] = leaving.get((column, source), 0.0) + thick_a
+        entering[column, target] = entering.get((column, target), 0.0) + thick_b
+        x0, x1 = a.x + NODE, b.x
+        mid = (x0 + x1) / 2
+        path = (
+            f"M{x0},{y0:.1f}C{mid},{y0:.1f} {mid},{y1:.1f} {x1},{y1:.1f}"
+            f"V{y1 + thick_b:.1f}C{mid},{y1 + thick_b:.1f} {mid},{y0 + thick_a:.1f} "
+            f"{x0},{y0 + thick_a:.1f}Z"
+        )
+        ribbons.append(Ribbon(path, b.tone, count, f"{source} → {target}: {count:,}"))
+    return ribbons
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bin `[low, high)` with its count, in a plot of 480 × 140 whose y grows downward."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    low: float
+    high: float
+    count: int
+    flagged: bool
+
+
+def histogram(counts: Sequence[int], top: int, threshold: float) -> list[Bar]:
+    """Bars with heights by square root, so that few beside very many can still be seen.
+
+    `top` is the count that fills the plot. A bin that the threshold divides counts as factual.
+    """
+    bars = []
+    width = 480 / len(counts)
+    for index, count in enumerate(counts):
+        height = 140 * (count / top) ** 0.5 if top else 0.0
+        low, high = index / len(counts), (index + 1) / len(counts)
+        bars.append(
+            Bar(
+                round(index * width + 1, 1),
+                round(140 - height, 1),
+                round(width - 2, 1),
+                round(height, 1),
+                round(low, 2),
+                round(high, 2),
+                count,
+                high <= threshold + 1e-9,
+            )
+        )
+    return bars

@@ -1,0 +1,109 @@
+"""The one sentence that a run's summary begins with.
+
+Where most sentences or records could not be judged, that is the headline, with the option that
+would help: a factuality over the few that could be would mislead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from revise_captions.records import Unscored
+
+_HELP = {
+    Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes only. For other "
+    "images give `--critic FOLDER` with a critic fine-tuned on such images: `finetune-critic` "
+    "makes one, for example from google/paligemma2-3b-pt-448.",
+    Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
+    "`finetune-critic` can teach one.",
+    Unscored.TOO_LONG: "Give `--critic` a model with a longer context, or shorten the captions.",
+    Unscored.NO_ANSWER: "The model does not answer yes or no: fine-tune it with `finetune-critic`, "
+    "or check that `--adapter` belongs to this `--critic`.",
+    Unscored.NO_LOGPROBS: "Choose an engine that gives them: `--engine transformers`.",
+    Unscored.ENGINE_ERROR: "See the messages above; often a smaller `--batch-size` helps. "
+    "Then run again with `--force`.",
+}
+
+
+def headline(summary: Mapping[str, Any]) -> dict[str, str]:
+    """`kind` ("nothing", "quarantined", "unscored", "clean" or "factuality"), `text`, `help`."""
+    records, sentences = summary["records"], summary["sentences"]
+    if records["read"] == 0:
+        return _line("nothing", "There were no records to read.", "Is IN the right file?")
+    if records["quarantined"] > records["written"]:
+        return _quarantined(records)
+    if sentences["total"] == 0:
+        return _line("nothing", "No caption has a sentence to judge.")
+    if 2 * sentences["unscored"] > sentences["total"]:
+        return _unscored(sentences)
+    return _factuality(summary)
+
+
+def _line(kind: str, text: str, help_: str = "") -> dict[str, str]:
+    return {"kind": kind, "text": text, "help": help_}
+
+
+def _quarantined(records: Mapping[str, Any]) -> dict[str, str]:
+    reason, count = next(iter(records["quarantined_by_reason"].items()))
+    text = (
+        f"{records['quarantined']:,} of {records['read']:,} records could not be processed, "
+        f"mostly: {reason.replace('_', ' ')} ({count:,})."
+    )
+    return _line("quarantined", text, "The quarantine file has each one with the reason.")
+
+
+def _unscored(sentences: Mapping[str, Any]) -> dict[str, str]:
+    reason, count = next(iter(sentences["unscored_by_reason"].items()))
+    if sentences["total"] == 1:
+        which = "The only sentence"
+    elif sentences["unscored"] == sentences["total"]:
+        which = f"All {sentences['total']:,} sentences"
+    else:
+        which = f"{sentences['unscored']:,} of {sentences['total']:,} sentences"
+    text = f"{which} came back unscored: {reason}"
+    text += "." if count == sentences["unscored"] else f" ({count:,}), and other reasons."
+    return _line("unscored", text, _HELP.get(Unscored(reason), "") if _known(reason) else "")
+
+
+def _known(reason: str) -> bool:
+    return any(reason == known for known in Unscored)
+
+
+def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
+    sentences, share = summary["sentences"], summary["factuality"]["all"]
+    flagged = sentences["flagged"] + sentences["flagged_later"]
+    if flagged == 0:
+        return _line("clean", f"Nothing flagged in {plural(sentences['scored'], 'sentence')}.")
+    before, after = share["before"]["value"], share["after"]["value"]
+    if after is None:
+        return _line("factuality", f"{plural(flagged, 'sentence')} flagged; none is left to judge.")
+    parts = [
+        plural(sentences[key], "sentence", verb)
+        for key, verb in (("accepted", "rewritten"), ("deleted", "deleted"), ("dropped", "dropped"))
+        if sentences[key]
+    ]
+    done = ", ".join(parts) if parts else "nothing changed"
+    return _line(
+        "factuality",
+        f"Factuality, as the critic sees it, {percent(before)} before and {percent(after)} after: "
+        f"{flagged:,} flagged, {done}.",
+    )
+
+
+def percent(value: float | None) -> str:
+    """`0.9123` as `91.2 %`; never rounds something below all up to 100, or above none to 0."""
+    if value is None:
+        return "–"
+    shown = round(100 * value, 1)
+    if shown >= 100 and value < 1:
+        shown = 99.9
+    if shown == 0 and value > 0:
+        shown = 0.1
+    return f"{shown:.0f} %" if shown in (0, 100) else f"{shown:.1f} %"
+
+
+def plural(count: int, noun: str, verb: str = "") -> str:
+    """`1 sentence`, `1,204 sentences`, `3 sentences rewritten`."""
+    text = f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{text} {verb}" if verb else text

@@ -1,0 +1,88 @@
+"""What became of captions and sentences, read off a row of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """What became of a caption, for the report's filter; the first that applies, in this order."""
+
+    QUARANTINED = "quarantined"
+    DROPPED = "sentence removed"
+    FLAGGED = "still flagged"
+    REVISED = "revised"
+    UNSCORED = "unscored"
+    KEPT = "nothing flagged"
+
+
+class Step(StrEnum):
+    """What was done about a flagged sentence; a refused rewrite has the `Why` instead."""
+
+    ACCEPTED = "rewrite accepted"
+    DELETED = "deleted by the reviser"
+    NO_ATTEMPT = "no rewrite asked for"
+
+
+class End(StrEnum):
+    """How a flagged sentence stands in the revised caption."""
+
+    FACTUAL = "judged factual"
+    GONE = "removed"
+    FLAGGED = "still flagged"
+    UNSCORED = "not judged"
+
+
+def captions_of(row: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """`(field, revised caption, revision)` of every caption in an output row.
+
+    `field` is "" where the row has one caption, and so no field names in its revision.
+    """
+    revision, revised = row["revision"], row["revised_caption"]
+    if isinstance(revision.get("sentences"), list):
+        return [("", revised, revision)]
+    return [(name, revised[name], part) for name, part in revision.items()]
+
+
+def is_flagged(sentence: Mapping[str, Any], threshold: float) -> bool:
+    """Whether the critic ever judged the sentence nonfactual: at first, or in a revised context."""
+    if sentence["label"] == "nonfactual" or sentence["attempts"]:
+        return True
+    after = sentence["p_after"]
+    gone = bool(sentence["dropped"])
+    return gone or (after is not None and sentence["label"] == "factual" and after < threshold)
+
+
+def step_of(sentence: Mapping[str, Any]) -> str:
+    """What was done about a flagged sentence: a `Step`, or the `Why` of the last refusal."""
+    if not sentence["attempts"]:
+        return Step.NO_ATTEMPT
+    if sentence["accepted"]:
+        return Step.ACCEPTED if sentence["rewrite"] else Step.DELETED
+    return str(sentence["attempts"][-1]["why"])
+
+
+def end_of(sentence: Mapping[str, Any], threshold: float) -> End:
+    """How a flagged sentence stands in the revised caption."""
+    if sentence["dropped"]:
+        return End.GONE
+    after = sentence["p_after"]
+    if after is None:
+        return End.UNSCORED
+    return End.FACTUAL if after >= threshold else End.FLAGGED
+
+
+def outcome_of(sentences: Sequence[Mapping[str, Any]], threshold: float) -> Outcome:
+    """What became of a caption, from its sentences."""
+    flagged = [s for s in sentences if is_flagged(s, threshold)]
+    if any(s["dropped"] for s in flagged):
+        return Outcome.DROPPED
+    if any(end_of(s, threshold) is End.FLAGGED for s in flagged):
+        return Outcome.FLAGGED
+    if any(s["accepted"] for s in flagged):
+        return Outcome.REVISED
+    if any(s["label"] == "unscored" for s in sentences):
+        return Outcome.UNSCORED
+    return Outcome.KEPT

@@ -1,0 +1,63 @@
+"""Progress on stderr: a live line on a terminal, a line every half minute elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from revise_captions.pipelines.terminal import duration
+
+LINE_SECONDS = 30.0
+
+
+class Progress:
+    """Counts records and sentences; shows rate and time left. `total` None: not known."""
+
+    def __init__(self, total: int | None) -> None:
+        self.total = total
+        self.records = 0
+        self.sentences = 0
+        self.skipped = 0
+        self._began = self._shown = time.monotonic()
+        self._live = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live and self.records:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def skip(self, records: int) -> None:
+        """Records that an earlier run has finished: in the total, in no rate."""
+        self.skipped += records
+
+    def advance(self, records: int, sentences: int) -> None:
+        self.records += records
+        self.sentences += sentences
+        now = time.monotonic()
+        if now - self._shown < (0.2 if self._live else LINE_SECONDS):
+            return
+        self._shown = now
+        end = ("\r\x1b[K", "") if self._live else ("", "\n")
+        sys.stderr.write(f"{end[0]}{self.line(now - self._began)}{end[1]}")
+        sys.stderr.flush()
+
+    def line(self, seconds: float) -> str:
+        """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`."""
+        rate = self.records / seconds if seconds > 0 else 0.0
+        done = self.skipped + self.records
+        parts = [f"{done:,} records"]
+        if self.total:
+            parts = [f"{done:,} of {self.total:,} records ({100 * done / self.total:.0f} %)"]
+        parts += [f"{rate:.1f} records/s", f"{self.sentences / max(seconds, 1e-9):.0f} sentences/s"]
+        if self.total and rate:
+            parts.append(f"{duration((self.total - done) / rate)} left")
+        return ", ".join(parts)

@@ -1,0 +1,101 @@
+"""What no rewrite gets past, whoever wrote it and whatever the critic thinks of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from revise_captions.records import Why
+from revise_captions.reviser.words import new_content, words
+
+MODES = ("strict", "warn")
+
+#: Pieces of prompts, chat formats and mark-up. Fine where the sentence itself has the same piece.
+_MARKUP = re.compile(
+    r"""
+    <\|[^\n]{0,40}?\|?>                     # <|im_end|>
+    | <</?[A-Z]{2,12}>>                     # <<SYS>>
+    | </?[A-Za-z_][^<>\n]{0,60}>            # <PREFIX>, </sentence>, <start_of_turn>, <b>
+    | \[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|IMG|UNK|MASK|SEP|CLS|PAD)\]
+    | `+ | \*\*|__ | ^\#{1,6}\s | ^[-*•]\s | \{\{|\}\} | &(?:lt|gt|amp|quot|\#\d+); | \\["nu]
+    | \b(?:rationale|context|(?:re)?written\ sentence|rewrite|revision|revised(?:\ sentence)?
+        |corrected(?:\ sentence)?|original(?:\ sentence)?|failed(?:\ rewrites?)?|sentence
+        |answer|output|note|explanation|assistant|user|system)\s*:
+    | ^(?:sure|certainly|of\ course|okay|here\ is|here's|here’s)\b[^.!?]*[:,!]
+    | ^(?:i'm|i’m|i\ am)\ sorry\b | ^as\ an\ ai\b | ^i\ (?:cannot|can't|can’t|am\ unable)\b
+    | ^delete\W*$ | \b(?:the|this|given|provided)\ rationale\b
+    """,
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+#: Format characters that belong to ordinary text: joiners (emoji, Persian, Indic), soft hyphen,
+#: the direction marks of bidirectional text.
+_FORMATS = frozenset("\u200c\u200d\u00ad\u200e\u200f\u061c")
+_TAGS = range(0xE0020, 0xE0080)  # the letters of regional flags
+
+
+class Outcome(NamedTuple):
+    """`why` is None where the rewrite may go to the critic; `warning` says what to look at."""
+
+    why: Why | None
+    warning: str = ""
+
+
+def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> Outcome:
+    """Whether a rewrite of `sentence` may stand, before any critic has seen it.
+
+    "" is a proposal to delete and passes. Refused, in this order: white space only, a copy of the
+    sentence, control characters and mark-up that the sentence does not have, more sentences than
+    the original, and, in `strict` mode, content words (by lemma; numbers and negations too) that
+    come neither from the sentence nor from the rationale. Mode `warn` lets the last pass with a
+    warning that names the words.
+    """
+    if mode not in MODES:
+        raise ValueError(f"no guard mode {mode!r}: expected one of {', '.join(MODES)}")
+    if not rewrite:
+        return Outcome(None)
+    text = rewrite.strip()
+    if not text or not any(character.isalnum() for character in text):
+        return Outcome(Why.EMPTY)
+    if _plain(text) == _plain(sentence):
+        return Outcome(Why.UNCHANGED)
+    if leaked(text, sentence):
+        return Outcome(Why.LEAKED_MARKUP)
+    if _sentences(text) > max(1, _sentences(sentence)):
+        return Outcome(Why.NOT_ONE_SENTENCE)
+    strangers = new_content(text, sentence, rationale)
+    if not strangers:
+        return Outcome(None)
+    if mode == "strict":
+        return Outcome(Why.NEW_CONTENT)
+    return Outcome(None, f"{Why.NEW_CONTENT}: {', '.join(strangers)}")
+
+
+def leaked(text: str, sentence: str) -> list[str]:
+    """Mark-up, prompt pieces and control characters in `text` that `sentence` does not contain."""
+    pieces = [match.group().strip() for match in _MARKUP.finditer(text)]
+    pieces += [character for character in text if _control(character)]
+    known = sentence.casefold()
+    return [piece for piece in pieces if piece.casefold() not in known]
+
+
+def _control(character: str) -> bool:
+    """Control, private or unassigned code points, stray formats, and U+FFFD from broken bytes."""
+    if character in "\n\r\u2028\u2029":
+        return False  # line breaks are a matter of "one sentence"
+    category = unicodedata.category(character)
+    if category == "Cf":
+        return character not in _FORMATS and ord(character) not in _TAGS
+    return category in ("Cc", "Co", "Cs", "Cn") or character == "\ufffd"
+
+
+def _sentences(text: str) -> int:
+    """How many sentences; every line counts as one at least."""
+    from revise_captions.sentences import split
+
+    return sum(len(split(line)) for line in text.splitlines())
+
+
+def _plain(text: str) -> tuple[str, ...]:
+    """What is left of a text without case, white space and punctuation between words."""
+    return tuple(words(text)) or (text,)

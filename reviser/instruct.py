@@ -1,0 +1,245 @@
+"""Any instruct model of the hub or a local folder as a reviser, through its own chat template.
+
+The template is rendered once, around a placeholder. What stands before and after it is template
+and is encoded with its special tokens; the request goes between as data, encoded so that neither a
+special token nor any other token added for the chat format can come out of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import UserError
+from revise_captions.reviser import prompts
+from revise_captions.reviser.decoding import generate
+from revise_captions.reviser.protocol import Request
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+PLACEHOLDER = "\ue000request\ue001"
+#: Room for models that cannot be told not to think aloud.
+THINKING_TOKENS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat format with a hole for the request. `thinks`: the template opens a `<think>` block."""
+
+    tokenizer: PreTrainedTokenizerBase
+    before: list[int]
+    after: list[int]
+    added: re.Pattern[str]
+    thinks: bool
+
+    def prompt(self, data: str) -> list[int]:
+        return [*self.before, *self.plain(data), *self.after]
+
+    def plain(self, text: str) -> list[int]:
+        """Ids of user text. It is cut inside whatever looks like an added token, and each part is
+        encoded on its own with the special tokens off.
+        """
+        ids: list[int] = []
+        start = 0
+        while found := self.added.search(text, start):
+            ids += self._encode(text[start : found.start() + 1])
+            start = found.start() + 1
+        return [*ids, *self._encode(text[start:])]
+
+    def _encode(self, text: str) -> list[int]:
+        encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+        return list(encoded["input_ids"])
+
+
+def chat_of(tokenizer: PreTrainedTokenizerBase, name: str) -> Chat:
+    """Renders the template. Where it has no system role, the instruction leads the user's turn."""
+    from jinja2 import TemplateError
+
+    if not tokenizer.chat_template:
+        raise UserError(
+            f"{name} has no chat template, so it is not an instruct model",
+            hint="name its instruct version, for example Qwen/Qwen3-14B",
+        )
+    system = {"role": "system", "content": prompts.SYSTEM}
+    merged = {"role": "user", "content": f"{prompts.SYSTEM}\n\n{PLACEHOLDER}"}
+    try:
+        text = _rendered(tokenizer, [system, {"role": "user", "content": PLACEHOLDER}])
+        if prompts.SYSTEM not in text:
+            text = _rendered(tokenizer, [merged])
+    except TemplateError:
+        text = _rendered(tokenizer, [merged])
+    if text.count(PLACEHOLDER) != 1:
+        raise UserError(f"the chat template of {name} does not pass the user's message on")
+    before, after = text.split(PLACEHOLDER)
+    tokens = [t for t in tokenizer.get_added_vocab() if len(t) > 1 and not t.isspace()]
+    return Chat(
+        tokenizer,
+        tokenizer.encode(before, add_special_tokens=False),
+        tokenizer.encode(after, add_special_tokens=False),
+        re.compile("|".join(map(re.escape, tokens)) or r"(?!)"),
+        after.rfind("<think>") > after.rfind("</think>"),
+    )
+
+
+def _rendered(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]) -> str:
+    """As text, with the turn of the assistant opened, and thinking off where that is an option."""
+    return str(
+        tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InstructReviser:
+    """Greedy answers of an instruct model. `batch_size` counts sentences."""
+
+    model: PreTrainedModel
+    chat: Chat
+    settings: Mapping[str, str]
+    ends: tuple[int, ...]
+    longest: int
+    batch_size: int = 8
+    strict: bool = False
+
+    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+        asked = [self.chat.prompt(prompts.user_data(request)) for request in requests]
+        limits = [self._limit(request) for request in requests]
+        fitting = [k for k, prompt in enumerate(asked) if len(prompt) + limits[k] <= self.longest]
+        generated = generate(
+            self.model,
+            [asked[k] for k in fitting],
+            [limits[k] for k in fitting],
+            pad=self.ends[0],
+            eos=self.ends,
+            batch_size=self.batch_size,
+        )
+        answers: list[str | None] = [None] * len(requests)
+        for k, (ids,) in zip(fitting, generated, strict=True):
+            answers[k] = self._answer(ids, requests[k])
+        return answers
+
+    def _limit(self, request: Request) -> int:
+        """Most tokens of an answer: twice the sentence, and some."""
+        thinking = THINKING_TOKENS if self.chat.thinks else 0
+        return 2 * len(self.chat.plain(request.sentence)) + 64 + thinking
+
+    def _answer(self, ids: list[int], request: Request) -> str | None:
+        """None for an answer that was cut off, is empty, or has failed before."""
+        if not ids or ids[-1] not in self.ends:
+            return None
+        text = self.chat.tokenizer.decode(ids[:-1], skip_special_tokens=False)
+        if self.chat.thinks and "</think>" not in text:
+            return None
+        answer = prompts.read_answer(str(text), request.sentence)
+        refused = {failed.casefold() for failed in request.failed}
+        return None if answer is not None and answer.casefold() in refused else answer
+
+
+def load_instruct(
+    source: str, *, name: str, device: str, dtype: str, batch_size: int, revision: str | None = None
+) -> InstructReviser:
+    """A model by folder or hub id. Raises UserError for what cannot be had or is none to instruct.
+
+    Code that comes with a model is never run.
+    """
+    import torch
+    import transformers
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        chat = chat_of(tokenizer, name)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            source, revision=revision, dtype=getattr(torch, dtype)
+        )
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise explained(name, error) from error
+    model.to(device).eval()
+    text_config = model.config.get_text_config()
+    settings = {
+        "reviser": name,
+        "reviser-revision": getattr(model.config, "_commit_hash", None) or _fingerprint(source),
+        "reviser-prompt": prompts.VERSION,
+        "reviser-dtype": dtype,
+        "reviser-device": device.split(":")[0],
+        "transformers": transformers.__version__,
+    }
+    return InstructReviser(
+        model,
+        chat,
+        settings,
+        _ends(model, tokenizer, name),
+        int(getattr(text_config, "max_position_embeddings", 0) or 4096),
+        batch_size,
+    )
+
+
+def _ends(model: Any, tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[int, ...]:
+    """Ids that end an answer: the tokenizer's and all that the model's generation settings name."""
+    listed = getattr(model.generation_config, "eos_token_id", None)
+    ids = listed if isinstance(listed, list) else [listed]
+    ends = dict.fromkeys(i for i in (tokenizer.eos_token_id, *ids) if i is not None)
+    if not ends:
+        raise UserError(f"{name} names no token that ends an answer (eos_token)")
+    return tuple(int(i) for i in ends)
+
+
+def _fingerprint(folder: str) -> str:
+    """A hash of a local checkpoint: configuration, and size, first and last bytes of weights."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).iterdir()):
+        if path.suffix in (".json", ".jinja") and path.is_file():
+            digest.update(path.read_bytes())
+        elif path.suffix in (".safetensors", ".bin"):
+            size = path.stat().st_size
+            digest.update(f"{path.name}.{size}".encode())
+            with path.open("rb") as file:
+                digest.update(file.read(1 << 16))
+                file.seek(max(0, size - (1 << 16)))
+                digest.update(file.read())
+    return digest.hexdigest()[:12]
+
+
+def explained(name: str, error: BaseException) -> UserError:
+    """What to do about a model that did not load, in one line."""
+    kinds: set[str] = set()
+    cause: BaseException | None = error
+    while cause is not None:
+        kinds |= {kind.__name__ for kind in type(cause).__mro__}
+        cause = cause.__cause__ or cause.__context__
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    if "GatedRepoError" in kinds or "gated repo" in str(error):
+        return UserError(
+            f"{name} is behind a licence that you have not accepted",
+            hint=f"accept it at https://huggingface.co/{name}, then run: hf auth login",
+        )
+    if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "Timeout"}:
+        return UserError(
+            f"{name} is not on this machine and the hub cannot be reached",
+            hint=f"fetch it where there is a network (hf download {name}), then name the folder",
+        )
+    if "RepositoryNotFoundError" in kinds or "is not a valid model identifier" in str(error):
+        return UserError(
+            f"there is no model {name} on the hub, or it is private",
+            hint="check the spelling, or log in with: hf auth login",
+        )
+    if "trust_remote_code" in str(error):
+        return UserError(
+            f"{name} comes with code of its own, which is not run here",
+            hint="name a model that transformers itself implements",
+        )
+    if isinstance(error, ImportError):
+        missing = getattr(error, "name", None)
+        hint = f"pip install {missing}" if missing else first
+        return UserError(f"{name} needs a package that is not installed: {first}", hint=hint)
+    return UserError(
+        f"{name} does not load as a text-generating model: {first}",
+        hint="expected an instruct model that transformers' AutoModelForCausalLM knows",
+    )

@@ -1,0 +1,124 @@
+"""Revisers by name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from revise_captions.errors import UserError
+from revise_captions.reviser.protocol import Reviser
+
+#: The checkpoint in the package.
+BUNDLED = Path(__file__).parent / "bundled"
+NAMES = ("bundled", "drop")
+_HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
+_EXPECTED = "expected `bundled`, `drop`, a folder, or a hub id such as Qwen/Qwen3-14B"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a reviser comes from; nothing has been loaded. `place`: a folder or a hub id."""
+
+    name: str
+    kind: Literal["drop", "own", "instruct"]
+    place: str = ""
+    revision: str | None = None
+
+
+def find_reviser(name: str = "bundled") -> Source:
+    """What `name` stands for, by looking at files only. Raises UserError for what is none."""
+    if name == "drop":
+        return Source(name, "drop")
+    if name == "bundled":
+        if not (BUNDLED / "reviser.json").is_file():
+            raise UserError(
+                f"the bundled reviser is missing from {BUNDLED}",
+                hint="install the package again, or use --reviser drop",
+            )
+        return Source(name, "own", str(BUNDLED))
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return _in_folder(name, folder)
+    if (name and folder.is_file()) or name.startswith((".", "/", "~")) or name.count("/") > 1:
+        found = "a file" if folder.exists() else "not there"
+        raise UserError(f"--reviser {name}: {folder} is {found}", hint=_EXPECTED)
+    if not _HUB_ID.fullmatch(name):
+        near = get_close_matches(name, NAMES, n=1)
+        hint = f"did you mean {near[0]}?" if near else _EXPECTED
+        raise UserError(f"there is no reviser {name!r}, and no folder of that name", hint=hint)
+    place, _, revision = name.partition("@")
+    return Source(name, "instruct", place, revision or None)
+
+
+def _in_folder(name: str, folder: Path) -> Source:
+    if (folder / "reviser.json").is_file():
+        return Source(name, "own", str(folder))
+    if (folder / "config.json").is_file():
+        return Source(name, "instruct", str(folder))
+    if (folder / "adapter_config.json").is_file():
+        raise UserError(
+            f"{folder} holds a LoRA adapter, not a whole model",
+            hint="merge it into its base model first (peft: merge_and_unload), and save that",
+        )
+    files = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
+    raise UserError(
+        f"{folder} holds no model: no config.json (found {files})",
+        hint="name a folder in transformers' format (config.json, *.safetensors, tokenizer.json)",
+    )
+
+
+def load_reviser(
+    name: str = "bundled",
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    batch_size: int | None = None,
+) -> Reviser:
+    """The reviser of that name, ready to rewrite.
+
+    `bundled`, `drop`, a folder (of `train_reviser`, or any instruct model in transformers'
+    format), or a hub id, `@revision` behind it if wanted. `device` auto: a GPU if there is one.
+    `dtype` auto: bfloat16 on a GPU, else float32. `batch_size` counts sentences (32 for our own
+    models, 8 for others). Raises UserError, before any data is read, where it cannot be had.
+    """
+    source = find_reviser(name)
+    if source.kind == "drop":
+        from revise_captions.reviser.scripted import DropReviser
+
+        return DropReviser()
+    where, kind = _device(device), dtype
+    if kind == "auto":
+        kind = "float32" if where == "cpu" else "bfloat16"
+    if source.kind == "own":
+        from revise_captions.reviser.bundled import load_bundled
+
+        return load_bundled(
+            Path(source.place), device=where, dtype=kind, batch_size=batch_size or 32, name=name
+        )
+    from revise_captions.reviser.instruct import load_instruct
+
+    return load_instruct(
+        source.place,
+        name=name,
+        device=where,
+        dtype=kind,
+        batch_size=batch_size or 8,
+        revision=source.revision,
+    )
+
+
+def _device(device: str) -> str:
+    """`auto` resolved. Raises UserError for a device that torch does not have."""
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        first = str(error).splitlines()[0]
+        raise UserError(f"--device {device} cannot be used: {first}", hint="try cpu") from None
+    return device

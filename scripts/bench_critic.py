@@ -1,0 +1,191 @@
+"""How fast the critic judges, beside the loop that one would write with transformers.
+
+    python scripts/bench_critic.py [--critic DIR] [--captions 42] [--repeats 5] [--threads 2]
+
+The plain loop asks once per sentence: processor, `generate` of one token, decode, softmax over the
+Yes and No logits. It has the same weights, prompts (as token ids) and attention regime, on the same
+held-out captions, in the same process. Both run once to warm up, then in turn; a pair of neighbours
+gives one ratio, and the median counts. The verdicts must be equal, or the exit status is 1. The
+critic's domain gate and language check are in its time; decoding of image files is in neither's.
+
+The last line is JSON. `--store` writes the critic's speed into its `critic.json`, from where
+`revise-captions --dry-run` estimates the time of a run and the model card takes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL.Image import Image
+from transformers import AutoProcessor, PaliGemmaForConditionalGeneration
+from transformers import __version__ as transformers_version
+from transformers.utils import logging
+
+from revise_captions.critic import prompts
+from revise_captions.critic.checkpoint import read_card
+from revise_captions.critic.critic import find_checkpoint, load_critic
+from revise_captions.critic.packing import Regime
+from revise_captions.critic.protocol import Paragraph
+from revise_captions.pipelines.held_out import held_out
+
+TARGET = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One sentence as the plain loop asks it; `ids` are those of training, of shape (1, length)."""
+
+    image: Image
+    text: str
+    ids: torch.Tensor
+    types: torch.Tensor
+
+
+class PlainLoop:
+    """The loop of transformers' documentation, one sentence at a time."""
+
+    def __init__(self, folder: Path, dtype: torch.dtype, yes: int, no: int) -> None:
+        self.processor = AutoProcessor.from_pretrained(folder)
+        model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=dtype)
+        self.model, self.answers = model.eval(), [yes, no]
+
+    @torch.inference_mode()
+    def judge(self, questions: Sequence[Question]) -> list[float]:
+        return [self._one(question) for question in questions]
+
+    def _one(self, question: Question) -> float:
+        given = self.processor(images=question.image, text=question.text, return_tensors="pt")
+        out = self.model.generate(
+            input_ids=question.ids,
+            attention_mask=torch.ones_like(question.ids),
+            token_type_ids=question.types,
+            pixel_values=given["pixel_values"].to(self.model.dtype),
+            max_new_tokens=1,
+            do_sample=False,
+            output_scores=True,
+            return_dict_in_generate=True,
+        )
+        self.processor.decode(out.sequences[0, question.ids.shape[1] :], skip_special_tokens=True)
+        return float(out.scores[0][0, self.answers].float().softmax(-1)[0])
+
+
+def questions_of(critic: Any, paragraphs: Sequence[Paragraph]) -> list[Question]:
+    """The prompts of every sentence. Image tokens are type 0; text is causal but under `prefix`."""
+    codec = critic.codec
+    text_type = 0 if critic.card.regime is Regime.PREFIX else 1
+    questions = []
+    for paragraph in paragraphs:
+        for index in range(len(paragraph.spans)):
+            pieces = prompts.classification(paragraph.text, paragraph.spans, index)
+            text = [codec.bos, *codec.pieces(pieces)]
+            ids = torch.tensor([[codec.image] * critic.images + text])
+            types = torch.tensor([[0] * critic.images + [text_type] * len(text)])
+            # The processor appends the newline itself.
+            written = "<image>" + prompts.as_text(pieces).removesuffix("\n")
+            questions.append(Question(paragraph.image, written, ids, types))
+    return questions
+
+
+def timed(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def hardware(threads: int) -> str:
+    names = [platform.machine()]
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{threads} threads, {(names or [platform.machine()])[0]}"
+
+
+def compare(critic: Any, plain: PlainLoop, paragraphs: Sequence[Paragraph]) -> dict[str, Any]:
+    """Whether both give the same verdicts; this is the warm-up of both, too."""
+    verdicts = [v for row in critic.judge(paragraphs) for v in row]
+    truths = plain.judge(questions_of(critic, paragraphs))
+    pairs = [
+        (verdict.p_factual, round(p, 4))
+        for verdict, p in zip(verdicts, truths, strict=True)
+        if verdict.p_factual is not None
+    ]
+    limit = critic.threshold
+    return {
+        "sentences": len(verdicts),
+        "unscored": len(verdicts) - len(pairs),
+        "flagged": sum(ours < limit for ours, _ in pairs),
+        "labels_differ": sum((ours < limit) is not (theirs < limit) for ours, theirs in pairs),
+        "max_difference_p": max((abs(ours - theirs) for ours, theirs in pairs), default=0.0),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--critic", default="bundled", help="`bundled` or a folder")
+    parser.add_argument("--captions", type=int, default=42, help="held-out captions to judge")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"))
+    parser.add_argument("--store", action="store_true", help="keep the speed in critic.json")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    logging.set_verbosity_error()
+    critic = load_critic(args.critic, device="cpu", dtype=args.dtype)
+    folder = find_checkpoint(args.critic)
+    if critic.card.regime is Regime.CAUSAL:
+        sys.exit("transformers' PaliGemma lets the image see itself: no plain loop is causal")
+    plain = PlainLoop(folder, critic.model.dtype, critic.codec.yes, critic.codec.no)
+    items = held_out("test", args.captions)
+    paragraphs = [Paragraph(item.image, item.text, item.spans) for item in items]
+    questions = questions_of(critic, paragraphs)
+
+    same = compare(critic, plain, paragraphs)
+    works = (lambda: critic.judge(paragraphs), lambda: plain.judge(questions))
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for repeat in range(args.repeats):
+        for which in (0, 1) if repeat % 2 == 0 else (1, 0):
+            seconds[which].append(timed(works[which]))
+        print(f"pair {repeat + 1}: critic {seconds[0][-1]:.2f} s, loop {seconds[1][-1]:.2f} s")
+    ratios = [loop / ours for ours, loop in zip(*seconds, strict=True)]
+    rates = [len(questions) / statistics.median(part) for part in seconds]
+    result = {
+        "captions": len(paragraphs),
+        **same,
+        "critic_sentences_per_second": round(rates[0], 1),
+        "loop_sentences_per_second": round(rates[1], 1),
+        "times_faster": round(statistics.median(ratios), 2),
+        "times_faster_range": [round(min(ratios), 2), round(max(ratios), 2)],
+        "target": TARGET,
+        "dtype": args.dtype,
+        "hardware": hardware(args.threads),
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+        "transformers": transformers_version,
+        "critic": critic.settings["critic"],
+    }
+    if args.store and not same["labels_differ"]:
+        speed = {
+            "sentences_per_second": result["critic_sentences_per_second"],
+            "hardware": f"{result['hardware']}, {args.dtype}",
+            "times_faster": result["times_faster"],
+        }
+        replace(read_card(folder), speed=speed).write(folder)
+    print(json.dumps(result))
+    if same["labels_differ"]:
+        sys.exit("the verdicts differ: the speeds are not of the same work")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Threshold, reliability and precision–recall of P(factual).
+
+The critic's positive class is “wrong”: a sentence is flagged where P(factual) < threshold.
+Precision is the share of flagged sentences that are truly wrong, recall the share of truly wrong
+sentences that are flagged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Sentences with P(factual) in one of equal-width bins: `low` ≤ P < `high` (the last: ≤)."""
+
+    low: float
+    high: float
+    count: int
+    mean_p: float
+    share_factual: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Flagging below `threshold` has this precision and recall on wrong sentences."""
+
+    threshold: float
+    precision: float
+    recall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """`threshold` maximises macro-F1. `ece`: expected calibration error over `bins`."""
+
+    threshold: float
+    macro_f1: float
+    ece: float
+    sentences: int
+    factual: int
+    bins: tuple[Bin, ...]
+    curve: tuple[Point, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def reliability(p: Floats, factual: Bools, bins: int = 15) -> tuple[float, tuple[Bin, ...]]:
+    """Expected calibration error (Naeini et al. 2015; equal-width bins) and the bins themselves."""
+    edges = np.linspace(0, 1, bins + 1)
+    place = np.minimum(np.digitize(p, edges[1:-1]), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    mean = np.bincount(place, p, bins) / np.maximum(count, 1)
+    share = np.bincount(place, factual.astype(float), bins) / np.maximum(count, 1)
+    error = float(np.sum(count * np.abs(mean - share)) / max(1, len(p)))
+    rows = tuple(
+        Bin(round(float(a), 6), round(float(b), 6), int(n), float(m), float(s))
+        for a, b, n, m, s in zip(edges, edges[1:], count, mean, share, strict=False)
+    )
+    return error, rows
+
+
+def best_threshold(p: Floats, factual: Bools) -> tuple[float, float]:
+    """The threshold (four decimals) with the highest macro-F1, and that macro-F1.
+
+    Ties go to the threshold nearest to 0.5. Flagged: P < threshold.
+    """
+    values = np.round(p, 4)
+    order = np.argsort(values, kind="stable")
+    values, truth = values[order], factual[order]
+    # flagging the first k sentences, for every k at which the value changes
+    wrong = np.concatenate([[0], np.cumsum(~truth)])
+    cuts = np.flatnonzero(np.concatenate([[True], np.diff(values) > 0, [True]]))
+    flagged_wrong = wrong[cuts].astype(float)
+    flagged_right = cuts - flagged_wrong
+    all_wrong, all_right = float(wrong[-1]), float(len(truth) - wrong[-1])
+    kept_right = all_right - flagged_right
+    kept_wrong = all_wrong - flagged_wrong
+    f_wrong = _ratio(2 * flagged_wrong, 2 * flagged_wrong + flagged_right + kept_wrong)
+    f_right = _ratio(2 * kept_right, 2 * kept_right + flagged_right + kept_wrong)
+    macro = (f_wrong + f_right) / 2
+    padded = np.concatenate([[0.0], values, [1.0001]])
+    middles = np.round((padded[cuts] + padded[cuts + 1]) / 2, 4)
+    middles = np.where(middles <= padded[cuts], padded[cuts + 1], middles)
+    best = np.flatnonzero(macro >= macro.max() - 1e-12)
+    chosen = best[np.argmin(np.abs(middles[best] - 0.5))]
+    return float(np.round(middles[chosen], 4)), float(macro[chosen])
+
+
+def _ratio(a: Floats, b: Floats) -> Floats:
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+
+
+def precision_recall(p: Floats, factual: Bools, points: int = 101) -> tuple[Point, ...]:
+    """The precision–recall curve of flagging, at most `points` points by rising threshold."""
+    from sklearn.metrics import precision_recall_curve
+
+    precision, recall, cut = precision_recall_curve(~factual, 1 - np.round(p, 4))
+    # sklearn flags score >= cut, so P <= 1 - cut, so P < the next four-decimal value
+    thresholds = np.round(1 - cut + 1e-4, 4)[::-1]
+    precision, recall = precision[:-1][::-1], recall[:-1][::-1]
+    keep = np.unique(np.linspace(0, len(thresholds) - 1, points).round().astype(int))
+    return tuple(Point(float(thresholds[i]), float(precision[i]), float(recall[i])) for i in keep)
+
+
+def calibrate(p: Floats, factual: Bools) -> Calibration:
+    """Everything a checkpoint stores about its probabilities. Needs both classes."""
+    if len(p) == 0 or factual.all() or not factual.any():
+        raise UserError(
+            "cannot calibrate: the validation sentences are all of one class",
+            hint="the validation split needs factual and nonfactual sentences",
+        )
+    threshold, macro = best_threshold(p, factual)
+    error, bins = reliability(p, factual)
+    curve = precision_recall(p, factual)
+    return Calibration(threshold, macro, error, len(p), int(factual.sum()), bins, curve)
+
+
+def threshold_for(curve: Sequence[Mapping[str, float]], precision: float) -> float:
+    """The threshold with the highest recall whose stored precision reaches `precision`.
+
+    `curve`: points as in `Calibration.as_dict()`. Raises UserError if none reaches it.
+    """
+    reaching = [point for point in curve if point["precision"] >= precision]
+    if not reaching:
+        best = max((point["precision"] for point in curve), default=0.0)
+        raise UserError(
+            f"no threshold of this critic reaches precision {precision:g} on its validation split",
+            hint=f"the highest is {best:.3f}; name one at or below it, or set --threshold",
+        )
+    return max(reaching, key=lambda point: (point["recall"], point["precision"]))["threshold"]

@@ -1,0 +1,380 @@
+"""From the value of an image field to upright RGB pixels, or to a precise reason why not.
+
+Values come from files that strangers wrote, so: what may be read from disk is confined to the image
+root where one is given, sizes are checked before anything is decoded, only formats that Pillow
+decodes by itself are opened (no EPS, which would start Ghostscript), and nothing blocks on a pipe.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import io
+import os
+import re
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from .errors import BadRecord, Reason
+from .records import ImageRef
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What one image may cost. `max_pixels` is Pillow's own bound (a quarter of a GiB as RGB)."""
+
+    max_pixels: int = 89_478_485
+    max_bytes: int = 64 << 20
+    url_seconds: float = 30.0
+
+
+def parse_image(value: object) -> ImageRef:
+    """What an image field's value points to; nothing is read yet.
+
+    A string is a data URI, an http(s) URL, base64 of an image, or else a path (`file://` too), as a
+    `Path` always is. Bytes are an encoded image, as is a Hugging Face `{"bytes": …, "path": …}`
+    (bytes first). A list of exactly one of these stands for it. Raises `BadRecord` (MISSING_IMAGE,
+    IMAGE_UNREADABLE).
+    """
+    match value:
+        case None | "" | b"" | []:
+            raise BadRecord(Reason.MISSING_IMAGE, "the image field is empty")
+        case bytes() | bytearray() | memoryview():
+            return ImageRef(data=bytes(value))
+        case str():
+            return _parse_text(value)
+        case os.PathLike():
+            return ImageRef(path=os.fsdecode(value))
+        case [one]:
+            return parse_image(one)
+        case list() | tuple():
+            detail = f"{len(value)} images in one record; expected one"
+            raise BadRecord(Reason.MISSING_IMAGE, detail)
+        case dict():
+            return _parse_mapping(value)
+    if hasattr(value, "save") and hasattr(value, "convert"):
+        return ImageRef(data=_as_png(value))
+    detail = f"the image field holds {type(value).__name__}; expected a path, a URL, or bytes"
+    raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+
+
+def load_image(
+    ref: ImageRef,
+    *,
+    root: Path | None = None,
+    folder: Path = Path(),
+    allow_urls: bool = False,
+    limits: ImageLimits = ImageLimits(),
+) -> Image:
+    """The image as RGB, upright by its EXIF orientation.
+
+    Animations give their first frame, transparency is laid on white, 16-bit and float pixels are
+    scaled to 8 bits, colour profiles are ignored. With a `root`, relative paths start there and
+    nothing outside it is read, whether by `..`, an absolute path or a symbolic link. Without, they
+    start at `folder` (the input's own) and absolute paths are allowed. Raises `BadRecord`.
+    """
+    if ref.data is not None:
+        data = ref.data
+    elif ref.url is not None:
+        data = _fetch(ref.url, allow_urls, limits)
+    elif ref.path is not None:
+        data = _read(resolve_path(ref.path, root, folder), limits)
+    else:
+        raise BadRecord(Reason.MISSING_IMAGE, "the record names no image")
+    if len(data) > limits.max_bytes:
+        raise _too_large(f"{len(data):,} bytes; the limit is {limits.max_bytes:,}")
+    return _decode(data, limits)
+
+
+# --- Values -------------------------------------------------------------------------------------
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]+={0,2}\s*")
+_PATH_MAX = 4096
+_MAGIC = {
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"\xff\x4f\xff\x51": "JPEG 2000",
+    b"\0\0\0\x0cjP  ": "JPEG 2000",
+}
+
+
+def _parse_text(text: str) -> ImageRef:
+    head = text[:16].lower().lstrip()
+    if head.startswith("data:"):
+        return ImageRef(data=_data_uri(text.lstrip()))
+    if head.startswith(("http://", "https://")):
+        return ImageRef(url=text.strip())
+    if head.startswith("file://"):
+        return ImageRef(path=unquote(urlsplit(text.strip()).path))
+    data = _base64_image(text)
+    return ImageRef(path=text) if data is None else ImageRef(data=data)
+
+
+def _parse_mapping(value: dict[Any, Any]) -> ImageRef:
+    encoded = value.get("bytes")
+    if isinstance(encoded, str):
+        return ImageRef(data=_base64_bytes(encoded))
+    for name in ("bytes", "path", "url"):
+        if value.get(name):
+            return parse_image(value[name])
+    names = ", ".join(map(str, value)) or "none"
+    detail = f"the image field is an object with the keys {names}; expected bytes, path or url"
+    raise BadRecord(Reason.MISSING_IMAGE, detail)
+
+
+def _data_uri(uri: str) -> bytes:
+    head, comma, body = uri.partition(",")
+    if not comma:
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "a data URI without a comma holds no data")
+    if head.lower().endswith(";base64"):
+        return _base64_bytes(unquote(body) if "%" in body else body)
+    return unquote_to_bytes(body)
+
+
+def _base64_image(text: str) -> bytes | None:
+    """The decoded bytes where `text` is base64 of an image rather than a path.
+
+    A path hardly ever spells an image's first bytes without a dot; a text in the base64 alphabet
+    that no file system takes as a path cannot be one at all.
+    """
+    if len(text) < 32 or not _BASE64.fullmatch(text, 0, min(len(text), 2 * _PATH_MAX)):
+        return None
+    start = re.sub(r"\s", "", text[:64])[:32].translate(_URLSAFE)
+    looks = sniff(base64.b64decode(start)) if len(start) == 32 and "=" not in start else ""
+    if not looks and len(text) <= _PATH_MAX:
+        return None
+    if not _BASE64.fullmatch(text):
+        return None
+    return _base64_bytes(text)
+
+
+_URLSAFE = str.maketrans("-_", "+/")
+
+
+def _base64_bytes(text: str) -> bytes:
+    compact = "".join(text.split()).translate(_URLSAFE)
+    compact += "=" * (-len(compact) % 4)
+    try:
+        return base64.b64decode(compact, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadRecord(Reason.IMAGE_UNREADABLE, f"broken base64: {error}") from None
+
+
+def _as_png(image: Any) -> bytes:
+    """A Pillow image that a caller handed over, as bytes without loss."""
+    buffer = io.BytesIO()
+    try:
+        image.save(buffer, "PNG")
+    except (OSError, ValueError):
+        image.convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def sniff(data: bytes) -> str:
+    """The name of the image format that `data` starts like, or "" (of what Pillow opens here)."""
+    for magic, name in _MAGIC.items():
+        if data.startswith(magic):
+            return name
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "WebP"
+    if data[4:12] in (b"ftypavif", b"ftypavis"):
+        return "AVIF"
+    return "PPM" if re.match(rb"P[1-7f][\s#]", data) else ""
+
+
+# --- Bytes --------------------------------------------------------------------------------------
+
+
+def _fetch(url: str, allow_urls: bool, limits: ImageLimits) -> bytes:
+    if not allow_urls:
+        detail = f"{_short(url)} is a URL; pass --allow-urls to fetch images from the network"
+        raise BadRecord(Reason.URL_NOT_ALLOWED, detail)
+    from .fetch import FetchLimits, fetch
+
+    return fetch(url, limits=FetchLimits(max_bytes=limits.max_bytes, seconds=limits.url_seconds))
+
+
+def resolve_path(path: str, root: Path | None, folder: Path) -> Path:
+    """Where an image path leads, as `load_image` says. Raises `BadRecord`; looks for no file."""
+    if re.match(r"[a-z][a-z0-9+.-]+://", path):
+        detail = f"{_short(path)}: expected a local path or an http(s) URL"
+        raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+    if root is None:
+        return folder / path
+    try:
+        base = root.resolve()
+        real = (base / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{_short(path)}: {error}") from None
+    if not real.is_relative_to(base):
+        detail = f"{_short(path)} leads to {_short(str(real))}, outside the image root {base}"
+        raise BadRecord(Reason.IMAGE_OUTSIDE_ROOT, detail)
+    return real
+
+
+def _read(path: Path, limits: ImageLimits) -> bytes:
+    name = _short(str(path))
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise BadRecord(Reason.IMAGE_UNREADABLE, f"{name} is not a regular file")
+        # O_NONBLOCK: should the file turn into a pipe meanwhile, opening it does not hang.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limits.max_bytes:
+                raise _too_large(f"{name} has {size:,} bytes; the limit is {limits.max_bytes:,}")
+            return file.read(limits.max_bytes + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{name} does not exist") from None
+    except ValueError as error:  # a NUL or a lone surrogate: no file has such a name
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{name}: {error}") from None
+    except OSError as error:
+        missing = error.errno == 36 or "too long" in str(error)
+        reason = Reason.IMAGE_NOT_FOUND if missing else Reason.IMAGE_UNREADABLE
+        raise BadRecord(reason, f"{name}: {error.strerror}") from None
+
+
+# --- Pixels -------------------------------------------------------------------------------------
+
+
+def _decode(data: bytes, limits: ImageLimits) -> Image:
+    from PIL import Image as pillow
+    from PIL import ImageOps
+
+    _refuse_other_kinds(data)
+    try:
+        with _strict(), pillow.open(io.BytesIO(data), formats=_formats()) as image:
+            width, height = image.size
+            if width < 1 or height < 1:
+                detail = f"an image of {width} × {height} pixels is empty"
+                raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+            if width * height > limits.max_pixels:
+                detail = f"{width:,} × {height:,} pixels; the limit is {limits.max_pixels:,}"
+                raise _too_large(detail)
+            image.load()
+            return _to_rgb(ImageOps.exif_transpose(image))
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning, MemoryError) as error:
+        raise _too_large(str(error) or "not enough memory to decode it") from None
+    except BadRecord:
+        raise
+    except Exception as error:  # Pillow's decoders raise nearly every type on hostile bytes
+        raise _undecodable(data, error) from None
+
+
+@functools.cache
+def _formats() -> tuple[str, ...]:
+    """Those of `FORMATS` that this build of Pillow has."""
+    from PIL import Image as pillow
+
+    pillow.init()
+    return tuple(name for name in FORMATS if name in pillow.OPEN)
+
+
+def _to_rgb(image: Image) -> Image:
+    from PIL import Image as pillow
+
+    mode = image.mode
+    if mode.startswith("I") or mode == "F":
+        return _scaled(image)
+    if mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        rgba = image.convert("RGBA")
+        white = pillow.new("RGBA", rgba.size, (255, 255, 255, 255))
+        return pillow.alpha_composite(white, rgba).convert("RGB")
+    return image if mode == "RGB" else image.convert("RGB")
+
+
+def _scaled(image: Image) -> Image:
+    """Integers wider than 8 bits and floats, mapped to 8 bits by what range they can hold.
+
+    16 bits: 0 … 65,535. 32-bit integers and floats say nothing about their range, so: up to 1
+    (floats), 255, 65,535, or else from the smallest to the largest value found.
+    """
+    import numpy as np
+    from PIL import Image as pillow
+
+    values = np.nan_to_num(np.asarray(image, dtype=np.float64), posinf=0.0, neginf=0.0)
+    low, high = 0.0, 65_535.0
+    if not image.mode.startswith("I;16"):
+        least, most = float(values.min()), float(values.max())
+        bounds = (1.0, 255.0, 65_535.0) if image.mode == "F" else (255.0, 65_535.0)
+        fitting = [bound for bound in bounds if least >= 0 and most <= bound]
+        low, high = (0.0, fitting[0]) if fitting else (least, most)
+    eight = np.rint((values - low) * (255.0 / max(high - low, 1e-12))).astype(np.uint8)
+    return pillow.fromarray(eight).convert("RGB")
+
+
+_OTHER_KINDS = {
+    b"<svg": "an SVG drawing",
+    b"<!doctype html": "an HTML page",
+    b"<html": "an HTML page",
+    b"<?xml": "an XML or SVG document",
+    b"%pdf": "a PDF",
+    b"%!ps": "a PostScript file",
+    b"{": "JSON text",
+    b"version https://git-lfs": "a Git LFS pointer (run `git lfs pull`)",
+}
+
+
+def _refuse_other_kinds(data: bytes) -> None:
+    if not data:
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "the image has no bytes at all")
+    head = data[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for start, name in _OTHER_KINDS.items():
+        if head.startswith(start):
+            raise BadRecord(Reason.IMAGE_UNREADABLE, f"not an image but {name}")
+    if data[4:8] == b"ftyp" and data[8:12] in (b"heic", b"heix", b"mif1", b"msf1"):
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "HEIC is not supported; convert it to JPEG or PNG")
+
+
+def _undecodable(data: bytes, error: Exception) -> BadRecord:
+    kind = sniff(data)
+    text = "" if "BytesIO" in str(error) else f" ({error})"
+    if not kind:
+        return BadRecord(Reason.IMAGE_UNREADABLE, f"not an image format that is known here{text}")
+    cut_riff = kind == "WebP" and int.from_bytes(data[4:8], "little") + 8 > len(data)
+    if cut_riff or "truncated" in str(error).lower():
+        detail = f"the {kind} ends too early, after {len(data):,} bytes{text}"
+        return BadRecord(Reason.IMAGE_TRUNCATED, detail)
+    return BadRecord(Reason.IMAGE_UNREADABLE, f"a damaged {kind}{text}")
+
+
+_strict_lock = threading.Lock()
+
+
+@contextmanager
+def _strict() -> Iterator[None]:
+    """Pillow fills truncated images with grey where the process once asked it to; not here."""
+    from PIL import ImageFile
+
+    if not ImageFile.LOAD_TRUNCATED_IMAGES:
+        yield
+        return
+    with _strict_lock:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+        try:
+            yield
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+
+
+def _too_large(detail: str) -> BadRecord:
+    return BadRecord(Reason.IMAGE_TOO_LARGE, detail)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:120]}…{text[-30:]}"

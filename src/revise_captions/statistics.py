@@ -1,0 +1,183 @@
+"""Shares with bootstrap intervals over records, streaming.
+
+The unit that is resampled is the record: the sentences of one caption look at the same image, so
+they are not independent, and resampling sentences would give intervals that are too narrow.
+
+Statistics first, scores second: a record contributes a row of counts, counts add up, and a share is
+the ratio of two sums. The bootstrap is the Poisson bootstrap (Hanley & MacGibbon 2006; Chamandy et
+al. 2012): in each of the B replicates a record counts w ~ Poisson(1) times, and only the B sums are
+kept. So a million records need no more memory than ten, and because a record's weights are a hash
+of its key, neither order nor sharding changes a digit: sums of shards add up exactly.
+
+Intervals are percentile intervals. Where every record agrees (a share of 0 or 1), resampling sees
+no spread, and the bound is Clopper and Pearson's for as many trials as there are records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import exp, factorial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+REPLICATES = 1000
+LEVEL = 0.95
+#: With fewer records than this, percentiles of resamples say nothing: no interval is given.
+MIN_RECORDS = 5
+
+_GAMMA = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_PER_WORD = 4  # 16-bit draws in one 64-bit word
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`value` = numerator / denominator; None where the denominator is 0.
+
+    `low` and `high` bound the central `LEVEL` interval over `records`, the number of records with a
+    denominator above 0; None where there are too few of them, or where they show no spread.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    numerator: int
+    denominator: int
+    records: int
+
+    def as_json(self) -> dict[str, float | int | None]:
+        """Six decimals: enough to print from, few enough to compare."""
+        return {
+            "value": _rounded(self.value),
+            "low": _rounded(self.low),
+            "high": _rounded(self.high),
+            "numerator": self.numerator,
+            "denominator": self.denominator,
+            "records": self.records,
+        }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """SplitMix64's finaliser (Steele et al. 2014), element by element: a scattering bijection."""
+    z = values ^ (values >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+@cache
+def _poisson_table() -> npt.NDArray[np.uint8]:
+    """A uniform 16-bit draw to a Poisson(1) count, by the inverse of the distribution function."""
+    cumulative = np.cumsum([exp(-1) / factorial(k) for k in range(12)])
+    draws = (np.arange(1 << 16) + 0.5) / (1 << 16)
+    return np.searchsorted(cumulative, draws, side="right").astype(np.uint8)
+
+
+def weights(
+    keys: npt.NDArray[np.uint64], replicates: int = REPLICATES, seed: int = 0
+) -> npt.NDArray[np.uint8]:
+    """How often each record counts in each replicate: `[len(keys), replicates]`, Poisson(1).
+
+    A pure function of key and seed. Records with equal keys get equal weights: keys must differ.
+    """
+    words = -(-replicates // _PER_WORD)
+    start = mix(keys + np.uint64(seed * _GAMMA & _MASK))[:, None]
+    stream = mix(start + np.arange(1, words + 1, dtype=np.uint64) * np.uint64(_GAMMA))
+    draws = stream.view(np.uint16)[:, :replicates]
+    return _poisson_table()[draws]
+
+
+class Sums:
+    """Sums of per-record counts, plain and in every replicate. `+=` adds another shard's.
+
+    `total[c]` is the sum of column c, `nonzero[c]` the number of records where it is not 0,
+    `resampled[b, c]` its sum in replicate b. All are whole numbers below 2**53, so float64 sums are
+    exact and independent of order.
+    """
+
+    __slots__ = ("nonzero", "resampled", "total")
+
+    def __init__(self, columns: int, replicates: int = REPLICATES) -> None:
+        self.total = np.zeros(columns, dtype=np.int64)
+        self.nonzero = np.zeros(columns, dtype=np.int64)
+        self.resampled = np.zeros((replicates, columns), dtype=np.float64)
+
+    def add(self, values: npt.NDArray[np.int64], drawn: npt.NDArray[np.floating[Any]]) -> None:
+        """Adds records: `values` `[records, columns]`, `drawn` `[records, replicates]` weights."""
+        self.total += values.sum(axis=0)
+        self.nonzero += (values != 0).sum(axis=0)
+        self.resampled += drawn.T @ values.astype(drawn.dtype)
+
+    def __iadd__(self, other: Sums) -> Sums:
+        self.total += other.total
+        self.nonzero += other.nonzero
+        self.resampled += other.resampled
+        return self
+
+    def ratio(self, numerator: int, denominator: int) -> Estimate:
+        """The share column `numerator` / column `denominator`, each record's part at most 1."""
+        top, bottom = int(self.total[numerator]), int(self.total[denominator])
+        records = int(self.nonzero[denominator])
+        if bottom == 0:
+            return Estimate(None, None, None, top, bottom, records)
+        if top in (0, bottom):
+            tail = ((1 - LEVEL) / 2) ** (1 / records)
+            bounds: tuple[float, float] = (0.0, 1 - tail) if top == 0 else (tail, 1.0)
+            return Estimate(top / bottom, *bounds, top, bottom, records)
+        low, high = _percentiles(self._shares(numerator, denominator), records)
+        return Estimate(top / bottom, low, high, top, bottom, records)
+
+    def change(self, before: tuple[int, int], after: tuple[int, int]) -> Estimate:
+        """The share `after` minus the share `before`, paired: both from the same resamples.
+
+        Numerator and denominator of the result are 0: a difference of ratios has none.
+        """
+        first, second = self.ratio(*before), self.ratio(*after)
+        records = min(first.records, second.records)
+        if first.value is None or second.value is None:
+            return Estimate(None, None, None, 0, 0, records)
+        low, high = _percentiles(self._shares(*after) - self._shares(*before), records)
+        return Estimate(second.value - first.value, low, high, 0, 0, records)
+
+    def _shares(self, numerator: int, denominator: int) -> npt.NDArray[np.float64]:
+        bottom = self.resampled[:, denominator]
+        shares = np.full(len(bottom), np.nan)
+        np.divide(self.resampled[:, numerator], bottom, out=shares, where=bottom > 0)
+        return shares
+
+
+def _percentiles(
+    values: npt.NDArray[np.float64], records: int
+) -> tuple[float | None, float | None]:
+    """The central interval; none for too few records or no spread. NaN replicates do not count."""
+    values = values[np.isfinite(values)]
+    if records < MIN_RECORDS or len(values) == 0 or np.ptp(values) == 0:
+        return None, None
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def ratio_interval(
+    numerators: npt.ArrayLike,
+    denominators: npt.ArrayLike,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Estimate:
+    """sum(numerators) / sum(denominators) over records, with its interval. Whole-number counts."""
+    values = np.column_stack([numerators, denominators]).astype(np.int64)
+    sums = Sums(2, replicates)
+    for start in range(0, len(values), 4096):
+        part = values[start : start + 4096]
+        keys = np.arange(start, start + len(part), dtype=np.uint64)
+        sums.add(part, weights(keys, replicates, seed).astype(np.float64))
+    return sums.ratio(0, 1)

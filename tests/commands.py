@@ -1,0 +1,64 @@
+"""The whole command in this process, with scripted models, and input for it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import scripted_run
+from PIL import Image
+
+from revise_captions.pipelines import cli
+
+SENTENCES = [
+    f"{subject} {verb} {thing}."
+    for subject in ("A dog", "The tall house", "A woman in red", "Two birds", "The sun")
+    for verb in ("stands near", "is left of", "holds", "floats above")
+    for thing in ("the tree", "a wooden fence", "the blue ball", "a bench")
+]
+
+
+class Ran(NamedTuple):
+    code: object
+    out: str
+    err: str
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path) -> Command:
+    scripted_run.install(monkeypatch.setattr)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Ran:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return Ran(stopped.value.code, printed.out, printed.err)
+
+    return run
+
+
+def caption(rng: random.Random) -> str:
+    return " ".join(rng.choice(SENTENCES) for _ in range(rng.randint(1, 7)))
+
+
+def write_input(path: Path, count: int = 40, seed: int = 0, **fields: str) -> list[dict[str, Any]]:
+    rng = random.Random(seed)
+    Image.new("RGB", (9, 7), "red").save(path.parent / "a.png")
+    rows: list[dict[str, Any]] = [
+        {"id": i, "image": "a.png", "caption": caption(rng), "by": rng.choice("xy"), **fields}
+        for i in range(count)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return rows
+
+
+def read(path: Path | str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]

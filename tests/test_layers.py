@@ -1,0 +1,140 @@
+"""Imports only go downward, heavy ones only inside functions, and `--help` is quick."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = {
+    "critic": "revise_captions.critic",
+    "reviser": "revise_captions.reviser",
+    "finetune": "revise_captions.finetune",
+    "pipelines": "revise_captions.pipelines",
+    "datasets/benchmarks": "revise_captions.benchmarks",
+    "datasets/picturebook": "revise_captions.picturebook",
+    "src/revise_captions": "revise_captions",
+}
+BASE = "revise_captions"
+MODELS = {f"revise_captions.{name}" for name in ("critic", "reviser", "benchmarks", "picturebook")}
+ALLOWED = {
+    BASE: {BASE},
+    **{package: {BASE, package} for package in MODELS},
+    "revise_captions.finetune": {BASE, *MODELS, "revise_captions.finetune"},
+    "revise_captions.pipelines": {BASE, *MODELS, "revise_captions.pipelines"},
+}
+HEAVY = {
+    *("torch", "transformers", "datasets", "pyarrow", "sklearn", "scipy", "spacy", "peft"),
+    *("accelerate", "huggingface_hub", "nltk"),
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for folder, package in FOLDERS.items():
+        for path in sorted((ROOT / folder).glob("*.py")):
+            yield package, path
+
+
+def imported(path: Path, package: str) -> Iterator[tuple[str, int]]:
+    """Full names of what a module imports, anywhere in it, with the line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parts, base]).rstrip(".")
+            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def owner(name: str) -> str | None:
+    """The package of ours that a full name belongs to."""
+    if name != BASE and not name.startswith(BASE + "."):
+        return None
+    second = ".".join(name.split(".")[:2])
+    return second if second in ALLOWED else BASE
+
+
+def test_imports_go_downward():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package, path in modules()
+        for name, line in imported(path, package)
+        # The root's __init__ names what users import; it does so lazily (next test).
+        if path != ROOT / "src/revise_captions/__init__.py"
+        and (found := owner(name)) is not None
+        and found not in ALLOWED[package]
+    ]
+    assert wrong == []
+
+
+def test_the_layers_are_looked_at():
+    """The test above sees what it should: a wrong import would be found."""
+    found = [owner(name) for package, path in modules() for name, _ in imported(path, package)]
+    assert found.count("revise_captions.critic") > 10
+    assert found.count(BASE) > 50
+    assert owner("revise_captions.critic.protocol") == "revise_captions.critic"
+    assert owner("revise_captions.records.Span") == BASE
+    assert owner("json") is None
+
+
+def _lazily(path: Path) -> Iterator[str]:
+    """Top packages that a module imports when it is imported itself."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").partition(".")[0]
+
+
+@pytest.mark.parametrize("package", [BASE, "revise_captions.pipelines"])
+def test_heavy_libraries_are_imported_where_they_are_used(package):
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for owner_, path in modules()
+        if owner_ == package
+        for name in _lazily(path)
+        if name in HEAVY
+    ]
+    assert wrong == []
+
+
+def test_the_root_package_imports_nothing():
+    code = (
+        "import sys, revise_captions\n"
+        "ours = {n for n in sys.modules if n.startswith('revise_captions.')}\n"
+        "assert not ours and 'numpy' not in sys.modules, ours\n"
+        "assert revise_captions.Span(1, 2).of('abc') == 'b'\n"
+        "assert set(revise_captions.__all__) <= set(dir(revise_captions))\n"
+        "try:\n    revise_captions.nothing\nexcept AttributeError: pass\nelse: raise SystemExit(1)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_is_there():
+    import revise_captions
+
+    for name in revise_captions.__all__:
+        assert callable(getattr(revise_captions, name))
+
+
+def test_help_is_quick():
+    """Half a second, the best of five, in time of the processor: the machine may be busy."""
+    seconds = []
+    for _ in range(5):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "revise_captions.pipelines.cli", "--help"],
+            stdout=subprocess.DEVNULL,
+        )
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = status
+        assert status == 0
+        seconds.append(used.ru_utime + used.ru_stime)
+    assert min(seconds) < 0.5
