@@ -113,6 +113,11 @@ class Codec:
         ids: list[int] = self._plain.encode(text, add_special_tokens=False).ids
         return ids
 
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Half-open character spans of `text(…)`'s tokens, a leading space included."""
+        spans: list[tuple[int, int]] = self._plain.encode(text, add_special_tokens=False).offsets
+        return spans
+
     def texts(self, texts: Sequence[str]) -> list[list[int]]:
         """As `text`, for many at once."""
         return [

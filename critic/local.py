@@ -13,7 +13,7 @@ from revise_captions.critic.codec import Codec
 from revise_captions.critic.domain import DomainGate, tower_states
 from revise_captions.critic.generation import greedy
 from revise_captions.critic.language import Lexicon
-from revise_captions.critic.model import hidden_states, image_tokens, logits_at
+from revise_captions.critic.model import hidden_states, image_tokens, logits_at, tower_output
 from revise_captions.critic.packing import (
     Branch,
     Regime,
@@ -133,28 +133,30 @@ class LocalCritic:
         return texts
 
     def features(self, images: Sequence[Image]) -> torch.Tensor:
-        """Pooled tower features, float32 of shape (images, features): what the gate looks at."""
+        """What the gate looks at (`tower_states`): float32 (images, patches, 4 × hidden)."""
         with torch.inference_mode():
-            return torch.cat([pooled for _, pooled in self._tower(images)])
+            return torch.cat([tower_states(self.model, part)[1] for part in self._pixels(images)])
 
-    def _tower(self, images: Sequence[Image]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def _pixels(self, images: Sequence[Image]) -> Iterator[torch.Tensor]:
         size = self.model.config.vision_config.image_size
         for start in range(0, len(images), 32):
             pixels = [resized(image, size) for image in images[start : start + 32]]
-            values = pixel_values(pixels, self.model.dtype).to(self.model.device)
-            yield tower_states(self.model, values)
+            yield pixel_values(pixels, self.model.dtype).to(self.model.device)
 
     def _look(self, images: Sequence[Image]) -> _Seen:
         distinct = list({id(image): image for image in images}.values())
         index = {id(image): i for i, image in enumerate(distinct)}
-        parts = list(self._tower(distinct))
-        if not parts:
-            return _Seen(torch.empty(0), [], index)
-        tower = torch.cat([output for output, _ in parts])
-        if self.gate is None:
-            return _Seen(tower, [True] * len(distinct), index)
-        pooled = torch.cat([features for _, features in parts]).cpu().numpy()
-        return _Seen(tower, self.gate.inside(pooled).tolist(), index)
+        outputs: list[torch.Tensor] = []
+        inside: list[bool] = []
+        for values in self._pixels(distinct):
+            if self.gate is None:
+                outputs.append(tower_output(self.model, values))
+                inside += [True] * len(values)
+            else:
+                output, states = tower_states(self.model, values)
+                outputs.append(output)
+                inside += self.gate.inside(states.cpu().numpy()).tolist()
+        return _Seen(torch.cat(outputs) if outputs else torch.empty(0), inside, index)
 
     def _questions(
         self, paragraph: Paragraph

@@ -30,9 +30,6 @@ NO = "No"
 #: Follows `Yes` where the sentence makes no claim about the image (paper, section 3).
 NOTHING = ", nothing to assess"
 
-#: The template's pieces, which are single tokens of the bundled critic's own tokenizer.
-SPECIAL_PIECES = (OPEN, ASK_FACTUAL, END_FACTUAL, ASK_RATIONALE, END_RATIONALE, YES, NO, NOTHING)
-
 
 @dataclass(frozen=True, slots=True)
 class Special:

@@ -63,6 +63,8 @@ HELP = {
     "rationale_weight": "Weight of the rationale loss (classification: 1).",
     "describe_weight": "Weight of the description loss.",
     "follow_weight": "Weight of what follows Yes or No.",
+    "caption_weight": "Weight of the next-word loss on true sentences in question.",
+    "trace_weight": "Weight of telling at each word whether a sentence has gone wrong by then.",
     "tower_weight": "Weight of the dense loss in the main phase, where there are dense labels.",
     "robust_share": "Share of images shown rescaled and JPEG-compressed.",
     "max_length": "Longest packed row in tokens, image included.",

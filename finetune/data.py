@@ -55,7 +55,8 @@ class Example:
 class Examples(Sequence[Example]):
     """The rows of one JSONL file, kept as lines and parsed when asked for.
 
-    `images` are the distinct image paths, `image_of[i]` the index of example i's image in them.
+    `images` are the distinct image paths, `image_of[i]` the index of example i's image in them,
+    `sizes[i]` about how long example i's packed row is (batches of like rows waste no padding).
     """
 
     def __init__(self, path: Path, root: Path) -> None:
@@ -63,6 +64,7 @@ class Examples(Sequence[Example]):
         self.lines: list[bytes] = []
         self.images: list[str] = []
         self.image_of: list[int] = []
+        self.sizes: list[int] = []
         known: dict[str, int] = {}
         placed: dict[int, str] = {}
         with path.open("rb") as file:
@@ -75,6 +77,7 @@ class Examples(Sequence[Example]):
                     raise self._error(number, f"image_index {index} names two different images")
                 self.lines.append(line)
                 self.image_of.append(index)
+                self.sizes.append(_size(example))
         if not self.lines:
             raise UserError(f"{path} has no rows")
         if sorted(placed) != list(range(len(placed))):
@@ -111,6 +114,15 @@ class Examples(Sequence[Example]):
 
     def __iter__(self) -> Iterator[Example]:
         return (self[index] for index in range(len(self)))
+
+
+def _size(example: Example) -> int:
+    """Characters of a packed row with all rewrites and one rationale for each of two wrong ones."""
+    overhead = 30  # a question's template, in characters' worth of tokens
+    size = 2 * len(example.caption) + overhead * len(example.sentences)
+    size += sum(len(s.rewrite) + overhead for s in example.sentences if s.rewrite)
+    wrong = [s for s in example.sentences if s.rationales][:2]
+    return size + sum(s.span.end - s.span.start + len(s.rationales[0]) + overhead for s in wrong)
 
 
 def parse(row: dict[str, Any]) -> Example:

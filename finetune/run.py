@@ -29,11 +29,15 @@ DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
 class Network(torch.nn.Module):
-    """The model and, while it trains, the dense heads: one set of parameters to optimise."""
+    """The model and, while it trains, heads on it: one set of parameters to optimise.
+
+    `trace` reads from a word's last hidden state whether its sentence has gone wrong by then.
+    """
 
     def __init__(self, model: PaliGemmaForConditionalGeneration, heads: Heads | None) -> None:
         super().__init__()
         self.model, self.heads = model, heads
+        self.trace = torch.nn.Linear(model.config.text_config.hidden_size, 1)
 
 
 @dataclass(slots=True)

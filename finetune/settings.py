@@ -22,7 +22,7 @@ class Settings:
     tower_from: str = ""
     batch_size: int = 16
     learning_rate: float = 1.5e-3
-    tower_rate: float = 0.15
+    tower_rate: float = 0.1
     warmup: int = 200
     schedule: str = "cosine"
     weight_decay: float = 0.02
@@ -34,11 +34,13 @@ class Settings:
     rationales: int = 2
     rewrites: float = 0.7
     align: bool = True
-    describe_early: float = 0.5
+    describe_early: float = 0.35
     describe_late: float = 0.15
     rationale_weight: float = 0.5
     describe_weight: float = 0.5
     follow_weight: float = 0.2
+    caption_weight: float = 0.3
+    trace_weight: float = 1.0
     tower_weight: float = 2.0
     robust_share: float = 0.35
     max_length: int = 1024

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
+from revise_captions.critic import prompts
 from revise_captions.critic.codec import DESCRIBE, Codec
 from revise_captions.critic.packing import (
     Batch,
@@ -24,16 +26,23 @@ from revise_captions.critic.packing import (
     question,
     unpack,
 )
+from revise_captions.finetune.credit import UNKNOWN, Credit, credit
 from revise_captions.finetune.data import Example
+
+Ints = NDArray[np.int64]
 
 
 class Task(IntEnum):
-    """What a target token teaches. `FOLLOW`: what comes after Yes or No."""
+    """What a target token teaches. `FOLLOW`: what comes after Yes or No.
+
+    `CAPTION`: a word of the sentence in question, where it is true (`finetune.credit`).
+    """
 
     CLASSIFY = 0
     FOLLOW = 1
     RATIONALE = 2
     DESCRIBE = 3
+    CAPTION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +59,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Flat indices into (rows × length) where to read, the ids to be found there, their tasks."""
+    """Flat indices into (rows × length) where to read, the ids to be found there, their tasks.
 
-    at: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ids: np.ndarray[tuple[int], np.dtype[np.int64]]
-    tasks: np.ndarray[tuple[int], np.dtype[np.int64]]
+    `trace_at`, `trace`: where to read whether a sentence has gone wrong by now, and whether it has.
+    """
+
+    at: Ints
+    ids: Ints
+    tasks: Ints
+    trace_at: Ints
+    trace: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,7 @@ class _Asked:
     answer: tuple[int, ...]
     first: Task
     rest: Task
+    credit: Credit | None = None
 
 
 def choose(
@@ -96,13 +111,16 @@ def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
         if sentence.factual and not sentence.assessable:
             answer = (*answer, *codec.answer_nothing)
         branch = question(codec, trunk, example.caption, example.spans, index, answer=answer)
-        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW))
+        text = sentence.span.of(example.caption)
+        words = credit(codec, text, sentence.factual, sentence.rewrite)
+        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
     for index in choice.rewrites:
         text, answer = example.sentences[index].rewrite, codec.answer_yes
         branch = question(
             codec, trunk, example.caption, example.spans, index, answer=answer, instead=text
         )
-        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW))
+        words = credit(codec, text, factual=True)
+        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
     for index, text in choice.rationales:
         ids = tuple(codec.text(text))
         branch = question(
@@ -161,20 +179,32 @@ def encode(
             owners.append(owner)
             asked_of_row.append(parts)
     batch = collate(rows, codec, multiple)
-    return Encoded(batch, _targets(batch, asked_of_row), np.array(owners), skipped)
+    return Encoded(batch, _targets(codec, batch, asked_of_row), np.array(owners), skipped)
 
 
-def _targets(batch: Batch, asked_of_row: Sequence[Sequence[_Asked]]) -> Targets:
-    at: list[int] = []
-    ids: list[int] = []
-    tasks: list[int] = []
+def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]]) -> Targets:
+    read: list[tuple[int, int, int]] = []  # where, what, task
+    traced: list[tuple[int, int]] = []
+    closing = len(codec.special(prompts.END_FACTUAL))
     for r, asked in enumerate(asked_of_row):
         for b, part in enumerate(asked):
-            start = batch.at(r, b, part.branch.prompt - 1)
-            at += range(start, start + len(part.answer))
-            ids += part.answer
-            tasks += [part.first, *[part.rest] * (len(part.answer) - 1)]
-    return Targets(np.array(at), np.array(ids), np.array(tasks))
+            prompt = part.branch.prompt
+            start = batch.at(r, b, prompt - 1)
+            tasks = (part.first, *[part.rest] * (len(part.answer) - 1))
+            places = range(start, start + len(part.answer))
+            read += zip(places, part.answer, tasks, strict=True)
+            if part.credit is None:
+                continue
+            first = prompt - closing - len(part.credit.trace)
+            place = batch.at(r, b, first)
+            words = part.branch.ids[first : prompt - closing]
+            known = enumerate(zip(words, part.credit.true, strict=True), start=place - 1)
+            read += ((at, word, Task.CAPTION) for at, (word, true) in known if true)
+            trace = enumerate(part.credit.trace, start=place)
+            traced += ((at, state) for at, state in trace if state != UNKNOWN)
+    columns = np.array(read, dtype=np.int64).reshape(-1, 3).T
+    trace_at, states = np.array(traced, dtype=np.int64).reshape(-1, 2).T
+    return Targets(*columns, trace_at, states)
 
 
 def batches(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from revise_captions.calibration import calibrate
 from revise_captions.critic.checkpoint import CriticCard, save_critic
@@ -114,7 +114,7 @@ def train_all(run: Run) -> None:
     """The main phase: every task, until `minutes` or `steps` are used up."""
     settings, progress = run.settings, run.progress
     order = endless(
-        [len(line) for line in run.train.lines],
+        run.train.sizes,
         settings.batch_size,
         settings.seed,
         progress.epoch,
@@ -162,7 +162,8 @@ def _step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, flo
     """One optimiser step on one batch. Its randomness depends on (seed, epoch, index) only."""
     settings, progress = run.settings, run.progress
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
-    describe = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
+    share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
+    describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
     examples = [run.train[i] for i in members]
     encoded = encode(
         run.codec,
@@ -217,6 +218,7 @@ def _losses(
         Task.FOLLOW: settings.follow_weight,
         Task.RATIONALE: settings.rationale_weight,
         Task.DESCRIBE: settings.describe_weight,
+        Task.CAPTION: settings.caption_weight,
     }
     loss = each.new_zeros(())
     losses: dict[str, float] = {}
@@ -226,6 +228,14 @@ def _losses(
             mean = each[members].mean()
             losses[task.name.lower()] = float(mean.detach())
             loss = loss + weight * mean
+    if settings.trace_weight and len(encoded.targets.trace):
+        words = hidden.flatten(0, 1)[torch.from_numpy(encoded.targets.trace_at)]
+        scores = run.network.trace(words).float()[:, 0]
+        trace = binary_cross_entropy_with_logits(
+            scores, torch.from_numpy(encoded.targets.trace).float()
+        )
+        losses["trace"] = float(trace.detach())
+        loss = loss + settings.trace_weight * trace
     return loss, losses
 
 

@@ -111,7 +111,12 @@ def _config(context: click.Context, _: click.Parameter, value: Path | None) -> P
 )
 @click.option("--device", default="auto", help="`auto`, `cpu`, `cuda`, `cuda:1`, `mps`, …")
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many records.")
-@click.option("--shard", default="0/1", metavar="I/N", help="Take every N-th record from the I-th.")
+@click.option(
+    "--shard",
+    default="0/1",
+    metavar="I/N",
+    help="Take every N-th window of 64 records from the I-th (0 to N-1); merge-shards joins them.",
+)
 @click.option("--resume", is_flag=True, help="Go on where an earlier run of this command stopped.")
 @click.option("--force", is_flag=True, help="Overwrite OUT, and forget an unfinished run of it.")
 @click.option("--dry-run", is_flag=True, help="Only count, check and estimate; loads no model.")

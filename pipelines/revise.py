@@ -20,13 +20,13 @@ from revise_captions.errors import BadRecord, Reason
 from revise_captions.pipelines import loop
 from revise_captions.pipelines.loop import Draft
 from revise_captions.pipelines.rows import from_json, resumed, revision_of
+from revise_captions.readers import WINDOW
 from revise_captions.records import Record, Revision
 from revise_captions.reviser.protocol import Reviser
 from revise_captions.rows import BadRow
 from revise_captions.sentences import split
 from revise_captions.signature import merged
 
-WINDOW = 64
 #: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
 #: which is more than any critic's tower looks at (896 × 896).
 LARGEST = 1_500_000

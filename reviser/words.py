@@ -1,9 +1,7 @@
 """Content words of a sentence, compared by lemma: what a rewrite may not bring along.
 
-Lemmas come from simplemma's English dictionary (in the package, nothing to download). On the word
-forms of the EWT treebank it keeps 81 % of the pairs of forms that share a lemma together (most of
-the rest are misspellings) and puts 398 pairs of different words together; the Snowball stemmer
-76 % and 3,704. Words that the dictionary does not know stand for themselves, so other languages
+Lemmas come from simplemma's English dictionary (in the package, nothing to download): a stemmer
+puts many more pairs of different words together, and a guard must not. Words that the dictionary does not know stand for themselves, so other languages
 are compared by form; scripts that are written without spaces, character by character.
 """
 

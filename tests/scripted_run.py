@@ -8,10 +8,12 @@ that it changes with the context as a real critic's does. From the environment:
     SCRIPTED_STALLS   this call of the critic takes ten minutes
     SCRIPTED_LIMIT    bytes that any file may grow to (a disk that is full)
     SCRIPTED_FAST     no hash, no rewrites, no image read: what everything else costs
+    SCRIPTED_PEAK     file that gets the run's highest resident memory in KiB
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
@@ -122,7 +124,18 @@ def main(arguments: list[str] | None = None) -> None:
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     install()
+    if path := os.environ.get("SCRIPTED_PEAK"):
+        atexit.register(_write_peak, path)
     cli.main(arguments)
+
+
+def _write_peak(path: str) -> None:
+    """The kernel's own mark of this program. `wait4` would report the parent's, if that was larger:
+    a child counts what it shared with its parent between fork and exec."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        peak = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
+    with open(path, "w", encoding="ascii") as file:
+        file.write(peak)
 
 
 def serve() -> None:

@@ -11,6 +11,7 @@ from revise_captions.critic import prompts
 from revise_captions.critic.codec import DESCRIBE, Codec, train_tokenizer
 from revise_captions.critic.model import hidden_states, logits_at, tower_output
 from revise_captions.critic.packing import Regime, collate, context_trunk, pack, question, unpack
+from revise_captions.finetune.credit import RIGHT, UNKNOWN, WRONG, credit, parting
 from revise_captions.finetune.data import Example, Judged
 from revise_captions.finetune.targets import Choice, Task, batches, choose, encode
 from revise_captions.records import Span
@@ -78,6 +79,8 @@ def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec
     prompt, answer, task = next(wanted)
     place = 0
     for at, target, kind in zip(made.targets.at, made.targets.ids, made.targets.tasks, strict=True):
+        if kind == Task.CAPTION:
+            continue
         if place == len(answer):
             prompt, answer, task = next(wanted)
             place = 0
@@ -91,6 +94,59 @@ def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec
         place += 1
     assert place == len(answer)
     assert next(wanted, None) is None
+
+
+def read_so_far(made, at: int) -> list[int]:
+    """What the model has read at a flat index, that token included."""
+    ids, segment, fork = made.batch.ids, made.batch.segment, made.batch.fork
+    row, column = divmod(at, ids.shape[1])
+    own = [c for c in range(column + 1) if segment[row, c] == segment[row, column]]
+    return [*ids[row, : fork[row, column]], *ids[row, own]]
+
+
+@pytest.mark.parametrize("regime", list(Regime))
+def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(codec, regime):
+    wrong = Judged(Span(23, 41), False, True, (), "It is on the right.")
+    example = Example("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
+    choice = Choice((), False)
+    made = encode(codec, [example], [choice], images=4, regime=regime, multiple=8, max_length=500)
+    start = [codec.image] * 4 + [codec.bos]
+    expected = []
+    for index, true in ((0, CAPTION[:22]), (1, "It is on the")):
+        before = start + codec.pieces(prompts.classification(CAPTION, example.spans, index)[:-2])
+        words = codec.text(true)
+        expected += [(before + words[:n], word) for n, word in enumerate(words)]
+    captions = made.targets.tasks == Task.CAPTION
+    pairs = zip(made.targets.at[captions], made.targets.ids[captions], strict=True)
+    assert [(read_so_far(made, int(at)), int(word)) for at, word in pairs] == expected
+    traced = [
+        (codec.decode(read_so_far(made, int(at))[-1:]), int(state))
+        for at, state in zip(made.targets.trace_at, made.targets.trace, strict=True)
+    ]
+    words = [codec.decode([i]) for i in codec.text(CAPTION[:22])]
+    others = [codec.decode([i]) for i in codec.text("It is on the")]
+    assert traced == [(word, RIGHT) for word in (*words, *others)] + [(".", WRONG)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "word"),
+    [
+        ("A red ball lies here.", "A blue ball lies here.", "red"),
+        ("A dog and a cat sit.", "A dog sits.", "and"),
+        ("It is on the left.", "It is on the right.", "left."),
+        ("A dog", "A dog sits", ""),
+        ("  Two  dogs", "Two cats", "dogs"),
+    ],
+)
+def test_the_first_word_that_differs(wrong, right, word):
+    start, end = parting(wrong, right)
+    assert wrong[start:end] == word
+
+
+def test_a_wrong_sentence_without_a_rewrite_is_known_at_its_end_only(codec):
+    known = credit(codec, "It is red.", factual=False)
+    assert known.trace == (*[UNKNOWN] * (len(known.trace) - 1), WRONG)
+    assert not any(known.true)
 
 
 def test_rows_that_are_too_long_lose_their_last_branches_and_say_so(codec):

@@ -328,10 +328,10 @@ def test_misspelled_field_is_found_before_the_run(tmp_path):
 def test_shards_partition_the_file(tmp_path):
     data = lines_of(*(row(n=i) for i in range(10))).replace("\n", "\n\n")
     whole = [r.fields["n"] for r in opened(tmp_path / "in.jsonl", data)]
-    shards = [opened(tmp_path / "in.jsonl", data, shard=(i, 3)) for i in range(3)]
+    shards = [opened(tmp_path / "in.jsonl", data, shard=(i, 3), window=1) for i in range(3)]
     assert [[r.fields["n"] for r in s] for s in shards] == [whole[i::3] for i in range(3)]
     assert [s.count() for s in shards] == [4, 3, 3]
-    limited = opened(tmp_path / "in.jsonl", data, shard=(1, 3), limit=2)
+    limited = opened(tmp_path / "in.jsonl", data, shard=(1, 3), limit=2, window=1)
     assert [r.fields["n"] for r in limited] == [1, 4]
     assert limited.count() == 2
     assert list(opened(tmp_path / "in.jsonl", data, limit=0)) == []

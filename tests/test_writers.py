@@ -167,7 +167,7 @@ def test_standard_output(tmp_path, monkeypatch, capfdbinary):
 
 def test_shards_and_limits_write_their_own_rows(tmp_path):
     write_lines(tmp_path / "in.jsonl", rows(10))
-    run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", shard=(1, 4), limit=2)
+    run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", shard=(1, 4), limit=2, window=1)
     out = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line)["image"] for line in out] == ["1.jpg", "5.jpg"]
 
@@ -389,7 +389,7 @@ def test_tar_keeps_members_and_gains_two(tmp_path, out):
 def test_tar_shards(tmp_path):
     content = [(f"{i}.{s}", b"x") for i in range(7) for s in ("jpg", "txt")]
     make_tar(tmp_path / "in.tar", content)
-    run(tmp_path / "in.tar", tmp_path / "out.tar", shard=(1, 3))
+    run(tmp_path / "in.tar", tmp_path / "out.tar", shard=(1, 3), window=1)
     assert [name for name, _ in members(tmp_path / "out.tar") if name.endswith(".jpg")] == [
         "1.jpg",
         "4.jpg",
@@ -448,9 +448,9 @@ def test_parquet_shards_and_lines(tmp_path):
         {"url": ["x"] * 200, "text": [f"{i}." for i in range(200)], "b": [b"\0"] * 200}
     )
     pq.write_table(table, tmp_path / "in.parquet")
-    run(tmp_path / "in.parquet", tmp_path / "out.parquet", shard=(2, 70), limit=2)
+    run(tmp_path / "in.parquet", tmp_path / "out.parquet", shard=(2, 70), limit=2, window=1)
     assert pq.read_table(tmp_path / "out.parquet").column("text").to_pylist() == ["2.", "72."]
-    run(tmp_path / "in.parquet", tmp_path / "out.jsonl", shard=(2, 70), limit=1)
+    run(tmp_path / "in.parquet", tmp_path / "out.jsonl", shard=(2, 70), limit=1, window=1)
     assert json.loads((tmp_path / "out.jsonl").read_text()) == {
         "url": "x",
         "text": "2.",

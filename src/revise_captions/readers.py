@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from .readers_arrow import Tables
 
 T = TypeVar("T")
+#: Rows that are worked on together. Shards are made of whole windows.
+WINDOW = 64
 FIRST_ROWS = 100
 """How many readable rows decide which fields hold image and caption."""
 NO_FIELDS = Fields()
@@ -47,8 +49,9 @@ class Kind(StrEnum):
 class Source:
     """Iterate for `Record | BadRow`, as often as needed; `rows()` skips making records.
 
-    `shard` (i, n) takes the rows whose 0-based number in the file is i modulo n; `limit` then stops
-    after that many. `folder` is where relative image paths start.
+    `shard` (i, n) takes the windows of rows whose 0-based number is i modulo n, so that a run of
+    shards works in the windows of the whole; `limit` then stops after that many rows. `folder` is
+    where relative image paths start.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Source:
     fields: Fields = NO_FIELDS
     shard: tuple[int, int] = (0, 1)
     limit: int | None = None
+    window: int = WINDOW
 
     def __iter__(self) -> Iterator[Record | BadRow]:
         for row in self.rows():
@@ -79,8 +83,10 @@ class Source:
     def select(self, rows: Iterable[T]) -> Iterator[T]:
         """What shard and limit leave of something that has one item for each row of the file."""
         index, count = self.shard
-        stop = None if self.limit is None else index + count * self.limit
-        return itertools.islice(rows, index, stop, count)
+        if count > 1:
+            numbered = enumerate(rows)
+            rows = (row for number, row in numbered if number // self.window % count == index)
+        return itertools.islice(rows, self.limit)
 
     def count(self) -> int | None:
         """How many rows iteration will give, bad ones included; None where only reading tells."""
@@ -88,7 +94,8 @@ class Source:
         if total is None:
             return None
         index, count = self.shard
-        mine = len(range(index, total, count))
+        cycles, rest = divmod(total, self.window * count)
+        mine = cycles * self.window + min(max(rest - index * self.window, 0), self.window)
         return mine if self.limit is None else min(mine, self.limit)
 
     def close(self) -> None:
@@ -105,6 +112,7 @@ def open_source(
     shard: tuple[int, int] = (0, 1),
     limit: int | None = None,
     spool: Path | None = None,
+    window: int = WINDOW,
 ) -> Source:
     """A file, `-` for standard input, a data set's folder, or a hub id `owner/name[:split]`.
 
@@ -116,15 +124,7 @@ def open_source(
     if not 0 <= index < count:
         hint = "shards of n are numbered 0/n to (n-1)/n"
         raise UserError(f"there is no shard {index}/{count}", hint=hint)
-    if name == "-" or Path(name).is_fifo():
-        path = _spool(name, spool)
-        opened = _open_file(name, path, _kind_by_content(path, name))
-        source = replace(opened, folder=Path(), spooled=True)
-    elif Path(name).is_file():
-        path = Path(name)
-        source = _open_file(name, path, _kind_by_name(path))
-    else:
-        source = _open_hub(name)
+    source = open_rows(name, spool)
     readable = (row.data for row in source.read() if isinstance(row, Row))
     try:
         known = recognise(
@@ -133,7 +133,19 @@ def open_source(
     except UserError as error:
         source.close()
         raise UserError(f"{name}: {error.message}", hint=error.hint) from None
-    return replace(source, fields=known, shard=shard, limit=limit)
+    return replace(source, fields=known, shard=shard, limit=limit, window=window)
+
+
+def open_rows(name: str, spool: Path | None = None) -> Source:
+    """As `open_source`, for someone who needs the rows and no record of them: no fields known."""
+    if name == "-" or Path(name).is_fifo():
+        path = _spool(name, spool)
+        opened = _open_file(name, path, _kind_by_content(path, name))
+        return replace(opened, folder=Path(), spooled=True)
+    if Path(name).is_file():
+        path = Path(name)
+        return _open_file(name, path, _kind_by_name(path))
+    return _open_hub(name)
 
 
 def _open_file(name: str, path: Path, kind: Kind) -> Source:
