@@ -18,7 +18,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,11 +51,17 @@ def run_key(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def window_digest(items: Sequence[Record | BadRow]) -> str:
-    """The hash of what stands in the input's rows; image files are known by their path."""
+Mark = Callable[[str], str]
+
+
+def window_digest(items: Sequence[Record | BadRow], mark: Mark = lambda path: "") -> str:
+    """The hash of what stands in the input's rows. `mark` tells contents of image files apart."""
     total = hashlib.sha256()
     for item in items:
-        for part in _content(item):
+        parts = _content(item)
+        if isinstance(item, Record) and item.image.path is not None:
+            parts.append(_utf8(mark(item.image.path)))
+        for part in parts:
             total.update(b"%d:" % len(part))
             total.update(part)
     return total.hexdigest()

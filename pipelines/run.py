@@ -12,11 +12,18 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.fields import Fields
-from revise_captions.images import load_image
-from revise_captions.pipelines.journal import Journal, RowResult, refuse_early, window_digest
+from revise_captions.images import load_image, mark_of
+from revise_captions.pipelines.journal import (
+    Journal,
+    Mark,
+    RowResult,
+    refuse_early,
+    window_digest,
+)
 from revise_captions.pipelines.models import load_tools, run_settings
 from revise_captions.pipelines.options import Options, parse_shard
 from revise_captions.pipelines.progress import Progress
@@ -84,7 +91,8 @@ def _run(source: Source, options: Options) -> dict[str, Any]:
         journal_path(options.out), decisive, resume=options.resume, force=options.force
     ) as journal:
         with Progress(source.count()) as progress:
-            process(source, journal, tools, settings, load, progress)
+            mark = partial(mark_of, root=options.image_root, folder=source.folder)
+            process(source, journal, tools, settings, load, progress, mark)
         speed = Speed(time.monotonic() - began, progress.records, progress.sentences)
         written = write(source, journal.results(), options.out)
         summary = summarise(source, journal, tools, options, speed, decisive, load)
@@ -129,13 +137,14 @@ def process(
     settings: Settings,
     load: LoadImage,
     progress: Progress,
+    mark: Mark,
 ) -> None:
     """Journals every window that is not done yet."""
     todo: list[tuple[int, str]] = []
 
     def unfinished() -> Iterator[list[Record | BadRow]]:
         for number, window in enumerate(windows_of(source)):
-            digest = window_digest(window)
+            digest = window_digest(window, mark)
             if journal.done(number, digest):
                 progress.skip(len(window))
                 continue

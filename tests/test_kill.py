@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from commands import write_input
+from PIL import Image
 
 SCRIPT = Path(__file__).with_name("scripted_run.py")
 RECORDS = 700  # eleven windows
@@ -174,6 +175,14 @@ def test_a_run_with_other_settings_is_not_resumed(folder):
         code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
     finally:
         (folder / "in.jsonl").write_text(text)
+    assert code == 2
+    assert "the input has changed since the run began" in err
+    picture = (folder / "a.png").read_bytes()
+    Image.new("RGB", (9, 7), "blue").save(folder / "a.png")
+    try:
+        code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+    finally:
+        (folder / "a.png").write_bytes(picture)
     assert code == 2
     assert "the input has changed since the run began" in err
     code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
