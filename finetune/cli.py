@@ -40,6 +40,7 @@ def _options(command: Any) -> Any:
 
 HELP = {
     "regime": "Who attends to whom; stored in the checkpoint.",
+    "change_regime": "Go on from a checkpoint of another regime, which has to learn this one.",
     "minutes": "End of the main phase, in minutes of training (0: no limit).",
     "steps": "End of the main phase, in optimiser steps (0: no limit).",
     "tower_minutes": "Train the image tower alone first, on dense labels, for so long.",

@@ -87,10 +87,10 @@ def load_base(base: str, train: Examples, settings: Settings) -> tuple[Any, Code
         ) from None
     if (Path(base) / "critic.json").exists():
         trained = read_card(Path(base)).regime
-        if trained is not settings.regime:
+        if trained is not settings.regime and not settings.change_regime:
             raise UserError(
                 f"{base} was trained {trained}, this run is set to {settings.regime}",
-                hint=f"add --regime {trained}",
+                hint=f"add --regime {trained}, or --change-regime to teach it the other one",
             )
     use_tree_attention(model)
     return model, Codec(tokenizer)

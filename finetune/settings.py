@@ -16,6 +16,7 @@ class Settings:
     """
 
     regime: Regime = Regime.IMAGE_PREFIX
+    change_regime: bool = False
     minutes: float = 0.0
     steps: int = 0
     tower_minutes: float = 0.0

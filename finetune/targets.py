@@ -193,7 +193,8 @@ def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]
             tasks = (part.first, *[part.rest] * (len(part.answer) - 1))
             places = range(start, start + len(part.answer))
             read += zip(places, part.answer, tasks, strict=True)
-            if part.credit is None:
+            # under `prefix` a word sees the words behind it, and has nothing to tell
+            if part.credit is None or start < batch.block[r] + r * batch.ids.shape[1]:
                 continue
             first = prompt - closing - len(part.credit.trace)
             place = batch.at(r, b, first)

@@ -59,14 +59,31 @@ def _config(context: click.Context, _: click.Parameter, value: Path | None) -> P
     help="Folder that image paths start from and never leave.  [default: IN's folder]",
 )
 @click.option("--allow-urls", is_flag=True, help="Fetch images from public http(s) addresses.")
-@click.option("--critic", default="bundled", help="Critic: `bundled`, a folder, or a hub id.")
+@click.option(
+    "--critic",
+    default="bundled",
+    help="Critic: `bundled`, a folder, a hub id, or a server's model, MODEL@http://host:8000/v1.",
+)
 @click.option("--adapter", help="LoRA adapter for the critic: a folder or a hub id.")
-@click.option("--reviser", default="bundled", help="`bundled`, `drop`, a folder, or a hub id.")
+@click.option(
+    "--reviser",
+    default="bundled",
+    help="`bundled`, `drop`, a folder, a hub id, or a server's model, MODEL@http://host:8000/v1.",
+)
 @click.option(
     "--engine",
-    type=click.Choice(["transformers"]),
+    type=click.Choice(["transformers", "vllm", "openai"]),
     default="transformers",
-    help="What computes the models.",
+    help="What computes models that are named without a server: transformers or vllm (extra "
+    "`vllm`) in this process. `openai`: none is, both have to be a server's.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(0, 100),
+    default=0,
+    help="For a critic's server that gives no log-probabilities: P(factual) is the share of Yes "
+    "in so many sampled answers (the paper takes 5).  [default: 0, such sentences are unscored]",
+    show_default=False,
 )
 @click.option(
     "--threshold",
@@ -117,6 +134,18 @@ def _config(context: click.Context, _: click.Parameter, value: Path | None) -> P
     metavar="I/N",
     help="Take every N-th window of 64 records from the I-th (0 to N-1); merge-shards joins them.",
 )
+@click.option(
+    "--runner",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    help="Where it is computed: in this process, or on a Ray cluster (extra `ray`).",
+)
+@click.option(
+    "--replicas",
+    type=click.IntRange(1),
+    help="Copies of the models on the cluster.  [default: one a GPU, else one a CPU but one]",
+)
+@click.option("--ray-address", help="The cluster's address.  [default: one of this machine alone]")
 @click.option("--resume", is_flag=True, help="Go on where an earlier run of this command stopped.")
 @click.option("--force", is_flag=True, help="Overwrite OUT, and forget an unfinished run of it.")
 @click.option("--dry-run", is_flag=True, help="Only count, check and estimate; loads no model.")

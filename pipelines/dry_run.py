@@ -85,7 +85,8 @@ def _models(
     source: Source, options: Options
 ) -> tuple[CriticCard | None, dict[str, object], list[UserError]]:
     """The critic's card, what the models and the threshold are, and what would stop the run."""
-    from revise_captions.critic.critic import BUNDLED, stored_card, stored_threshold
+    from revise_captions.critic.critic import stored_card, stored_threshold
+    from revise_captions.critic.load import UNCALIBRATED, find_critic
     from revise_captions.pipelines.models import earlier_signature
     from revise_captions.reviser.load import find_reviser
     from revise_captions.signature import settings_of
@@ -100,8 +101,10 @@ def _models(
         if options.stage == "revise":
             named["critic"] = f"none; {earlier.get('critic', 'an earlier stage')} flagged"
             threshold = earlier["threshold"] if threshold is None else threshold
-        elif options.critic == "bundled" or Path(options.critic).expanduser().is_dir():
-            named["critic"] = BUNDLED if options.critic == "bundled" else options.critic
+        elif (asked := find_critic(options.critic, options.engine, fetch=False)) is None:
+            named["critic"] = f"{options.critic} (from the hub; not looked at)"
+        elif asked.kind == "own":
+            named["critic"] = asked.place
             card = stored_card(options.critic)
             threshold = stored_threshold(
                 options.critic,
@@ -109,7 +112,8 @@ def _models(
                 target_precision=options.target_precision,
             )
         else:
-            named["critic"] = f"{options.critic} (from the hub; not looked at)"
+            named["critic"] = f"{options.critic} (through {asked.engine}; not asked)"
+            threshold = UNCALIBRATED.threshold if threshold is None else threshold
         named["threshold"] = "the critic's own" if threshold is None else threshold
     except UserError as error:
         trouble.append(error)

@@ -125,6 +125,10 @@ class Journal:
         """How many windows are finished."""
         return len(self._windows)
 
+    def finished(self) -> dict[int, str]:
+        """The digests of the finished windows, by number."""
+        return {number: entry.digest for number, entry in self._windows.items()}
+
     def done(self, window: int, digest: str) -> bool:
         """Whether this window is finished. Raises `UserError` if it was with other input."""
         entry = self._windows.get(window)

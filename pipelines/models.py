@@ -46,17 +46,19 @@ def _no_loading_bars() -> None:
 
 
 def load_critic_of(options: Options) -> Critic:
-    from revise_captions.critic.critic import load_critic
+    from revise_captions.critic.load import load
 
     _no_loading_bars()
-    return load_critic(
+    return load(
         options.critic,
+        engine=options.engine,
         adapter=options.adapter,
         device=options.device,
         dtype=options.dtype,
         batch_size=options.batch_size,
         threshold=options.threshold,
         target_precision=options.target_precision,
+        samples=options.samples,
     )
 
 
@@ -66,6 +68,7 @@ def load_reviser_of(options: Options) -> Reviser:
     _no_loading_bars()
     return load_reviser(
         options.reviser,
+        engine=options.engine,
         device=options.device,
         dtype=options.dtype,
         batch_size=options.batch_size,

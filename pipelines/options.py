@@ -25,6 +25,7 @@ class Options:
     adapter: str | None = None
     reviser: str = "bundled"
     engine: str = "transformers"
+    samples: int = 0
     threshold: float | None = None
     target_precision: float | None = None
     rounds: int = 2
@@ -41,6 +42,9 @@ class Options:
     dry_run: bool = False
     report: Path | None = None
     group_by: str | None = None
+    runner: str = "local"
+    replicas: int | None = None
+    ray_address: str | None = None
 
     @classmethod
     def from_cli(cls, options: Mapping[str, Any]) -> Options:

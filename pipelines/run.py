@@ -8,44 +8,23 @@ Everything that a user can get wrong is checked before a model is loaded.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revise_captions.fields import Fields
-from revise_captions.images import load_image, mark_of
-from revise_captions.pipelines.journal import (
-    Journal,
-    Mark,
-    RowResult,
-    refuse_early,
-    window_digest,
-)
+from revise_captions.pipelines import local_runner
+from revise_captions.pipelines.inputs import image_loader, open_input
+from revise_captions.pipelines.journal import Journal, refuse_early
 from revise_captions.pipelines.models import load_tools, run_settings
-from revise_captions.pipelines.options import Options, parse_shard
+from revise_captions.pipelines.options import Options
 from revise_captions.pipelines.progress import Progress
 from revise_captions.pipelines.results import check_report, show, summarise
-from revise_captions.pipelines.revise import (
-    LoadImage,
-    Result,
-    Settings,
-    Tools,
-    revise_window,
-    windows_of,
-    with_images,
-)
-from revise_captions.pipelines.rows import to_json
+from revise_captions.pipelines.revise import Tools
 from revise_captions.pipelines.summary import Speed
 from revise_captions.pipelines.writers import check_output, journal_path, write
-from revise_captions.readers import Source, open_source
-from revise_captions.records import Record
-from revise_captions.rows import BadRow
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
+from revise_captions.readers import Source
 
 
 def run(options: Options) -> dict[str, Any]:
@@ -83,100 +62,40 @@ def check_outputs(source: Source, options: Options) -> None:
 
 
 def _run(source: Source, options: Options) -> dict[str, Any]:
-    began = time.monotonic()
+    if options.runner == "ray":
+        from revise_captions.pipelines import ray_runner
+
+        with ray_runner.cluster(options):
+            named = ray_runner.describe(options)
+            work = partial(ray_runner.process, options)
+            return _journalled(source, options, named.tools, named.decisive, work)
     tools, settings = load_tools(options, source)
-    decisive = run_settings(tools, settings, options)
-    load = image_loader(source, options)
+
+    def process(journal: Journal, progress: Progress) -> None:
+        local_runner.process(source, options, journal, tools, settings, progress)
+
+    return _journalled(source, options, tools, run_settings(tools, settings, options), process)
+
+
+def _journalled(
+    source: Source,
+    options: Options,
+    tools: Tools,
+    decisive: Mapping[str, Any],
+    process: Callable[[Journal, Progress], None],
+) -> dict[str, Any]:
+    """Windows into the journal by `process`, the output and the summary out of it."""
+    began = time.monotonic()
     with Journal.open(
         journal_path(options.out), decisive, resume=options.resume, force=options.force
     ) as journal:
         with Progress(source.count()) as progress:
-            mark = partial(mark_of, root=options.image_root, folder=source.folder)
-            process(source, journal, tools, settings, load, progress, mark)
+            process(journal, progress)
         speed = Speed(time.monotonic() - began, progress.records, progress.sentences)
         written = write(source, journal.results(), options.out)
-        summary = summarise(source, journal, tools, options, speed, decisive, load)
+        summary = summarise(
+            source, journal, tools, options, speed, decisive, image_loader(source, options)
+        )
         journal.delete()
     show(summary, options, written)
     return summary
-
-
-def open_input(options: Options) -> Source:
-    """The input as a repeatable source, its fields recognised. Raises `UserError`."""
-    captions = tuple(filter(None, (options.caption_field or "").split(",")))
-    # The process's id keeps two runs that name the same OUT from spooling into one file.
-    spool = f"{journal_path(options.out).with_suffix('')}.stdin.{os.getpid()}"
-    return open_source(
-        options.source,
-        fields=Fields(options.image_field, captions),
-        need_image=options.stage != "revise",
-        shard=parse_shard(options.shard),
-        limit=options.limit,
-        spool=journal_path(options.out).with_name(os.path.basename(spool)),
-    )
-
-
-def image_loader(source: Source, options: Options) -> LoadImage:
-    """Reads a record's image the way the options allow."""
-
-    def load(record: Record) -> Image:
-        return load_image(
-            record.image,
-            root=options.image_root,
-            folder=source.folder,
-            allow_urls=options.allow_urls,
-        )
-
-    return load
-
-
-def process(
-    source: Source,
-    journal: Journal,
-    tools: Tools,
-    settings: Settings,
-    load: LoadImage,
-    progress: Progress,
-    mark: Mark,
-) -> None:
-    """Journals every window that is not done yet."""
-    todo: list[tuple[int, str]] = []
-
-    def unfinished() -> Iterator[list[Record | BadRow]]:
-        for number, window in enumerate(windows_of(source)):
-            digest = window_digest(window, mark)
-            if journal.done(number, digest):
-                progress.skip(len(window))
-                continue
-            todo.append((number, digest))
-            yield window
-
-    for loaded in with_images(unfinished(), settings, load):
-        number, digest = todo.pop(0)
-        results = revise_window(loaded, tools, settings)
-        review = settings.on_unfixable == "flag"
-        rows = [row_result(result, tools.threshold, review) for result in results]
-        journal.append(number, digest, rows)
-        progress.advance(len(rows), sum(_sentences(result) for result in results))
-
-
-def _sentences(result: Result | BadRow) -> int:
-    if isinstance(result, BadRow):
-        return 0
-    return sum(len(revision.sentences) for revision in result.revisions.values())
-
-
-def row_result(result: Result | BadRow, threshold: float, review: bool) -> RowResult | BadRow:
-    """What the output row gains. With several caption fields, both keys hold objects by field."""
-    if isinstance(result, BadRow):
-        return result
-    parts = {
-        name: to_json(revision, threshold, review=review)
-        for name, revision in result.revisions.items()
-    }
-    if len(parts) == 1:
-        return RowResult(result.record.line, next(iter(parts.values())))
-    keys = ("revised_caption", "revision")
-    return RowResult(
-        result.record.line, {key: {name: p[key] for name, p in parts.items()} for key in keys}
-    )

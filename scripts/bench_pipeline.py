@@ -27,7 +27,7 @@ from PIL import Image
 
 from revise_captions.critic.protocol import Paragraph
 from revise_captions.critic.scripted import ScriptedCritic
-from revise_captions.pipelines import models, run
+from revise_captions.pipelines import inputs, models, run
 from revise_captions.pipelines.options import Options
 from revise_captions.records import Verdict
 from revise_captions.reviser.protocol import Request
@@ -68,7 +68,7 @@ def measure(folder: Path, records: int, flagged: bool, profile: bool) -> dict[st
     replaced: list[tuple[object, str, Any]] = [
         (models, "load_critic_of", lambda options: critic),
         (models, "load_reviser_of", lambda options: ScriptedReviser(rewrite)),
-        (run, "load_image", lambda *given, **options: picture),
+        (inputs, "load_image", lambda *given, **options: picture),
     ]
     for module, name, value in replaced:
         setattr(module, name, value)

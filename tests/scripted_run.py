@@ -8,6 +8,9 @@ that it changes with the context as a real critic's does. From the environment:
     SCRIPTED_STALLS   this call of the critic takes ten minutes
     SCRIPTED_LIMIT    bytes that any file may grow to (a disk that is full)
     SCRIPTED_FAST     no hash, no rewrites, no image read: what everything else costs
+    SCRIPTED_SLOW     seconds that each call of the critic takes
+    SCRIPTED_KILLS    file that the first process to get to its third call makes, and then dies by
+                      SIGKILL
     SCRIPTED_PEAK     file that gets the run's highest resident memory in KiB
 """
 
@@ -17,9 +20,11 @@ import atexit
 import hashlib
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from revise_captions.critic.protocol import Claim, Paragraph
@@ -52,6 +57,11 @@ class HashCritic:
             raise EngineDead("the engine stopped answering")
         if str(self.calls) == os.environ.get("SCRIPTED_STALLS"):
             time.sleep(600)
+        time.sleep(float(os.environ.get("SCRIPTED_SLOW", 0)))
+        if self.calls == 3 and (mark := os.environ.get("SCRIPTED_KILLS")):
+            with suppress(FileExistsError):
+                os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
         if path := os.environ.get("SCRIPTED_CALLS"):
             with open(path, "a", encoding="utf-8", errors="surrogatepass") as file:
                 file.writelines(f"{paragraph.text[:40]!r}\n" for paragraph in paragraphs)
@@ -115,15 +125,23 @@ def main(arguments: list[str] | None = None) -> None:
     if os.environ.get("SCRIPTED_FAST"):
         from PIL import Image
 
-        from revise_captions.pipelines import run
+        from revise_captions.pipelines import inputs
 
         picture = Image.new("RGB", (8, 8))
-        run.load_image = lambda *given, **options: picture  # type: ignore[assignment]
+        inputs.load_image = lambda *given, **options: picture  # type: ignore[assignment]
     if limit := os.environ.get("SCRIPTED_LIMIT"):
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     install()
+    if arguments is None and "ray" in sys.argv:
+        from revise_captions.pipelines import ray_runner
+
+        scripted = {name: value for name, value in os.environ.items() if "SCRIPTED" in name}
+        ray_runner.RUNTIME_ENV = {
+            "worker_process_setup_hook": "scripted_run.install",
+            "env_vars": {**scripted, "PYTHONPATH": os.path.dirname(__file__)},
+        }
     if path := os.environ.get("SCRIPTED_PEAK"):
         atexit.register(_write_peak, path)
     cli.main(arguments)

@@ -104,7 +104,7 @@ def read_so_far(made, at: int) -> list[int]:
     return [*ids[row, : fork[row, column]], *ids[row, own]]
 
 
-@pytest.mark.parametrize("regime", list(Regime))
+@pytest.mark.parametrize("regime", [Regime.IMAGE_PREFIX, Regime.CAUSAL])
 def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(codec, regime):
     wrong = Judged(Span(23, 41), False, True, (), "It is on the right.")
     example = Example("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
@@ -126,6 +126,12 @@ def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(co
     words = [codec.decode([i]) for i in codec.text(CAPTION[:22])]
     others = [codec.decode([i]) for i in codec.text("It is on the")]
     assert traced == [(word, RIGHT) for word in (*words, *others)] + [(".", WRONG)]
+
+
+def test_where_a_word_sees_the_words_behind_it_none_is_taught(codec):
+    made = encoded(codec, Regime.PREFIX)
+    assert Task.CAPTION not in made.targets.tasks
+    assert len(made.targets.trace) == 0
 
 
 @pytest.mark.parametrize(
