@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BUNDLED = Path(__file__).parent / "bundled"
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-_FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]
+_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 
 
 def find_checkpoint(name: str, what: str = "critic") -> Path:
@@ -68,10 +68,11 @@ def stored_threshold(
     name: str = "bundled", *, threshold: float | None = None, target_precision: float | None = None
 ) -> float:
     """The threshold that `load_critic` would use; loads no weights."""
-    return _threshold(stored_card(name), threshold, target_precision)
+    return chosen_threshold(stored_card(name), threshold, target_precision)
 
 
-def _threshold(card: CriticCard, threshold: float | None, precision: float | None) -> float:
+def chosen_threshold(card: CriticCard, threshold: float | None, precision: float | None) -> float:
+    """The threshold asked for, by itself or by a precision; the card's own where none is."""
     if threshold is not None and precision is not None:
         raise UserError(
             "both a threshold and a target precision are given",
@@ -113,7 +114,7 @@ def load_critic(
     name = str(path_or_name)
     folder = find_checkpoint(name)
     card = read_card(folder)
-    limit = _threshold(card, threshold, target_precision)
+    limit = chosen_threshold(card, threshold, target_precision)
 
     from transformers import AutoTokenizer, __version__
 

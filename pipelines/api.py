@@ -47,6 +47,8 @@ def revise(
     critic: str | Critic = "bundled",
     adapter: str | None = None,
     reviser: str | Reviser = "bundled",
+    engine: str = "transformers",
+    samples: int = 0,
     threshold: float | None = None,
     target_precision: float | None = None,
     rounds: int = 2,
@@ -66,7 +68,7 @@ def revise(
 
     `records`: mappings with an image (path, bytes, data URI, base64, `PIL.Image`, URL) and a
     caption under any known field name (looked for in the first hundred), or `Record`s. `critic`
-    and `reviser` are names (a folder, a hub id, `bundled`, `drop`) or objects with their
+    and `reviser` are names (a folder, a hub id, `bundled`, `drop`, `MODEL@http://…/v1`) or objects with their
     protocols. The other options are the command's (`revise-captions --help`). Works a window at a
     time, so an endless stream is fine; models are loaded before this returns.
 
@@ -82,6 +84,8 @@ def revise(
         critic=critic if isinstance(critic, str) else "",
         adapter=adapter,
         reviser=reviser if isinstance(reviser, str) else "",
+        engine=engine,
+        samples=samples,
         threshold=threshold,
         target_precision=target_precision,
         rounds=rounds,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.engines.loading import answer_ends, explained
 from revise_captions.errors import UserError
 from revise_captions.reviser import prompts
 from revise_captions.reviser.decoding import generate
@@ -173,20 +174,10 @@ def load_instruct(
         model,
         chat,
         settings,
-        _ends(model, tokenizer, name),
+        answer_ends(model, tokenizer, name),
         int(getattr(text_config, "max_position_embeddings", 0) or 4096),
         batch_size,
     )
-
-
-def _ends(model: Any, tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[int, ...]:
-    """Ids that end an answer: the tokenizer's and all that the model's generation settings name."""
-    listed = getattr(model.generation_config, "eos_token_id", None)
-    ids = listed if isinstance(listed, list) else [listed]
-    ends = dict.fromkeys(i for i in (tokenizer.eos_token_id, *ids) if i is not None)
-    if not ends:
-        raise UserError(f"{name} names no token that ends an answer (eos_token)")
-    return tuple(int(i) for i in ends)
 
 
 def _fingerprint(folder: str) -> str:
@@ -205,41 +196,3 @@ def _fingerprint(folder: str) -> str:
                 file.seek(max(0, size - (1 << 16)))
                 digest.update(file.read())
     return digest.hexdigest()[:12]
-
-
-def explained(name: str, error: BaseException) -> UserError:
-    """What to do about a model that did not load, in one line."""
-    kinds: set[str] = set()
-    cause: BaseException | None = error
-    while cause is not None:
-        kinds |= {kind.__name__ for kind in type(cause).__mro__}
-        cause = cause.__cause__ or cause.__context__
-    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    if "GatedRepoError" in kinds or "gated repo" in str(error):
-        return UserError(
-            f"{name} is behind a licence that you have not accepted",
-            hint=f"accept it at https://huggingface.co/{name}, then run: hf auth login",
-        )
-    if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "Timeout"}:
-        return UserError(
-            f"{name} is not on this machine and the hub cannot be reached",
-            hint=f"fetch it where there is a network (hf download {name}), then name the folder",
-        )
-    if "RepositoryNotFoundError" in kinds or "is not a valid model identifier" in str(error):
-        return UserError(
-            f"there is no model {name} on the hub, or it is private",
-            hint="check the spelling, or log in with: hf auth login",
-        )
-    if "trust_remote_code" in str(error):
-        return UserError(
-            f"{name} comes with code of its own, which is not run here",
-            hint="name a model that transformers itself implements",
-        )
-    if isinstance(error, ImportError):
-        missing = getattr(error, "name", None)
-        hint = f"pip install {missing}" if missing else first
-        return UserError(f"{name} needs a package that is not installed: {first}", hint=hint)
-    return UserError(
-        f"{name} does not load as a text-generating model: {first}",
-        hint="expected an instruct model that transformers' AutoModelForCausalLM knows",
-    )

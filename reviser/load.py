@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
+from revise_captions.engines.names import served
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
@@ -15,7 +16,10 @@ from revise_captions.reviser.protocol import Reviser
 BUNDLED = Path(__file__).parent / "bundled"
 NAMES = ("bundled", "drop")
 _HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
-_EXPECTED = "expected `bundled`, `drop`, a folder, or a hub id such as Qwen/Qwen3-14B"
+_EXPECTED = (
+    "expected `bundled`, `drop`, a folder, a hub id such as Qwen/Qwen3-14B, or a server's model "
+    "(MODEL@http://host:8000/v1)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Source:
     """Where a reviser comes from; nothing has been loaded. `place`: a folder or a hub id."""
 
     name: str
-    kind: Literal["drop", "own", "instruct"]
+    kind: Literal["drop", "own", "instruct", "served"]
     place: str = ""
     revision: str | None = None
 
@@ -39,6 +43,8 @@ def find_reviser(name: str = "bundled") -> Source:
                 hint="install the package again, or use --reviser drop",
             )
         return Source(name, "own", str(BUNDLED))
+    if (found := served(name)) is not None:
+        return Source(name, "served", found[1])
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return _in_folder(name, folder)
@@ -73,6 +79,7 @@ def _in_folder(name: str, folder: Path) -> Source:
 def load_reviser(
     name: str = "bundled",
     *,
+    engine: str = "transformers",
     device: str = "auto",
     dtype: str = "auto",
     batch_size: int | None = None,
@@ -80,15 +87,30 @@ def load_reviser(
     """The reviser of that name, ready to rewrite.
 
     `bundled`, `drop`, a folder (of `train_reviser`, or any instruct model in transformers'
-    format), or a hub id, `@revision` behind it if wanted. `device` auto: a GPU if there is one.
-    `dtype` auto: bfloat16 on a GPU, else float32. `batch_size` counts sentences (32 for our own
-    models, 8 for others). Raises UserError, before any data is read, where it cannot be had.
+    format), a hub id, `@revision` behind it if wanted, or a server's model, `MODEL@http://…/v1`.
+    `engine` computes instruct models; the bundled reviser is always computed here. `device` auto:
+    a GPU if there is one. `dtype` auto: bfloat16 on a GPU, else float32. `batch_size` counts
+    sentences (32 for our own models, 8 for others). Raises UserError, before any data is read,
+    where it cannot be had.
     """
     source = find_reviser(name)
     if source.kind == "drop":
         from revise_captions.reviser.scripted import DropReviser
 
         return DropReviser()
+    if engine == "openai" and source.kind == "instruct":
+        raise UserError(
+            f"--engine openai needs a server's address, and --reviser {name} has none",
+            hint="name it as MODEL@http://host:8000/v1",
+        )
+    if source.kind == "served" or (engine == "vllm" and source.kind == "instruct"):
+        from revise_captions.engines.load import load_engine
+        from revise_captions.reviser.chat import ChatReviser
+
+        loaded = load_engine(
+            name, engine=engine, option="--reviser", dtype=dtype, batch_size=batch_size or 16
+        )
+        return ChatReviser(loaded)
     where, kind = _device(device), dtype
     if kind == "auto":
         kind = "float32" if where == "cpu" else "bfloat16"

@@ -148,7 +148,7 @@ def test_the_signature_shows_the_commands_options():
 
     shown = inspect.signature(revise_captions.revise).parameters
     only_files = {"source", "out", "limit", "shard", "resume", "force", "dry_run", "report"}
-    only_files |= {"group_by", "engine", "caption_field", "runner", "replicas", "ray_address"}
+    only_files |= {"group_by", "caption_field", "runner", "replicas", "ray_address"}
     for field in fields(Options):
         if field.name not in only_files:
             assert shown[field.name].default == field.default, field.name

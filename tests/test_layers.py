@@ -20,18 +20,21 @@ FOLDERS = {
     "datasets/benchmarks": "revise_captions.benchmarks",
     "datasets/picturebook": "revise_captions.picturebook",
     "src/revise_captions": "revise_captions",
+    "src/revise_captions/engines": "revise_captions.engines",
 }
 BASE = "revise_captions"
 MODELS = {f"revise_captions.{name}" for name in ("critic", "reviser", "benchmarks", "picturebook")}
+ENGINES = "revise_captions.engines"
 ALLOWED = {
     BASE: {BASE},
-    **{package: {BASE, package} for package in MODELS},
-    "revise_captions.finetune": {BASE, *MODELS, "revise_captions.finetune"},
-    "revise_captions.pipelines": {BASE, *MODELS, "revise_captions.pipelines"},
+    ENGINES: {BASE, ENGINES},
+    **{package: {BASE, ENGINES, package} for package in MODELS},
+    "revise_captions.finetune": {BASE, ENGINES, *MODELS, "revise_captions.finetune"},
+    "revise_captions.pipelines": {BASE, ENGINES, *MODELS, "revise_captions.pipelines"},
 }
 HEAVY = {
     *("torch", "transformers", "datasets", "pyarrow", "sklearn", "scipy", "spacy", "peft"),
-    *("accelerate", "huggingface_hub", "nltk"),
+    *("accelerate", "huggingface_hub", "nltk", "httpx", "vllm"),
 }
 
 
@@ -94,7 +97,7 @@ def _lazily(path: Path) -> Iterator[str]:
             yield (node.module or "").partition(".")[0]
 
 
-@pytest.mark.parametrize("package", [BASE, "revise_captions.pipelines"])
+@pytest.mark.parametrize("package", [BASE, ENGINES, "revise_captions.pipelines"])
 def test_heavy_libraries_are_imported_where_they_are_used(package):
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"

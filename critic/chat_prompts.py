@@ -1,0 +1,60 @@
+"""The critic's prompts for instruct models: the paper's text (section 4.1) as the user's turn.
+
+The words are those of `prompts.py`. An instruct model was never trained to answer them with one
+word or one sentence, so what is expected stands behind the paper's text. Delimiters are plain text
+here: where a caption holds one itself, a space breaks it up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from PIL.Image import Image
+
+from revise_captions.critic import prompts
+from revise_captions.engines.protocol import Data, Part, Picture, Prompt, Template
+from revise_captions.records import Span
+
+VERSION = "vnli-4.1-chat/1"
+
+#: `prompts.OPEN` in two: all prompts about an image share the first, which ends between two words.
+OPEN = ("Given the image", " and the prompt prefix <PREFIX>")
+ASK_YES_NO = "Answer with one word: Yes or No."
+ASK_SENTENCE = (
+    "Answer with one short sentence: what is wrong, and what the image shows instead. "
+    "Do not repeat the text."
+)
+WORDS = (prompts.YES, prompts.NO)
+_DELIMITER = re.compile(r"<(?=\s*/?\s*(?:PREFIX|TARGET)\s*>)", re.IGNORECASE)
+
+
+def contained(text: str) -> str:
+    """Untrusted text that cannot close the template's delimiters."""
+    return _DELIMITER.sub("< ", text)
+
+
+def classification(image: Image, caption: str, spans: Sequence[Span], index: int) -> Prompt:
+    """“…does the following text align with the image: <TARGET>…</TARGET>?” Yes or No."""
+    end = prompts.END_FACTUAL + ASK_YES_NO
+    return _prompt(image, caption, spans[index], prompts.ASK_FACTUAL, end)
+
+
+def rationale(image: Image, caption: str, spans: Sequence[Span], index: int) -> Prompt:
+    """“…the text <TARGET>…</TARGET> is considered inaccurate. Explain…” in one sentence."""
+    end = prompts.END_RATIONALE + ASK_SENTENCE
+    return _prompt(image, caption, spans[index], prompts.ASK_RATIONALE, end)
+
+
+def _prompt(image: Image, caption: str, span: Span, ask: str, end: str) -> Prompt:
+    context = contained(caption[: span.start])
+    parts: tuple[Part, ...] = (
+        Picture(image),
+        Template(OPEN[0]),
+        Template(OPEN[1]),
+        *([Data(context)] if context else []),
+        Template(ask),
+        Data(contained(span.of(caption))),
+        Template(end),
+    )
+    return Prompt(parts, shared=2)

@@ -1,0 +1,87 @@
+"""Any vision–language model that follows instructions as a critic, through any engine.
+
+P(factual) is P(Yes) / (P(Yes) + P(No)) for the first token of the answer, every one-token spelling
+of the two words counted. Where the two together hold less than `LEAST_MASS` of the probability,
+the model did not answer the question, and the sentence is unscored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from revise_captions.critic import chat_prompts
+from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.engines.protocol import Answer, Engine, Failed
+from revise_captions.records import Unscored, Verdict
+
+#: Answers with less probability on Yes and No together are no answers.
+LEAST_MASS = 0.5
+MAX_RATIONALE = 96
+
+
+class InstructCritic:
+    """A critic over an engine. Made by `load`.
+
+    `share`: the mean probability on Yes and No together over all answers so far, a sign of how well
+    the model takes to the prompt; None before the first.
+    """
+
+    def __init__(self, engine: Engine, *, threshold: float = 0.5) -> None:
+        self.engine, self.threshold = engine, threshold
+        own = {"critic" if key == "model" else key: v for key, v in engine.settings.items()}
+        self.settings: Mapping[str, str] = {
+            **own,
+            "prompt": chat_prompts.VERSION,
+            "regime": "the model's own",
+        }
+        self._answers, self._shares = 0, 0.0
+
+    @property
+    def share(self) -> float | None:
+        return self._shares / self._answers if self._answers else None
+
+    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+        """One verdict per sentence of `spans[first:]`, in input order."""
+        asked = [
+            chat_prompts.classification(paragraph.image, paragraph.text, paragraph.spans, index)
+            for paragraph in paragraphs
+            for index in range(paragraph.first, len(paragraph.spans))
+        ]
+        answers = iter(self.engine.answer_logprobs(asked, chat_prompts.WORDS) if asked else [])
+        return [
+            [self._verdict(next(answers)) for _ in paragraph.spans[paragraph.first :]]
+            for paragraph in paragraphs
+        ]
+
+    def explain(self, claims: Sequence[Claim]) -> list[str]:
+        """A rationale per claim; "" where the engine gave none."""
+        asked = [chat_prompts.rationale(c.image, c.text, c.spans, c.index) for c in claims]
+        written = self.engine.generate(asked, MAX_RATIONALE) if asked else []
+        return ["" if isinstance(w, Failed) else rationale_in(w.text) for w in written]
+
+    def _verdict(self, answer: Answer | Failed) -> Verdict:
+        if isinstance(answer, Failed):
+            return Verdict(None, answer.reason)
+        self._answers += 1
+        self._shares += answer.share
+        if answer.share < LEAST_MASS:
+            return Verdict(None, Unscored.NO_ANSWER)
+        return Verdict(round(factual(answer), 4))
+
+
+def factual(answer: Answer) -> float:
+    """P(Yes) given that the answer is Yes or No."""
+    yes, no = answer.logprobs
+    if no == -math.inf:
+        return 1.0
+    if yes == -math.inf:
+        return 0.0
+    return 1 / (1 + math.exp(min(no - yes, 700.0)))
+
+
+def rationale_in(text: str) -> str:
+    """The rationale in a model's answer: one line, without thoughts thought aloud."""
+    if "<think>" in text and "</think>" not in text:
+        return ""
+    return " ".join(text.rpartition("</think>")[2].split())

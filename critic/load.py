@@ -1,0 +1,118 @@
+"""A critic by name, whatever computes it.
+
+    bundled, a folder with critic.json     our own PaliGemma 2     in process, packed
+    a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
+    any other vision–language model        through its chat format in process, or through vLLM
+    MODEL@http://host:port/v1              whatever a server has   OpenAI's protocol
+
+A PaliGemma's answers depend on its attention regime (`packing.Regime`), which only the engine in
+this process computes as the checkpoint says: the others refuse it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from revise_captions.critic.checkpoint import CARD, CriticCard
+from revise_captions.critic.critic import BUNDLED, chosen_threshold, find_checkpoint, load_critic
+from revise_captions.critic.packing import Regime
+from revise_captions.critic.protocol import Critic
+from revise_captions.engines.loading import model_type
+from revise_captions.engines.names import ENGINES, served
+from revise_captions.errors import UserError
+
+#: What is known of a model that nobody calibrated as a critic.
+UNCALIBRATED = CriticCard(Regime.CAUSAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What computes a critic. `own`: a PaliGemma 2 critic in this process; `instruct`: a chat
+    model through `engine`. `place`: its folder, None where it is on a hub or a server.
+    """
+
+    kind: Literal["own", "instruct"]
+    engine: str
+    place: Path | None = None
+
+
+def find_critic(name: str, engine: str = "transformers", *, fetch: bool = True) -> Asked | None:
+    """What a critic's name stands for; loads no weights. Raises UserError for what does not fit.
+
+    `fetch=False` downloads nothing, and gives None for a hub id.
+    """
+    if engine not in ENGINES:
+        raise UserError(f"there is no engine {engine!r}", hint=f"expected {', '.join(ENGINES)}")
+    if served(name) is not None:
+        return Asked("instruct", "openai")
+    if engine == "openai":
+        raise UserError(
+            f"--engine openai needs a server's address, and --critic {name} has none",
+            hint="name it as MODEL@http://host:8000/v1",
+        )
+    if name != "bundled" and not fetch and not Path(name).expanduser().is_dir():
+        return None
+    folder = find_checkpoint(name)
+    own = name == "bundled" or (folder / CARD).exists() or model_type(folder) == "paligemma"
+    if own and engine != "transformers":
+        raise UserError(
+            f"--engine {engine} does not compute PaliGemma's attention as this critic was trained "
+            f"with it, so its answers would be others ({folder})",
+            hint="leave --engine out, or name an instruct model",
+        )
+    return Asked("own" if own else "instruct", engine, BUNDLED if name == "bundled" else folder)
+
+
+def load(
+    name: str = "bundled",
+    *,
+    engine: str = "transformers",
+    adapter: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    batch_size: int = 16,
+    threshold: float | None = None,
+    target_precision: float | None = None,
+    packed: bool = True,
+    samples: int = 0,
+) -> Critic:
+    """The critic of that name, ready to judge. See the module, and `critic.load_critic`.
+
+    `samples`: for servers without log-probabilities, so many sampled answers instead. Raises
+    UserError, before any data is read, where it cannot be had.
+    """
+    asked = find_critic(name, engine)
+    assert asked is not None
+    if asked.kind == "own":
+        return load_critic(
+            name,
+            adapter=adapter,
+            dtype=dtype,
+            device=device,
+            batch_size=batch_size,
+            threshold=threshold,
+            target_precision=target_precision,
+            packed=packed,
+        )
+    if adapter is not None:
+        raise UserError(
+            "--adapter is for PaliGemma 2 critics",
+            hint="merge it into the model first (peft: merge_and_unload), and name the result",
+        )
+    limit = chosen_threshold(UNCALIBRATED, threshold, target_precision)
+    from revise_captions.critic.instruct import InstructCritic
+    from revise_captions.engines.load import load_engine
+
+    loaded = load_engine(
+        name,
+        engine=asked.engine,
+        option="--critic",
+        dtype=dtype,
+        device=device,
+        batch_size=batch_size,
+        samples=samples,
+        scores=True,
+    )
+    return InstructCritic(loaded, threshold=limit)

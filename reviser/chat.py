@@ -1,0 +1,48 @@
+"""Any instruct model as a reviser, through any engine: a server, or vLLM.
+
+The prompt is the one of `instruct.py`; what stands in a request is data to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from revise_captions.engines.protocol import Data, Engine, Failed, Prompt
+from revise_captions.reviser import prompts
+from revise_captions.reviser.protocol import Request
+
+#: Tokens of an answer: no sentence is longer, and what is cut off is no answer.
+MAX_ANSWER = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReviser:
+    """Greedy answers of an engine."""
+
+    engine: Engine
+    strict: bool = False
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        own = {
+            "reviser" if key == "model" else f"reviser-{key}": value
+            for key, value in self.engine.settings.items()
+        }
+        return {**own, "reviser-prompt": prompts.VERSION}
+
+    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+        asked = [
+            Prompt((Data(prompts.user_data(request)),), system=prompts.SYSTEM)
+            for request in requests
+        ]
+        written = self.engine.generate(asked, MAX_ANSWER) if asked else []
+        answers: list[str | None] = []
+        for request, found in zip(requests, written, strict=True):
+            if isinstance(found, Failed) or not found.complete:
+                answers.append(None)
+                continue
+            answer = prompts.read_answer(found.text, request.sentence)
+            refused = {failed.casefold() for failed in request.failed}
+            answers.append(None if answer is not None and answer.casefold() in refused else answer)
+        return answers

@@ -1,0 +1,126 @@
+"""Finding a model, naming what it is, and saying in one line why it cannot be had."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
+FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+
+
+def find_model(name: str, option: str) -> Path:
+    """The folder of a model by folder or hub id (`owner/name`, `owner/name@revision`).
+
+    What the hub has and this machine has not is downloaded. `option`: what the user gave the name
+    to, for messages. Raises UserError saying what was asked for, where it was looked for, and how
+    to get it.
+    """
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        if not (folder / "config.json").is_file():
+            files = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
+            raise UserError(
+                f"{option} {name}: the folder holds no model: no config.json (found {files})",
+                hint="name a folder in transformers' format (config.json, *.safetensors, …)",
+            )
+        return folder
+    if not HUB_ID.fullmatch(name):
+        raise UserError(
+            f"{option} {name}: there is no such folder, and it is no hub id",
+            hint="name a folder, a hub id (owner/name), or a server's model (MODEL@http://…/v1)",
+        )
+    from huggingface_hub import snapshot_download
+
+    place, _, revision = name.partition("@")
+    try:
+        return Path(snapshot_download(place, revision=revision or None, allow_patterns=FILES))
+    except Exception as error:
+        raise explained(place, error) from error
+
+
+def model_type(folder: Path) -> str:
+    """`model_type` of a folder's config.json; "" where it names none."""
+    try:
+        found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / 'config.json'} cannot be read: {error}") from None
+    return str(found.get("model_type", "")) if isinstance(found, dict) else ""
+
+
+def digest(folder: Path) -> str:
+    """The first 12 hex digits of a SHA-256 over weights, configuration, tokenizer and template."""
+    total = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".safetensors", ".json", ".jinja", ".model"):
+            continue
+        total.update(f"{path.name}\0".encode())
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                total.update(block)
+    return total.hexdigest()[:12]
+
+
+def named(name: str, folder: Path) -> str:
+    """`name@digest`; of a folder its last part, so that a model may be moved."""
+    own = folder.resolve().name if Path(name).expanduser().is_dir() else name
+    return f"{own}@{digest(folder)}"
+
+
+def answer_ends(model: Any, tokenizer: Any, name: str) -> tuple[int, ...]:
+    """Ids that end an answer: the tokenizer's and all that the model's generation settings name."""
+    listed = getattr(model.generation_config, "eos_token_id", None)
+    ids = listed if isinstance(listed, list) else [listed]
+    ends = dict.fromkeys(i for i in (tokenizer.eos_token_id, *ids) if i is not None)
+    if not ends:
+        raise UserError(f"{name} names no token that ends an answer (eos_token)")
+    return tuple(int(i) for i in ends)
+
+
+def explained(name: str, error: BaseException, expected: str = "AutoModelForCausalLM") -> UserError:
+    """What to do about a model that did not load, in one line."""
+    kinds: set[str] = set()
+    cause: BaseException | None = error
+    while cause is not None:
+        kinds |= {kind.__name__ for kind in type(cause).__mro__}
+        cause = cause.__cause__ or cause.__context__
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    if "GatedRepoError" in kinds or "gated repo" in str(error):
+        return UserError(
+            f"{name} is behind a licence that you have not accepted",
+            hint=f"accept it at https://huggingface.co/{name}, then run: hf auth login",
+        )
+    if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "Timeout"}:
+        return UserError(
+            f"{name} is not on this machine and the hub cannot be reached",
+            hint=f"fetch it where there is a network (hf download {name}), then name the folder",
+        )
+    if "RepositoryNotFoundError" in kinds or "is not a valid model identifier" in str(error):
+        return UserError(
+            f"there is no model {name} on the hub, or it is private",
+            hint="check the spelling, or log in with: hf auth login",
+        )
+    if "trust_remote_code" in str(error):
+        return UserError(
+            f"{name} comes with code of its own, which is not run here",
+            hint="name a model that transformers itself implements",
+        )
+    if isinstance(error, ImportError):
+        missing = error.name or _library(str(error))
+        hint = f"pip install {missing}" if missing else first
+        return UserError(f"{name} needs a package that is not installed: {first}", hint=hint)
+    return UserError(
+        f"{name} does not load as a text-generating model: {first}",
+        hint=f"expected an instruct model that transformers' {expected} knows",
+    )
+
+
+def _library(text: str) -> str | None:
+    """The package that transformers names when a class of its own cannot be used."""
+    found = re.search(r"requires the (\w+) library", text, re.IGNORECASE)
+    return found[1].lower() if found else None

@@ -1,0 +1,65 @@
+"""Answer words: their one-token spellings, and their share of the probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from revise_captions.engines.protocol import Answer
+from revise_captions.errors import UserError
+
+#: What vocabularies write for a leading space or line break: SentencePiece, byte-level BPE.
+_BLANKS = "▁ĠĊ \n\t"
+#: Spellings to ask a server's tokenizer about, whose vocabulary is not to be had.
+SPELLINGS = ("{}", " {}", "\n{}")
+
+
+def is_spelling(token: str, word: str) -> bool:
+    """Whether a token's text is the word, white space around it and capitals aside."""
+    return token.strip(_BLANKS).casefold() == word.casefold()
+
+
+def word_ids(vocabulary: Mapping[str, int], words: Sequence[str], name: str) -> list[list[int]]:
+    """For each word the ids of its one-token spellings, sorted.
+
+    `vocabulary`: token to id, as tokenizers write it (`▁yes`, `Ġyes`). Raises UserError where a
+    word has none: the model `name` cannot be asked so.
+    """
+    found: list[list[int]] = [[] for _ in words]
+    for token, number in vocabulary.items():
+        for k, word in enumerate(words):
+            if is_spelling(token, word):
+                found[k].append(number)
+    for word, ids in zip(words, found, strict=True):
+        if not ids:
+            raise UserError(
+                f"the tokenizer of {name} has no single token for {word!r}",
+                hint="name another model: its answers cannot be scored",
+            )
+    return [sorted(ids) for ids in found]
+
+
+def spellings(word: str) -> list[str]:
+    """The usual texts of a word's one-token spellings: capitals, and the blank before it."""
+    cases = dict.fromkeys((word, word.lower(), word.capitalize(), word.upper()))
+    return [form.format(case) for case in cases for form in SPELLINGS]
+
+
+def answer_of(masses: Sequence[float]) -> Answer:
+    """From each word's log-probability mass, each at most 0 but for rounding.
+
+    Raises ValueError for a mass that is not a number.
+    """
+    if any(math.isnan(mass) or mass > 1e-2 for mass in masses):
+        raise ValueError(f"{list(masses)} are no log-probabilities")
+    share = math.fsum(math.exp(mass) for mass in masses)
+    return Answer(tuple(masses), min(1.0, share))
+
+
+def log_sum(logprobs: Iterable[float]) -> float:
+    """log Σ exp; `-inf` of nothing."""
+    values = [value for value in logprobs if value > -math.inf]
+    if not values:
+        return -math.inf
+    top = max(values)
+    return top + math.log(math.fsum(math.exp(value - top) for value in values))

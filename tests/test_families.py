@@ -1,0 +1,12 @@
+"""Families of vision–language models whose processors need nothing but Pillow."""
+
+from __future__ import annotations
+
+import families
+import pytest
+import tinyvlm
+
+
+@pytest.mark.parametrize("family", tinyvlm.PLAIN)
+def test_answers_are_those_of_transformers(family, tmp_path):
+    families.check(family, tmp_path / family)
