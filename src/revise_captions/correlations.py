@@ -1,0 +1,173 @@
+"""How well one set of scores agrees with another: correlations, and accuracy over pairs.
+
+Ties are handled on purpose and differ by variant, so every figure here says which it is:
+
+- Kendall's τ-a: concordant minus discordant over all pairs, ties being neither; τ-b corrects for
+  ties in both variables; τ-c (Stuart) for tables that are not square. (scipy: b and c.)
+- `pairwise_accuracy` rewards a tie in the metric exactly where humans tie (Deutsch et al. 2023,
+  “Ties Matter”, acc_eq), with the threshold below which the metric ties either given, calibrated
+  on the data (their tie calibration), or set so that the metric ties as often as humans do (POSH,
+  A.3.2).
+- `soft_pairwise_accuracy` compares how sure metric and humans are of each pair of systems
+  (Thompson et al. 2024).
+
+NaN or too few values give NaN, never an exception or a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Kind = Literal["pearson", "spearman", "kendall-a", "kendall-b", "kendall-c"]
+KINDS: tuple[Kind, ...] = ("pearson", "spearman", "kendall-a", "kendall-b", "kendall-c")
+
+
+def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Of two score vectors of one length; NaN where one of them does not vary or is not finite."""
+    from scipy import stats
+
+    a, b = _pair(x, y)
+    if len(a) < 2 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return float("nan")
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0 if kind == "kendall-a" else float("nan")
+    if kind == "pearson":
+        return float(stats.pearsonr(a, b).statistic)
+    if kind == "spearman":
+        return float(stats.spearmanr(a, b).statistic)
+    if kind == "kendall-c":
+        return float(stats.kendalltau(a, b, variant="c").statistic)
+    tau_b = float(stats.kendalltau(a, b, variant="b").statistic)
+    if kind == "kendall-b":
+        return tau_b
+    pairs = len(a) * (len(a) - 1) / 2
+    return tau_b * float(np.sqrt((pairs - _ties(a)) * (pairs - _ties(b)))) / pairs
+
+
+def _pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"two vectors of one length are expected, not {a.shape} and {b.shape}")
+    return a, b
+
+
+def _ties(values: Floats) -> float:
+    """Pairs of equal values."""
+    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+    return float((counts * (counts - 1) / 2).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseAccuracy:
+    """`accuracy` over `pairs`; the metric ties where two scores differ by at most `threshold`."""
+
+    accuracy: float
+    threshold: float
+    pairs: int
+
+
+def pairwise_accuracy(
+    metric: npt.ArrayLike, human: npt.ArrayLike, *, threshold: float | None = 0.0
+) -> PairwiseAccuracy:
+    """acc_eq over all pairs of items; `threshold` None calibrates it on these very items.
+
+    Time and memory are quadratic in the number of items: for the items of one image, or systems.
+    """
+    x, y = _pair(metric, human)
+    first, second = np.triu_indices(len(x), k=1)
+    return accuracy_of_differences(x[first] - x[second], y[first] - y[second], threshold=threshold)
+
+
+def accuracy_of_differences(
+    metric: npt.ArrayLike, human: npt.ArrayLike, *, threshold: float | None = 0.0
+) -> PairwiseAccuracy:
+    """acc_eq where each item is a pair: differences of its two scores, a human 0 being a tie."""
+    x, y = _pair(metric, human)
+    if len(x) == 0 or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return PairwiseAccuracy(float("nan"), float("nan"), len(x))
+    size = np.abs(x)
+    right = np.sign(x) == np.sign(y)
+    tied = y == 0
+    if threshold is not None:
+        hits = np.where(size <= threshold, tied, right & (y != 0))
+        return PairwiseAccuracy(float(hits.mean()), threshold, len(x))
+    order = np.argsort(size, kind="stable")
+    # hits with a threshold at the k-th smallest difference: ties up to it, order beyond it
+    below = np.cumsum(tied[order])
+    above = (right & ~tied)[order]
+    hits = below + above.sum() - np.cumsum(above)
+    last_of_size = np.append(size[order][1:] != size[order][:-1], True)
+    hits = np.where(last_of_size, hits, -1)
+    best = int(hits.argmax())
+    none = int((right & ~tied & (size > 0)).sum())
+    if size[order][0] > 0 and none >= hits[best]:
+        return PairwiseAccuracy(none / len(x), 0.0, len(x))
+    return PairwiseAccuracy(float(hits[best] / len(x)), float(size[order][best]), len(x))
+
+
+def threshold_for_tie_rate(metric_differences: npt.ArrayLike, rate: float) -> float:
+    """The threshold at which the metric ties in as near a share `rate` of the pairs as it can."""
+    size = np.sort(np.abs(np.asarray(metric_differences, dtype=np.float64)))
+    if len(size) == 0:
+        return float("nan")
+    candidates = np.concatenate([[0.0], size])
+    shares = np.searchsorted(size, candidates, side="right") / len(size)
+    return float(candidates[np.abs(shares - rate).argmin()])
+
+
+def soft_pairwise_accuracy(
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> float:
+    """1 − mean |p_metric − p_human| over pairs of systems; scores of shape (systems, items).
+
+    p: one-sided p-value of “the first is better” by a paired permutation test over items, the same
+    permutations for all pairs and both raters. NaN marks items that a system was not scored on; an
+    item counts for a pair where both systems have both scores.
+    """
+    x, y = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
+    if x.ndim != 2 or x.shape != y.shape:
+        raise ValueError(f"(systems, items) twice is expected, not {x.shape} and {y.shape}")
+    if len(x) < 2:
+        return float("nan")
+    rng = np.random.default_rng(seed)
+    signs = rng.choice(np.array([-1.0, 1.0]), (resamples, x.shape[1]))
+    gaps = []
+    for first in range(len(x)):
+        dx, dy = x[first] - x[first + 1 :], y[first] - y[first + 1 :]
+        known = np.isfinite(dx) & np.isfinite(dy)
+        dx, dy = np.where(known, dx, 0.0), np.where(known, dy, 0.0)
+        gaps.append(np.abs(_p_values(dx, signs) - _p_values(dy, signs)))
+    return float(1 - np.concatenate(gaps).mean())
+
+
+def _p_values(differences: Floats, signs: Floats) -> Floats:
+    """Share of sign flips whose sum reaches the observed one, for each row of differences."""
+    flipped = signs @ differences.T
+    slack = 1e-9 * np.abs(differences).sum(axis=1)
+    return np.asarray((flipped >= differences.sum(axis=1) - slack).mean(axis=0))
+
+
+def grouped(
+    kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike
+) -> tuple[float, int, int]:
+    """The mean correlation within groups (images, say): mean, groups counted, groups left out.
+
+    A group is left out where a correlation does not exist: one item, or scores that do not vary.
+    """
+    a, b = _pair(x, y)
+    labels = np.unique(np.asarray(groups), return_inverse=True)[1]
+    order = np.argsort(labels, kind="stable")
+    ends = np.flatnonzero(np.diff(labels[order])) + 1
+    found = [correlation(kind, a[part], b[part]) for part in np.split(order, ends)]
+    known = [value for value in found if np.isfinite(value)]
+    mean = float(np.mean(known)) if known else float("nan")
+    return mean, len(known), len(found) - len(known)

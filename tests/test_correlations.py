@@ -1,0 +1,190 @@
+"""Correlations against published tables, scipy's own examples, and pairs counted one by one."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revise_captions.correlations import (
+    KINDS,
+    accuracy_of_differences,
+    correlation,
+    grouped,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+    threshold_for_tie_rate,
+)
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("column", "tau"),
+    [
+        ("meteor", 0.27407599432086477),
+        ("bleu", 0.18791013860699693),
+        ("rouge", 0.24485782545105927),
+        ("spice", 0.2317581980131657),
+        ("clipscore_vitb32", 0.2314458979024208),
+        ("tifa_vilt", 0.3824088520807112),
+        ("tifa_git-large", 0.42550824227221545),
+    ],
+)
+def test_tifas_published_kendall_to_ten_digits(column, tau):
+    file = DATA / "tifa_correlation" / "human_annotations_with_scores.json"
+    items = json.loads(file.read_text()).values()
+    scores = [item[column] for item in items]
+    human = [item["human_avg"] for item in items]
+    assert correlation("kendall-b", scores, human) == pytest.approx(tau, abs=1e-10)
+    if column == "meteor":  # what that source calls Spearman
+        assert correlation("pearson", scores, human) == pytest.approx(
+            0.33965916777485317, abs=1e-10
+        )
+
+
+CRITERIA = {
+    "response_correct": ("resp_spearman", "resp_kendall"),
+    "sentence_correct": ("sent_spearman", "sent_kendall"),
+    "sentence_per_description": ("sentperdesc_spearman", "sentperdesc_kendall"),
+}
+
+
+@needs_data
+def test_the_published_autorater_figures_from_the_published_ranks():
+    """VNLI-Critique, Tables 7 to 9: its own row follows from the ranks, but for one figure (the
+    overall share's Spearman is printed .979 and is .969)."""
+    with (DATA / "published" / "docci_critique_captioner_scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    criteria = list(dict.fromkeys(row["criterion"] for row in rows))
+    found = {}
+    for criterion in criteria:
+        ranks = {
+            rater: [
+                float(row["rank"])
+                for row in sorted(rows, key=lambda row: row["captioner"])
+                if (row["criterion"], row["rater"]) == (criterion, rater)
+            ]
+            for rater in ("Human", "VNLI-Critique")
+        }
+        pair = ranks["Human"], ranks["VNLI-Critique"]
+        found[criterion] = tuple(
+            round(correlation(kind, *pair), 3) for kind in ("spearman", "kendall-b")
+        )
+    assert sorted(found.values()) == [(0.968, 0.906), (0.969, 0.912), (0.981, 0.928)]
+
+
+def test_scipys_own_examples():
+    assert correlation("kendall-b", [12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(
+        -0.47140452079103173
+    )
+    assert correlation("spearman", [1, 2, 3, 4, 5], [5, 6, 7, 8, 7]) == pytest.approx(
+        0.8207826816681233
+    )
+    assert correlation("pearson", [1, 2, 3, 4, 5, 6, 7], [10, 9, 2.5, 6, 4, 3, 2]) == pytest.approx(
+        -0.828503883588428
+    )
+
+
+def counted(x, y):
+    """(concordant, discordant, pairs) one by one."""
+    signs = [
+        np.sign(x[i] - x[j]) * np.sign(y[i] - y[j])
+        for i, j in itertools.combinations(range(len(x)), 2)
+    ]
+    return signs.count(1), signs.count(-1), len(signs)
+
+
+small = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=12)
+
+
+@given(small)
+def test_tau_a_is_pairs_counted_one_by_one(points):
+    x, y = [p[0] for p in points], [p[1] for p in points]
+    concordant, discordant, pairs = counted(x, y)
+    assert correlation("kendall-a", x, y) == pytest.approx((concordant - discordant) / pairs)
+
+
+def test_a_table_with_ties_worked_by_hand():
+    x, y = [1, 2, 2, 3], [1, 2, 3, 3]
+    # six pairs: 4 concordant, none discordant, one tie in x alone, one in y alone
+    assert correlation("kendall-a", x, y) == pytest.approx(4 / 6)
+    assert correlation("kendall-b", x, y) == pytest.approx(4 / 5)
+    assert correlation("kendall-c", x, y) == pytest.approx(2 * 4 / (16 * (2 / 3)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_has_no_correlation_has_none(kind):
+    assert math.isnan(correlation(kind, [1], [2]))
+    assert math.isnan(correlation(kind, [1, math.nan], [1, 2]))
+    constant = correlation(kind, [1, 1, 1], [1, 2, 3])
+    assert constant == 0 if kind == "kendall-a" else math.isnan(constant)
+    with pytest.raises(ValueError, match="one length"):
+        correlation(kind, [1, 2], [1, 2, 3])
+
+
+def accuracy_one_by_one(x, y, threshold):
+    hits = pairs = 0
+    for i, j in itertools.combinations(range(len(x)), 2):
+        metric, human = x[i] - x[j], y[i] - y[j]
+        called = 0 if abs(metric) <= threshold else np.sign(metric)
+        hits += called == np.sign(human)
+        pairs += 1
+    return hits / pairs
+
+
+@given(small, st.sampled_from([0.0, 0.5, 1.0, 2.0]))
+def test_pairwise_accuracy_is_pairs_counted_one_by_one(points, threshold):
+    x, y = [float(p[0]) for p in points], [float(p[1]) for p in points]
+    found = pairwise_accuracy(x, y, threshold=threshold)
+    assert found.accuracy == pytest.approx(accuracy_one_by_one(x, y, threshold))
+    assert found.pairs == len(x) * (len(x) - 1) // 2
+
+
+@given(small)
+def test_the_calibrated_threshold_is_the_best_of_all(points):
+    x, y = [float(p[0]) for p in points], [float(p[1]) for p in points]
+    found = pairwise_accuracy(x, y, threshold=None)
+    best = max(accuracy_one_by_one(x, y, t) for t in (0.0, 1.0, 2.0, 3.0, 4.0))
+    assert found.accuracy == pytest.approx(best)
+    assert accuracy_one_by_one(x, y, found.threshold) == pytest.approx(best)
+
+
+def test_no_pairs_no_accuracy():
+    assert math.isnan(accuracy_of_differences([], []).accuracy)
+    assert math.isnan(pairwise_accuracy([1.0, math.nan], [1.0, 2.0]).accuracy)
+
+
+def test_the_threshold_that_ties_as_often_as_people():
+    differences = [0.1, -0.2, 0.3, -0.4, 0.5]
+    assert threshold_for_tie_rate(differences, 0.4) == pytest.approx(0.2)
+    assert threshold_for_tie_rate(differences, 0.0) == 0.0
+    assert threshold_for_tie_rate(differences, 1.0) == pytest.approx(0.5)
+
+
+def test_soft_pairwise_accuracy_of_equals_and_opposites():
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(5, 60)) + np.arange(5)[:, None]
+    assert soft_pairwise_accuracy(human, human) == 1.0
+    assert soft_pairwise_accuracy(human * 7 + 1, human) == 1.0
+    assert soft_pairwise_accuracy(-human, human) < 0.05
+    noise = soft_pairwise_accuracy(rng.normal(size=(5, 60)), human)
+    assert 0.2 < noise < 0.8
+    gaps = human.copy()
+    gaps[0, :30] = np.nan
+    assert soft_pairwise_accuracy(gaps, human) > 0.9
+
+
+def test_the_mean_within_groups_says_what_it_left_out():
+    x, y = [1, 2, 3, 5, 6, 9, 9], [1, 2, 3, 2, 1, 4, 5]
+    mean, counted_in, left_out = grouped("kendall-b", x, y, [0, 0, 0, 1, 1, 2, 2])
+    assert (mean, counted_in, left_out) == (0.0, 2, 1)
