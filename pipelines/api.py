@@ -68,9 +68,9 @@ def revise(
 
     `records`: mappings with an image (path, bytes, data URI, base64, `PIL.Image`, URL) and a
     caption under any known field name (looked for in the first hundred), or `Record`s. `critic`
-    and `reviser` are names (a folder, a hub id, `bundled`, `drop`, `MODEL@http://…/v1`) or objects with their
-    protocols. The other options are the command's (`revise-captions --help`). Works a window at a
-    time, so an endless stream is fine; models are loaded before this returns.
+    and `reviser` are names (a folder, a hub id, `bundled`, `drop`, `MODEL@http://…/v1`) or
+    objects with their protocols. The other options are the command's (`revise-captions --help`).
+    Works a window at a time, so an endless stream is fine; models are loaded before this returns.
 
     Raises `UserError` where a model or the fields are not to be found, or options contradict.
     """

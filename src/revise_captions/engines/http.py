@@ -72,6 +72,7 @@ class Http:
             limits=limits,
             timeout=httpx.Timeout(timeout, connect=10.0),
             follow_redirects=False,
+            verify=base.startswith("https:"),  # reading the certificates takes time
         )
         self._tries, self._sleep = tries, sleep
         self._random = random.Random(0)
