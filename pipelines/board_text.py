@@ -1,0 +1,120 @@
+"""A leaderboard as a table: for the terminal, Markdown, LaTeX, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from revise_captions.leaderboard import COLUMNS, Board, Ratings
+from revise_captions.pipelines.text import plain
+
+HEADINGS = {
+    "response": "responses without a wrong sentence",
+    "overall": "correct sentences, overall",
+    "per_description": "correct sentences, mean per description",
+}
+
+
+def rows_of(
+    board: Board, ratings: Ratings, controlled: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """One dictionary a captioner, best first: plain values, ready for JSON or CSV."""
+    found = []
+    for standing in board.standings:
+        index = ratings.captioners.index(standing.captioner)
+        totals = dict(zip(COLUMNS, ratings.counts[index].sum(0), strict=True))
+        found.append(
+            {
+                "rank": rank_text(standing.best_rank, standing.worst_rank),
+                "captioner": standing.captioner,
+                "score": standing.value,
+                "low": standing.low,
+                "high": standing.high,
+                "length_controlled": controlled.get(standing.captioner),
+                "captions": int(totals["captions"]),
+                "sentences": int(totals["sentences"]),
+                "unscored": int(totals["unscored"]),
+                "not_assessable": int(totals["not_assessable"]),
+                "words_per_caption": totals["words"] / max(totals["captions"], 1),
+            }
+        )
+    return found
+
+
+def rank_text(best: int, worst: int) -> str:
+    """`3`, or `2–4` where no order can be claimed among several."""
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def shown(name: str) -> str:
+    """A captioner's name on one line, with nothing in it that cannot be seen."""
+    return plain(" ".join(name.split()))
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    interval = "" if row["low"] is None else f"{100 * row['low']:.1f}–{100 * row['high']:.1f}"
+    return [
+        row["rank"],
+        shown(row["captioner"]),
+        "–" if row["score"] is None else f"{100 * row['score']:.1f}",
+        interval,
+        "" if row["length_controlled"] is None else f"{100 * row['length_controlled']:.1f}",
+        f"{row['captions']:,}",
+        f"{row['sentences']:,}",
+        f"{row['unscored']:,}",
+        f"{row['words_per_caption']:.0f}",
+    ]
+
+
+_TITLES = (
+    "rank", "captioner", "score %", "95 %", "at equal length", "captions", "sentences", "unscored",
+    "words",
+)  # fmt: skip
+
+
+def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    table = [list(_TITLES), *(_cells(row) for row in rows)]
+    widths = [max(len(line[k]) for line in table) for k in range(len(_TITLES))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == 1 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in table
+    )
+
+
+def as_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = [list(_TITLES), ["---:", "---", *["---:"] * (len(_TITLES) - 2)]]
+    lines += [[cell.replace("|", "\\|") for cell in _cells(row)] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
+}  # fmt: skip
+
+
+def as_latex(rows: Sequence[Mapping[str, Any]]) -> str:
+    def escaped(text: str) -> str:
+        return "".join(_LATEX.get(c, c) for c in text)
+
+    lines = [f"\\begin{{tabular}}{{rl{'r' * (len(_TITLES) - 2)}}}", "\\toprule"]
+    lines += [" & ".join(map(escaped, _TITLES)) + r" \\", "\\midrule"]
+    lines += [" & ".join(map(escaped, _cells(row))) + r" \\" for row in rows]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Full precision. A name that a spreadsheet would take for a formula is quoted with a `'`."""
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            name = str(row["captioner"])
+            guarded = f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name
+            writer.writerow({**row, "captioner": guarded})
+    return text.getvalue()

@@ -1,0 +1,165 @@
+"""`rate-captions`: from captions by captioners to a leaderboard in every format.
+
+Judging is the main command's (`--stage critique`): its journal makes it resumable, its quarantine
+takes what cannot be read. Everything else is arithmetic on counts.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.leaderboard import CRITERIA, Board, length_controlled, rank
+from revise_captions.pipelines import board_text
+from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.rating import (
+    Rated,
+    is_judged,
+    joined,
+    rate,
+    read_judged,
+    read_ratings,
+    write_ratings,
+)
+from revise_captions.pipelines.writers import replacing
+from revise_captions.rows import dumps
+
+RATINGS = "ratings.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to rate and where to put it. `inputs`: FILE or NAME=FILE, judged already or not."""
+
+    inputs: tuple[str, ...]
+    out: Path
+    captioner_field: str | None = None
+    replicates: int = 10_000
+    judging: Options = field(default_factory=Options)
+
+
+def rate_captions(job: Job) -> dict[str, Any]:
+    """Judges what is not judged, adds it to the leaderboard in `out`, writes every format.
+
+    Returns the leaderboard as JSON holds it. Raises `UserError`, or `EngineDead` (run it again:
+    finished windows are kept).
+    """
+    job.out.mkdir(parents=True, exist_ok=True)
+    stored = job.out / RATINGS
+    earlier = read_ratings(stored) if stored.exists() else None
+    rated = rate(_rows(job)) if job.inputs else None
+    if earlier is not None:
+        rated = earlier if rated is None else joined(earlier, rated)
+    if rated is None:
+        raise UserError(f"{job.out} has no {RATINGS}", hint="name captions to rate")
+    write_ratings(stored, rated)
+    return write_board(job.out, rated, job.replicates)
+
+
+def _rows(job: Job) -> Iterator[tuple[str, str, tuple[float, ...], str]]:
+    for given in job.inputs:
+        captioner, path = _named(given)
+        judged = path if is_judged(path) else _judge(job, path)
+        yield from read_judged(
+            judged,
+            captioner=captioner,
+            captioner_field=job.captioner_field,
+            image_field=job.judging.image_field,
+            caption_field=job.judging.caption_field,
+        )
+
+
+def _named(given: str) -> tuple[str | None, str]:
+    """`NAME=FILE`, or a FILE, whose name may contain `=` too."""
+    name, equals, path = given.partition("=")
+    return (name, path) if equals and not Path(given).exists() else (None, given)
+
+
+def _judge(job: Job, path: str) -> str:
+    """The file's captions judged, as a file beside the leaderboard."""
+    from revise_captions.pipelines.run import run
+
+    name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
+    out = job.out / f"judged-{name}"
+    judging = replace(
+        job.judging, source=path, out=str(out), stage="critique", resume=True, force=True
+    )
+    with redirect_stdout(sys.stderr):  # its table is news, not the result
+        run(judging)
+    return str(out)
+
+
+def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
+    """`leaderboard.json`, `.md`, `.tex`, `.html` and one `.csv` for each criterion."""
+    controlled = length_controlled(rated.ratings)
+    boards = {
+        criterion: rank(rated.ratings, criterion, replicates=replicates) for criterion in CRITERIA
+    }
+    tables = {
+        criterion: board_text.rows_of(board, rated.ratings, controlled)
+        for criterion, board in boards.items()
+    }
+    found = as_json(boards, tables, rated, replicates)
+    texts = {
+        "leaderboard.json": dumps(found),
+        "leaderboard.md": _sections(tables, board_text.as_markdown, "## "),
+        "leaderboard.tex": _sections(tables, board_text.as_latex, "% "),
+        **{f"{name}.csv": board_text.as_csv(table) for name, table in tables.items()},
+    }
+    for name, text in texts.items():
+        with replacing(out / name) as file:
+            file.write(text.encode() + b"\n")
+    return found
+
+
+def _sections(tables: Mapping[str, Any], render: Any, mark: str) -> str:
+    parts = [
+        f"{mark}{board_text.HEADINGS[name]}\n\n{render(rows)}" for name, rows in tables.items()
+    ]
+    return "\n\n".join(parts)
+
+
+def as_json(
+    boards: Mapping[str, Board],
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+    rated: Rated,
+    replicates: int,
+) -> dict[str, Any]:
+    return {
+        "rater": dict(rated.rater),
+        "images": len(rated.ratings.images),
+        "replicates": replicates,
+        "criteria": {
+            name: {
+                "heading": board_text.HEADINGS[name],
+                "table": list(tables[name]),
+                "p_values": _rounded(board.p_values),
+                "wins": _rounded(board.wins),
+            }
+            for name, board in boards.items()
+        },
+    }
+
+
+def _rounded(matrix: Any) -> list[list[float | None]]:
+    """NaN, which JSON does not have, becomes null."""
+    return [[None if v != v else round(float(v), 4) for v in row] for row in matrix]
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """The three tables for a terminal."""
+    parts = [
+        f"{c['heading']}\n\n{board_text.as_text(c['table'])}" for c in found["criteria"].values()
+    ]
+    rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
+    parts.append(
+        f"{found['images']:,} images; intervals and ranks: {found['replicates']:,} resamples and "
+        f"permutations over images, Holm's correction\nrater: {rater}"
+    )
+    return "\n\n".join(parts)

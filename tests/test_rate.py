@@ -1,0 +1,186 @@
+"""`rate-captions` with scripted models: what it writes follows from the sentences it judged."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from commands import read, write_input
+from PIL import Image
+
+from revise_captions.errors import UserError
+from revise_captions.pipelines import board_text, rate_cli
+from revise_captions.pipelines.rate import Job, rate_captions
+from revise_captions.pipelines.rating import read_ratings
+
+FAST = ("--replicates", "200")
+
+
+@pytest.fixture
+def rate(command, capsys):
+    """The command, after `command` has put the scripted models in place."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            rate_cli.main([str(argument) for argument in (*arguments, *FAST)])
+            code = 0
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def write_captions(folder: Path, images: int = 30) -> None:
+    """Captions by x and y of some images, and one row that is broken."""
+    write_input(folder / "in.jsonl", 2 * images)
+    rows = read(folder / "in.jsonl")
+    for k, row in enumerate(rows):
+        row["image"], row["model"] = f"{k // 2}.png", "xy"[k % 2]
+        Image.new("RGB", (9, 7), "red").save(folder / row["image"])
+    lines = [json.dumps(row) for row in rows]
+    (folder / "in.jsonl").write_text("\n".join([*lines, "{oops"]) + "\n")
+
+
+def shares(path: Path, key: str = "label") -> dict[str, list[float]]:
+    """Factual shares of the captions in a judged file, by captioner, from the rows alone."""
+    found = defaultdict(list)
+    for row in read(path):
+        labels = [s["label"] for s in row["revision"]["sentences"]]
+        found[row["model"]].append(labels.count("factual") / len(labels))
+    return found
+
+
+def test_the_leaderboard_is_what_the_judged_rows_say(rate, tmp_path):
+    write_captions(tmp_path)
+    code, out, _ = rate("in.jsonl", "--out", "board")
+    assert code == 0
+    board = json.loads((tmp_path / "board/leaderboard.json").read_text())
+    wanted = shares(tmp_path / "board/judged-in.jsonl")
+    table = {row["captioner"]: row for row in board["criteria"]["per_description"]["table"]}
+    for captioner, values in wanted.items():
+        assert table[captioner]["score"] == pytest.approx(sum(values) / len(values))
+        assert table[captioner]["captions"] == 30
+        assert table[captioner]["low"] <= table[captioner]["score"] <= table[captioner]["high"]
+    responses = {row["captioner"]: row for row in board["criteria"]["response"]["table"]}
+    for captioner, values in wanted.items():
+        whole = sum(value == 1 for value in values) / len(values)
+        assert responses[captioner]["score"] == pytest.approx(whole)
+    assert board["images"] == 30
+    assert "critic hash" in out
+    assert out.count("captioner") == 3
+    with (tmp_path / "board/overall.csv").open() as file:
+        assert {row["captioner"] for row in csv.DictReader(file)} == {"x", "y"}
+    for name in ("leaderboard.md", "leaderboard.tex"):
+        assert (tmp_path / "board" / name).read_text().count(
+            " & x & " if "tex" in name else "| x |"
+        ) == 3
+    quarantine = tmp_path / "board/judged-in.quarantine.jsonl"
+    assert json.loads(quarantine.read_text())["line"] == 61
+
+
+def test_a_captioner_is_added_without_judging_the_others(rate, tmp_path, monkeypatch):
+    write_captions(tmp_path)
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    before = {r["captioner"]: r for r in overall(tmp_path)}
+    rows = [{**row, "caption": row["caption"][::-1]} for row in read_some(tmp_path / "in.jsonl")]
+    (tmp_path / "z.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[::2]))
+    monkeypatch.setenv("SCRIPTED_CALLS", str(tmp_path / "calls"))
+    assert rate("Z=z.jsonl", "--out", "board")[0] == 0
+    assert len((tmp_path / "calls").read_text().splitlines()) == 30
+    after = {r["captioner"]: r for r in overall(tmp_path)}
+    assert set(after) == {"x", "y", "Z"}
+    for name, row in before.items():
+        same = ("score", "low", "high", "captions")
+        assert [after[name][key] for key in same] == [row[key] for key in same]
+    code, _, err = rate("Z=z.jsonl", "--out", "board")
+    assert (code, "has Z already" in err) == (2, True)
+
+
+def read_some(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line != "{oops"]
+
+
+def overall(folder: Path) -> list[dict]:
+    board = json.loads((folder / "board/leaderboard.json").read_text())
+    return board["criteria"]["overall"]["table"]
+
+
+def test_another_critic_is_not_mixed_in(rate, tmp_path, monkeypatch):
+    write_captions(tmp_path)
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    stored = (tmp_path / "board/ratings.json").read_bytes()
+    monkeypatch.setenv("SCRIPTED_CRITIC", "another")
+    code, _, err = rate("Z=in.jsonl", "--out", "board")
+    assert code == 2
+    assert "critic: hash and another" in err
+    monkeypatch.delenv("SCRIPTED_CRITIC")
+    code, _, err = rate("Z=in.jsonl", "--out", "board", "--threshold", "0.7")
+    assert (code, "threshold: 0.5000 and 0.7000" in err) == (2, True)
+    assert (tmp_path / "board/ratings.json").read_bytes() == stored
+
+
+def test_the_main_commands_output_is_ranked_before_and_after(command, rate, tmp_path):
+    write_captions(tmp_path)
+    assert command("in.jsonl", "revised.jsonl").code == 0
+    assert rate("revised.jsonl", "--out", "board")[0] == 0
+    table = {row["captioner"]: row for row in overall(tmp_path)}
+    assert set(table) == {"x", "y", "x, revised", "y, revised"}
+    total = right = 0
+    for row in read(tmp_path / "revised.jsonl"):
+        if row["model"] == "x":
+            standing = [s for s in row["revision"]["sentences"] if not s["dropped"]]
+            right += sum(s["p_after"] >= 0.5 for s in standing)
+            total += len(standing)
+    assert table["x, revised"]["score"] == pytest.approx(right / total)
+    assert table["x, revised"]["score"] > table["x"]["score"]
+
+
+def test_tables_are_made_again_from_the_counts(rate, tmp_path):
+    write_captions(tmp_path)
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    first = (tmp_path / "board/leaderboard.json").read_bytes()
+    (tmp_path / "board/leaderboard.json").unlink()
+    assert rate("--out", "board")[0] == 0
+    assert (tmp_path / "board/leaderboard.json").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--out", "nothing"), "has no ratings.json"),
+        (("gone.jsonl", "--out", "b"), "does not exist"),
+        (("nameless.jsonl", "--out", "b"), "no field names its captioner"),
+    ],
+)
+def test_mistakes_are_one_line(rate, tmp_path, arguments, says):
+    write_input(tmp_path / "nameless.jsonl", 3)
+    code, out, err = rate(*arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_a_damaged_leaderboard_is_named(tmp_path):
+    (tmp_path / "ratings.json").write_text('{"columns": ["x"], "counts": {}, "rater": {}}')
+    with pytest.raises(UserError, match=r"ratings.json is no leaderboard's ratings"):
+        read_ratings(tmp_path / "ratings.json")
+    with pytest.raises(UserError, match="no leaderboard"):
+        rate_captions(Job((), tmp_path))
+
+
+ROW = {
+    "rank": "1–2", "captioner": "=A|b\n_\u202e&", "score": None, "low": None, "high": None,
+    "length_controlled": 0.5, "captions": 1, "sentences": 0, "unscored": 0, "not_assessable": 0,
+    "words_per_caption": 3.0,
+}  # fmt: skip
+
+
+def test_names_cannot_break_a_table():
+    assert board_text.as_markdown([ROW]).splitlines()[2].startswith("| 1–2 | =A\\|b _U+202E& | – |")
+    assert r"=A|b \_U+202E\& & -- &" in board_text.as_latex([ROW])
+    assert "'=A|b" in board_text.as_csv([ROW])
+    assert "\n" not in board_text.as_text([ROW]).splitlines()[1]
