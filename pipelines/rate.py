@@ -17,6 +17,7 @@ from typing import Any
 from revise_captions.errors import UserError
 from revise_captions.leaderboard import CRITERIA, Board, length_controlled, rank
 from revise_captions.pipelines import board_text
+from revise_captions.pipelines.board_page import page
 from revise_captions.pipelines.options import Options
 from revise_captions.pipelines.rating import (
     Rated,
@@ -109,6 +110,7 @@ def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
     texts = {
         "leaderboard.json": dumps(found),
         "leaderboard.md": _sections(tables, board_text.as_markdown, "## "),
+        "leaderboard.html": page(found),
         "leaderboard.tex": _sections(tables, board_text.as_latex, "% "),
         **{f"{name}.csv": board_text.as_csv(table) for name, table in tables.items()},
     }

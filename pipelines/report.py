@@ -99,14 +99,14 @@ def _replace(path: Path, text: str) -> None:
 
 def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:
     """The page. `figures`: what the JSON file holds."""
-    environment = _environment()
+    templates = environment()
     summary = figures["summary"]
-    style, script = (_asset(name) for name in ("report.css", "report.js"))
-    cards, left_out = _cards(environment, rows, summary["threshold"])
-    return environment.get_template("report.html.j2").render(
+    style, script = (asset(name) for name in ("report.css", "report.js"))
+    cards, left_out = _cards(templates, rows, summary["threshold"])
+    return templates.get_template("report.html.j2").render(
         figures=figures,
         summary=summary,
-        policy=_policy(style, script),
+        policy=content_policy(style, script),
         style=Markup(style),
         script=Markup(script),
         factuality=_factuality_lines(summary),
@@ -118,10 +118,11 @@ def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The pages' templates: everything is escaped, what cannot be seen is spelt out."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    templates = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -129,7 +130,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    environment.filters |= {
+    templates.filters |= {
         "percent": percent,
         "count": lambda number: f"{number:,}",
         "duration": duration,
@@ -140,8 +141,8 @@ def _environment() -> Environment:
         "interval": _interval,
         "setting": lambda v: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False),
     }
-    environment.globals |= {"plural": plural}
-    return environment
+    templates.globals |= {"plural": plural}
+    return templates
 
 
 def _shown(value: object) -> object:
@@ -149,18 +150,19 @@ def _shown(value: object) -> object:
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str = "") -> str:
     """A content policy that allows exactly this style, this script and embedded images."""
 
     def sha(text: str) -> str:
         return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
+    scripts = sha(script) if script else "'none'"
     return (
-        f"default-src 'none'; img-src data:; style-src {sha(style)}; script-src {sha(script)}; "
+        f"default-src 'none'; img-src data:; style-src {sha(style)}; script-src {scripts}; "
         "base-uri 'none'; form-action 'none'"
     )
 

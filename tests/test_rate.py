@@ -13,6 +13,7 @@ from PIL import Image
 
 from revise_captions.errors import UserError
 from revise_captions.pipelines import board_text, rate_cli
+from revise_captions.pipelines.board_page import lead
 from revise_captions.pipelines.rate import Job, rate_captions
 from revise_captions.pipelines.rating import read_ratings
 
@@ -184,3 +185,31 @@ def test_names_cannot_break_a_table():
     assert r"=A|b \_U+202E\& & -- &" in board_text.as_latex([ROW])
     assert "'=A|b" in board_text.as_csv([ROW])
     assert "\n" not in board_text.as_text([ROW]).splitlines()[1]
+
+
+def test_the_page_shows_every_captioner_and_runs_nothing(rate, tmp_path):
+    rows = []
+    write_captions(tmp_path)
+    for k, row in enumerate(read_some(tmp_path / "in.jsonl")):
+        row["model"] = ("<script>alert(1)</script>", "a\u202eb", "plain")[k % 3]
+        rows.append(row)
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    html = (tmp_path / "board/leaderboard.html").read_text()
+    assert "<script" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "aU+202Eb" in html
+    assert "script-src &#39;none&#39;" in html
+    assert " style=" not in html  # the content policy would not let it through
+    assert html.count('<circle class="after"') == 9
+
+
+def table(*ranks: str) -> list[dict]:
+    return [{"rank": r, "captioner": f"c{k}", "score": 0.9} for k, r in enumerate(ranks)]
+
+
+def test_the_page_claims_what_the_ranks_say():
+    assert lead(table("1", "2–3", "2–3")).startswith("c0 leads: 90.0 %")
+    assert lead(table("1–2", "1–2", "3")).startswith("c0 and c1 share the first place")
+    assert lead(table("1–3", "1–3", "1–3")).startswith("No order can be claimed")
+    assert lead([{"rank": "1", "captioner": "x", "score": None}]).startswith("No sentence")

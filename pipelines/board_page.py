@@ -1,0 +1,72 @@
+"""A leaderboard as one self-contained HTML page: intervals, rank ranges, who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from revise_captions.leaderboard import ALPHA
+from revise_captions.pipelines.report import asset, content_policy, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One criterion as the page shows it. `at` places a share on the chart, in percent."""
+
+    name: str
+    heading: str
+    table: Sequence[Mapping[str, Any]]
+    wins: Sequence[Sequence[float]]
+    p_values: Sequence[Sequence[float | None]]
+    low: int
+    high: int
+    at: Callable[[float], float]
+
+
+def page(board: Mapping[str, Any]) -> str:
+    """The page of what `rate.as_json` gives."""
+    criteria = [_shown(name, found) for name, found in board["criteria"].items()]
+    style = asset("report.css") + asset("board.css")
+    return (
+        environment()
+        .get_template("board.html.j2")
+        .render(
+            board=board,
+            criteria=criteria,
+            alpha=ALPHA,
+            lead=lead(criteria[1].table),
+            policy=content_policy(style),
+            style=Markup(style),
+        )
+    )
+
+
+def _shown(name: str, found: Mapping[str, Any]) -> Shown:
+    """The chart spans all intervals, in steps of five percent."""
+    table = found["table"]
+    ends = [row[key] for row in table for key in ("low", "high", "score") if row[key] is not None]
+    low = int(100 * min(ends, default=0)) // 5 * 5
+    high = min(100, -(-int(100 * max(ends, default=1) + 1) // 5) * 5)
+
+    def at(share: float) -> float:
+        return round(100 * (100 * share - low) / max(high - low, 1), 2)
+
+    return Shown(name, found["heading"], table, found["wins"], found["p_values"], low, high, at)
+
+
+def lead(table: Sequence[Mapping[str, Any]]) -> str:
+    """What can be said of the first place, in one sentence."""
+    known = [row for row in table if row["score"] is not None]
+    if not known:
+        return "No sentence could be judged, so there is no order."
+    first = [row["captioner"] for row in known if row["rank"].split("–")[0] == "1"]
+    if len(first) == 1:
+        share = f"{100 * known[0]['score']:.1f} %"
+        return f"{first[0]} leads: {share} of its sentences are factual, and no other comes near."
+    if len(first) == len(known):
+        return "No order can be claimed: none of the differences is more than chance."
+    names = f"{', '.join(first[:-1])} and {first[-1]}"
+    return f"{names} share the first place: which of them is best, these images do not tell."
