@@ -33,4 +33,6 @@ def load_engine(
         return load_vllm(name, option=option, dtype=dtype)
     from revise_captions.engines.transformers_chat import load_engine as load_transformers
 
-    return load_transformers(name, option=option, dtype=dtype, device=device, batch_size=batch_size)
+    return load_transformers(
+        name, option=option, dtype=dtype, device=device, batch_size=batch_size, scores=scores
+    )

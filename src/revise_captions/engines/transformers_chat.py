@@ -63,8 +63,9 @@ class TransformersEngine:
         """See `protocol.Engine`."""
         return self._each(prompts, max_tokens, lambda rows: self._write(rows, max_tokens))
 
-    def check(self) -> None:
-        """One question about a grey square: does the model run, and do its answers have numbers?
+    def check(self, *, scores: bool) -> None:
+        """One question about a grey square: does the model run, and, where `scores`, do its answers
+        have numbers?
 
         Raises UserError where it does not, before any data is read.
         """
@@ -74,7 +75,10 @@ class TransformersEngine:
         self.encoder.check(grey)
         picture = [Picture(grey)] if self.encoder.processor is not None else []
         parts = (*picture, Template("Is this"), Template(" grey: "), Data("grey?"))
-        answer = self.answer_logprobs([Prompt(parts, shared=2 if picture else 0)], ("Yes", "No"))[0]
+        asked = [Prompt(parts, shared=2 if picture else 0)]
+        answer: Answer | Written | Failed = (
+            self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
+        )
         if isinstance(answer, Failed):
             raise UserError(
                 f"{self.encoder.name} loads but does not answer: {answer.detail}",
@@ -182,12 +186,18 @@ class TransformersEngine:
 
 
 def load_engine(
-    name: str, *, option: str, dtype: str = "auto", device: str = "auto", batch_size: int = 16
+    name: str,
+    *,
+    option: str,
+    dtype: str = "auto",
+    device: str = "auto",
+    batch_size: int = 16,
+    scores: bool = False,
 ) -> TransformersEngine:
     """The model of that name (a folder or a hub id), asked once whether it runs.
 
     `option`: what the user gave the name to, for messages. `dtype` auto: float32 on a CPU, else
-    bfloat16. Code that comes with a model is never run. Raises UserError where it cannot be had.
+    bfloat16. `scores`: it will be asked for log-probabilities. Code that comes with a model is never run. Raises UserError where it cannot be had.
     """
     import transformers
 
@@ -204,7 +214,7 @@ def load_engine(
     }
     encoder = Encoder(tokenizer, processor, name)
     engine = TransformersEngine(model.to(place), encoder, settings, batch_size=batch_size)
-    engine.check()
+    engine.check(scores=scores)
     return engine
 
 
