@@ -24,6 +24,7 @@ class Shown:
     low: int
     high: int
     at: Callable[[float], float]
+    controlled: bool
 
 
 def page(board: Mapping[str, Any]) -> str:
@@ -54,7 +55,9 @@ def _shown(name: str, found: Mapping[str, Any]) -> Shown:
     def at(share: float) -> float:
         return round(100 * (100 * share - low) / max(high - low, 1), 2)
 
-    return Shown(name, found["heading"], table, found["wins"], found["p_values"], low, high, at)
+    controlled = any(row["length_controlled"] is not None for row in table)
+    wins, p_values = found["wins"], found["p_values"]
+    return Shown(name, found["heading"], table, wins, p_values, low, high, at, controlled)
 
 
 def lead(table: Sequence[Mapping[str, Any]]) -> str:

@@ -74,9 +74,16 @@ _TITLES = (
 )  # fmt: skip
 
 
-def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def _lines(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Titles, then a line a captioner; columns that hold nothing are left out."""
     table = [list(_TITLES), *(_cells(row) for row in rows)]
-    widths = [max(len(line[k]) for line in table) for k in range(len(_TITLES))]
+    used = [k for k in range(len(_TITLES)) if any(line[k] for line in table[1:])]
+    return [[line[k] for k in used] for line in table]
+
+
+def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    table = _lines(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join(
         "  ".join(
             cell.ljust(width) if k == 1 else cell.rjust(width)
@@ -87,8 +94,9 @@ def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def as_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = [list(_TITLES), ["---:", "---", *["---:"] * (len(_TITLES) - 2)]]
-    lines += [[cell.replace("|", "\\|") for cell in _cells(row)] for row in rows]
+    titles, *body = _lines(rows)
+    lines = [titles, ["---:", "---", *["---:"] * (len(titles) - 2)]]
+    lines += [[cell.replace("|", "\\|") for cell in line] for line in body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -101,9 +109,10 @@ def as_latex(rows: Sequence[Mapping[str, Any]]) -> str:
     def escaped(text: str) -> str:
         return "".join(_LATEX.get(c, c) for c in text)
 
-    lines = [f"\\begin{{tabular}}{{rl{'r' * (len(_TITLES) - 2)}}}", "\\toprule"]
-    lines += [" & ".join(map(escaped, _TITLES)) + r" \\", "\\midrule"]
-    lines += [" & ".join(map(escaped, _cells(row))) + r" \\" for row in rows]
+    titles, *body = _lines(rows)
+    lines = [f"\\begin{{tabular}}{{rl{'r' * (len(titles) - 2)}}}", "\\toprule"]
+    lines += [" & ".join(map(escaped, titles)) + r" \\", "\\midrule"]
+    lines += [" & ".join(map(escaped, line)) + r" \\" for line in body]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
 
 

@@ -103,7 +103,9 @@ def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
         criterion: rank(rated.ratings, criterion, replicates=replicates) for criterion in CRITERIA
     }
     tables = {
-        criterion: board_text.rows_of(board, rated.ratings, controlled)
+        criterion: board_text.rows_of(
+            board, rated.ratings, controlled if criterion == "per_description" else {}
+        )
         for criterion, board in boards.items()
     }
     found = as_json(boards, tables, rated, replicates)

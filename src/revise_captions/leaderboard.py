@@ -45,6 +45,7 @@ _RATIO: dict[Criterion, tuple[int, int]] = {
 }
 #: Replicates that are held in memory at a time.
 _CHUNK = 500
+_MOST_PERMUTATIONS = 50_000
 #: Significance level of the tests, after correction.
 ALPHA = 0.05
 
@@ -140,7 +141,10 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
     order = np.argsort(np.where(np.isnan(values), -np.inf, values), kind="stable")[::-1]
     top, bottom, values = top[order], bottom[order], values[order]
     resampled = resamples(top, bottom, keys_of(ratings.images), replicates)
-    p_values = holm(permutation_tests(top, bottom, replicates=replicates))
+    pairs = len(order) * (len(order) - 1) // 2
+    # so many that the best corrected p-value is well below ALPHA
+    permutations = max(replicates, min(int(4 * pairs / ALPHA), _MOST_PERMUTATIONS))
+    p_values = holm(permutation_tests(top, bottom, replicates=permutations))
     standings = []
     for place, index in enumerate(order):
         low, high = _interval(resampled[:, place])
