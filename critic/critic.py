@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.calibration import threshold_for
 from revise_captions.critic.checkpoint import CriticCard, read_card
+from revise_captions.critic.packing import Regime
 from revise_captions.errors import UserError
 
 if TYPE_CHECKING:
@@ -103,17 +105,21 @@ def load_critic(
     threshold: float | None = None,
     target_precision: float | None = None,
     packed: bool = True,
+    regime: str | None = None,
 ) -> LocalCritic:
     """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
 
     `adapter`: a PEFT adapter's folder or hub id, merged into the weights. `dtype` auto is float32
     on a CPU (the reference numbers) and bfloat16 elsewhere. `threshold` or `target_precision`
     overrule the stored threshold. `packed=False` asks one prompt per sentence: the same numbers,
-    slower. Raises UserError where it cannot be found or does not fit.
+    slower. `regime` overrules the checkpoint's, which makes its answers wrong: to see by how much.
+    Raises UserError where it cannot be found or does not fit.
     """
     name = str(path_or_name)
     folder = find_checkpoint(name)
     card = read_card(folder)
+    if regime is not None:
+        card = replace(card, regime=Regime(regime))
     limit = chosen_threshold(card, threshold, target_precision)
 
     from transformers import AutoTokenizer, __version__

@@ -76,6 +76,7 @@ def load(
     threshold: float | None = None,
     target_precision: float | None = None,
     packed: bool = True,
+    regime: str | None = None,
     samples: int = 0,
 ) -> Critic:
     """The critic of that name, ready to judge. See the module, and `critic.load_critic`.
@@ -95,7 +96,10 @@ def load(
             threshold=threshold,
             target_precision=target_precision,
             packed=packed,
+            regime=regime,
         )
+    if regime is not None:
+        raise UserError("only PaliGemma 2 critics have a regime to choose")
     if adapter is not None:
         raise UserError(
             "--adapter is for PaliGemma 2 critics",

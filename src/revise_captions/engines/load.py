@@ -30,7 +30,7 @@ def load_engine(
     if engine == "vllm":
         from revise_captions.engines.vllm_offline import load_engine as load_vllm
 
-        return load_vllm(name, option=option, dtype=dtype)
+        return load_vllm(name, option=option, dtype=dtype, scores=scores)
     from revise_captions.engines.transformers_chat import load_engine as load_transformers
 
     return load_transformers(

@@ -197,7 +197,8 @@ def load_engine(
     """The model of that name (a folder or a hub id), asked once whether it runs.
 
     `option`: what the user gave the name to, for messages. `dtype` auto: float32 on a CPU, else
-    bfloat16. `scores`: it will be asked for log-probabilities. Code that comes with a model is never run. Raises UserError where it cannot be had.
+    bfloat16. `scores`: it will be asked for log-probabilities. Code that comes with a model is
+    never run. Raises UserError where it cannot be had.
     """
     import transformers
 

@@ -80,6 +80,13 @@ class Encoder:
             rows.append(Row([*head.ids, *tail], kinds, head.pictures))
         return rows
 
+    def unexpanded(self, prompt: Prompt) -> list[int]:
+        """Ids with one placeholder for each picture, for an engine that puts pictures in itself."""
+        rendered = self.format.rendered(prompt)
+        if self.processor is None:
+            return self._text_only(rendered)
+        return [*self._ids(rendered.head), *self._tail(rendered.tail)]
+
     def check(self, image: Image) -> None:
         """Raises UserError where a prompt in parts has other ids than the same prompt whole."""
         if self.processor is None:
