@@ -1,0 +1,164 @@
+"""Rows of published files, with errors that say which file and row lacks what."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revise_captions.benchmarks.types import CAPTION, Triple
+from revise_captions.errors import UserError
+from revise_captions.readers import open_rows
+from revise_captions.records import ImageRef, Record, Span
+from revise_captions.rows import BadRow
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row. `number` is 1-based: the line where the format has lines."""
+
+    file: str
+    number: int
+    data: Mapping[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.data:
+            has = ", ".join(map(str, list(self.data)[:12])) or "nothing"
+            raise UserError(f"{self.place} has no field `{key}`; it has {has}", hint=_OTHER)
+        return self.data[key]
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}, row {self.number}"
+
+    def text(self, key: str) -> str:
+        value = self[key]
+        if not isinstance(value, str):
+            raise self.error(f"`{key}` is {shown(value)}; expected text")
+        return value
+
+    def number_at(self, key: str) -> float:
+        """A number, also one that is written as text (CSV)."""
+        value = self[key]
+        try:
+            if isinstance(value, bool):
+                raise ValueError
+            return float(value)
+        except (TypeError, ValueError):
+            raise self.error(f"`{key}` is {shown(value)}; expected a number") from None
+
+    def items(self, key: str) -> list[Any]:
+        value = self[key]
+        if not isinstance(value, list | tuple):
+            raise self.error(f"`{key}` is {shown(value)}; expected a list")
+        return list(value)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self.items(key)
+        if not all(isinstance(value, str) for value in values):
+            raise self.error(f"`{key}` holds {shown(values)}; expected texts")
+        return tuple(values)
+
+    def within(self, key: str) -> Iterator[Entry]:
+        """The objects in a list, each with errors of its own."""
+        for value in self.items(key):
+            if not isinstance(value, Mapping):
+                raise self.error(f"`{key}` holds {shown(value)}; expected objects")
+            yield Entry(self.file, self.number, value)
+
+    def one_of(self, key: str, known: Mapping[str, Any]) -> Any:
+        """What `known` makes of a text that must be one of its keys."""
+        value = self[key]
+        if value not in known:
+            expected = ", ".join(f"“{name}”" for name in known)
+            raise self.error(f"`{key}` is {shown(value)}; expected one of {expected}")
+        return known[value]
+
+    def error(self, message: str) -> UserError:
+        return UserError(f"{self.place}: {message}", hint=_OTHER)
+
+
+_OTHER = "is it the published file, whole and unchanged? see `caption-benchmarks show NAME`"
+
+
+def shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def rows(path: Path) -> Iterator[Entry]:
+    """JSON Lines, a JSON array of objects, or Parquet (extra `parquet`), a row at a time."""
+    for row in open_rows(str(path)).rows():
+        if isinstance(row, BadRow):
+            raise UserError(f"{path}, row {row.line}: {row.detail}", hint=_OTHER)
+        yield Entry(str(path), row.line, row.data)
+
+
+def csv_rows(path: Path) -> Iterator[Entry]:
+    """CSV with a head line; article texts are longer than Python's default limit of a field."""
+    limit = csv.field_size_limit(min(sys.maxsize, 1 << 30))
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for number, row in enumerate(csv.DictReader(file), start=1):
+                yield Entry(str(path), number, row)
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise UserError(f"cannot read {path} as CSV: {error}", hint=_OTHER) from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def json_entries(path: Path) -> Iterator[tuple[str, Entry]]:
+    """The members of a JSON object whose values are objects, held in memory whole."""
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as JSON: {error}", hint=_OTHER) from None
+    if not isinstance(whole, dict):
+        raise UserError(f"{path} holds a {type(whole).__name__}; expected an object", hint=_OTHER)
+    for number, (key, value) in enumerate(whole.items(), start=1):
+        if not isinstance(value, dict):
+            raise UserError(f"{path}, “{key}” is {shown(value)}; expected an object", hint=_OTHER)
+        yield key, Entry(str(path), number, value)
+
+
+def record(entry: Entry, caption: str, image: ImageRef) -> Record:
+    return Record(entry.file, entry.number, image, {CAPTION: caption}, entry.data)
+
+
+def image_at(value: object) -> ImageRef:
+    """An image as Parquet files of the hub hold it: bytes, `{"bytes", "path"}`, or a path."""
+    if isinstance(value, Mapping):
+        data, path = value.get("bytes"), value.get("path")
+        return ImageRef(data=bytes(data)) if data is not None else ImageRef(path=str(path or ""))
+    if isinstance(value, bytes):
+        return ImageRef(data=value)
+    return ImageRef(path=str(value or ""))
+
+
+def joined(sentences: tuple[str, ...]) -> tuple[str, tuple[Span, ...]]:
+    """Sentences as one caption with a space between them, and where each one lies in it."""
+    spans, at = [], 0
+    for sentence in sentences:
+        spans.append(Span(at, at + len(sentence)))
+        at += len(sentence) + 1
+    return " ".join(sentences), tuple(spans)
+
+
+def triples(text: str) -> tuple[Triple, ...]:
+    """FACTUAL's notation `( man , wear , hat ) , ( dog )`: an object alone is a tuple of one."""
+    inner = [part.strip().strip("()").strip() for part in text.split(") , (")]
+    return tuple(tuple(word.strip() for word in part.split(" , ")) for part in inner if part)
+
+
+@contextmanager
+def library_json(entry: Entry, key: str) -> Iterator[None]:
+    """JSON inside a field: says where it is broken."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise entry.error(f"`{key}` holds no JSON that can be read: {error}") from None
