@@ -1,0 +1,255 @@
+"""The third pass: what is said of one object alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from revise_captions.graphs import words
+from revise_captions.graphs.draft import NOMINAL, SUBJECTS, Draft, Said, Thing
+from revise_captions.graphs.facts import Node, Role
+from revise_captions.graphs.graph import Kind
+from revise_captions.graphs.words import listed
+from revise_captions.records import Span
+
+_DULL = listed("other same own such certain only main overall very able")
+
+
+def attributes(draft: Draft) -> Iterator[Said]:
+    """Every attribute, in the order of the words that say it, as far as nodes go."""
+    for thing in draft.things.values():
+        yield from _of_noun(draft, thing)
+    for node in draft.nodes:
+        yield from _of_predicate(draft, node)
+
+
+def conjuncts(draft: Draft, node: Node) -> list[Node]:
+    """A node and those coordinated with it."""
+    more = (draft.nodes[i] for i in node.children)
+    return [node, *(n for n in more if n.role is Role.CONJUNCT)]
+
+
+def subject_of(draft: Draft, node: Node, depth: int = 0) -> Node | None:
+    """Whose state or act a predicate is: its subject, or that of the clause that it depends on."""
+    own = next((draft.nodes[i] for i in node.children if draft.nodes[i].role in SUBJECTS), None)
+    above = draft.nodes[node.head] if node.head >= 0 else None
+    if own is not None and not (own.text in words.RELATIVE and own.pos in ("PRON", "DET", "SCONJ")):
+        return own
+    if above is None or depth > 6:
+        return None
+    if node.role in (Role.RELATIVE, Role.PARTICIPLE):
+        return above
+    if node.role is Role.CONJUNCT and above.role in (Role.RELATIVE, Role.PARTICIPLE):
+        return subject_of(draft, above, depth + 1)
+    if node.role in (Role.CONJUNCT, Role.COMPLEMENT):
+        return subject_of(draft, above, depth + 1)
+    if node.role is Role.CLAUSE and (node.tag in ("VBG", "VBN") or node.pos == "ADJ"):
+        marked = any(draft.nodes[i].text == "with" for i in node.children)
+        return None if marked else subject_of(draft, above, depth + 1)
+    return None
+
+
+def _of_noun(draft: Draft, thing: Thing) -> Iterator[Said]:
+    """Adjectives, numbers, quantifiers and qualifying nouns of a noun phrase."""
+    heads = [draft.nodes[thing.head]]
+    for group, inner in draft.stand_in.items():
+        if inner == thing.head:
+            yield from _group(draft, thing, draft.nodes[group])
+            heads.append(draft.nodes[group])
+    for i in thing.modifiers:
+        node = draft.nodes[i]
+        yield Said(thing.head, node.text, Span(node.start, node.end))
+    for head in heads:
+        for i in head.children:
+            node = draft.nodes[i]
+            if node.role is Role.ADJECTIVE and i not in thing.parts:
+                for one in conjuncts(draft, node):
+                    yield from _adjective(draft, thing.head, one)
+            elif node.role is Role.NUMBER and node.index < head.index:
+                yield from _number(thing.head, node)
+            elif node.role is Role.DETERMINER and node.text in words.QUANTITIES - words.NO_COUNT:
+                yield Said(thing.head, node.text, Span(node.start, node.end), Kind.COUNT)
+
+
+def _group(draft: Draft, thing: Thing, group: Node) -> Iterator[Said]:
+    if group.text in words.NO_COUNT or group.pos not in NOMINAL:
+        if group.text in words.NUMBERS:
+            yield from _number(thing.head, group)
+        return
+    if group.lemma in ("couple", "pair"):
+        yield Said(thing.head, "2", Span(group.start, group.end), Kind.COUNT)
+    elif group.lemma not in ("number", "kind", "type", "sort", "plenty", "lot", "bit", "body"):
+        end = max(
+            [group.end, *(draft.nodes[i].end for i in group.children if i == group.index + 1)]
+        )
+        value = f"{group.text} of" if group.lemma in ("group",) else group.text
+        yield Said(thing.head, value, Span(group.start, end), Kind.COUNT)
+
+
+def _number(thing: int, node: Node) -> Iterator[Said]:
+    value = words.NUMBERS.get(node.text, node.text)
+    if value != "1":
+        yield Said(thing, value, Span(node.start, node.end), Kind.COUNT)
+
+
+def _adjective(draft: Draft, thing: int, node: Node, *, denied: bool = False) -> Iterator[Said]:
+    """One quality, with the adverbs and shades right before it ("partly cloudy", "dark green")."""
+    if node.text in _DULL or node.text in words.FRAMES or node.pos in ("PUNCT", "DET"):
+        return
+    if node.text in words.QUANTITIES:
+        if node.text not in words.NO_COUNT:
+            yield Said(thing, node.text, Span(node.start, node.end), Kind.COUNT)
+        return
+    if node.text in words.SHADES and _next_is_colour(draft, node):
+        return
+    start = node.index
+    while start > 0 and _goes_with(draft, draft.nodes[start - 1], node):
+        start -= 1
+    value = " ".join(draft.nodes[i].text for i in range(start, node.index + 1))
+    span = Span(draft.nodes[start].start, node.end)
+    yield Said(thing, value, span, denied=denied or node.negated)
+
+
+def _next_is_colour(draft: Draft, node: Node) -> bool:
+    after = draft.nodes[node.index + 1] if node.index + 1 < len(draft.nodes) else None
+    return after is not None and after.text in words.COLOURS
+
+
+def _goes_with(draft: Draft, before: Node, node: Node) -> bool:
+    if before.text in words.SHADES and node.text in words.COLOURS:
+        return True
+    adverb = before.role is Role.ADVERB and before.head == node.index
+    return adverb and before.text.endswith("ly") and before.text != "only"
+
+
+def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
+    """Predicate adjectives and nouns, participles and verbs that stand alone, colours painted."""
+    if node.role is Role.CONJUNCT and node.head >= 0 and not node.copula:
+        first = draft.nodes[node.head]
+        predicate = first.copula or first.role in (Role.PARTICIPLE, Role.COMPLEMENT)
+        if node.pos == "ADJ" and predicate and first.pos in ("ADJ", "VERB", "NOUN"):
+            yield from _said_of_subject(draft, node)
+        elif node.pos == "VERB":
+            yield from _alone(draft, node)
+        return
+    if node.pos == "ADJ" and (
+        node.copula
+        or node.role in (Role.COMPLEMENT, Role.PARTICIPLE, Role.RELATIVE)
+        or (node.role in (Role.ROOT, Role.CLAUSE) and _has_subject(draft, node))
+    ):
+        yield from _said_of_subject(draft, node)
+    elif node.pos in NOMINAL and node.copula and not node.case and node.index not in draft.things:
+        yield from _noun_predicate(draft, node)
+    elif node.lemma in words.COLOURS and node.role is Role.COMPLEMENT:
+        yield from _said_of_subject(draft, node)
+    elif node.pos in ("VERB", "AUX"):
+        yield from _alone(draft, node)
+        yield from _coloured(draft, node)
+    if node.pos in NOMINAL and node.lemma in words.HUES:
+        yield from _hues(draft, node)
+
+
+def _has_subject(draft: Draft, node: Node) -> bool:
+    return any(draft.nodes[i].role in SUBJECTS for i in node.children)
+
+
+def _said_of_subject(draft: Draft, node: Node) -> Iterator[Said]:
+    subject = subject_of(draft, node)
+    if subject is None or (draft.thing_of(subject.index) is None and not refers(subject)):
+        return
+    above = draft.nodes[node.head] if node.head >= 0 else node
+    denied = node.negated or (node.role in (Role.COMPLEMENT, Role.CONJUNCT) and above.negated)
+    yield from _adjective(draft, subject.index, node, denied=denied)
+
+
+def refers(node: Node) -> bool:
+    """Whether coreference may know what a node stands for."""
+    return node.pos in ("PRON", "DET", "NUM", "ADJ")
+
+
+def _noun_predicate(draft: Draft, node: Node) -> Iterator[Said]:
+    """ "The top is a deep brown": the noun and its adjectives are the subject's."""
+    subject = subject_of(draft, node)
+    if subject is None or draft.thing_of(subject.index) is None:
+        return
+    denied = node.negated
+    if node.lemma in words.COLOURS:
+        yield from _adjective(draft, subject.index, node, denied=denied)
+    elif node.lemma not in words.HUES and node.lemma not in words.NO_OBJECTS:
+        yield Said(subject.index, node.text, Span(node.start, node.end), denied=denied)
+    for i in node.children:
+        if draft.nodes[i].role is Role.ADJECTIVE:
+            for one in conjuncts(draft, draft.nodes[i]):
+                yield from _adjective(draft, subject.index, one, denied=denied)
+
+
+def _alone(draft: Draft, node: Node) -> Iterator[Said]:
+    """A participle or verb with nothing but its subject: "two bicycles parked", "a man smiling"."""
+    if node.lemma in words.IDLE | words.SHOWING | words.LINKING | {"be", "have", "do"}:
+        return
+    busy = (Role.OBJECT, Role.AGENT, Role.PLACE, Role.COMPLEMENT)
+    children = [draft.nodes[i] for i in node.children]
+    if any(child.role in busy and child.case != ["in", "color"] for child in children):
+        return
+    if (
+        node.role is Role.PARTICIPLE
+        or node.tag in ("VBN", "VBG")
+        or node.role is Role.RELATIVE
+        or node.role in (Role.ROOT, Role.CONJUNCT, Role.COMPLEMENT)
+    ):
+        subject = subject_of(draft, node)
+    else:
+        return
+    if subject is None or (draft.thing_of(subject.index) is None and not refers(subject)):
+        return
+    if subject.index == node.index:
+        return
+    particle = [c for c in children if c.role is Role.PARTICLE]
+    value = " ".join([node.text, *(c.text for c in particle)])
+    end = max([node.end, *(c.end for c in particle)])
+    yield Said(subject.index, value, Span(node.start, end), denied=node.negated)
+
+
+def _coloured(draft: Draft, node: Node) -> Iterator[Said]:
+    """ "Painted red", "painted in blue and grey"."""
+    if node.lemma not in words.COLOURING:
+        return
+    subject = subject_of(draft, node)
+    if subject is None:
+        return
+    for i in node.children:
+        child = draft.nodes[i]
+        if child.role in (Role.PLACE, Role.OBJECT, Role.COMPLEMENT, Role.OTHER):
+            yield from _colours_in(draft, subject.index, conjuncts(draft, child))
+
+
+def _colours_in(draft: Draft, thing: int, nodes: Sequence[Node]) -> Iterator[Said]:
+    for node in nodes:
+        if node.lemma in words.COLOURS:
+            yield from _adjective(draft, thing, node)
+
+
+def _hues(draft: Draft, node: Node) -> Iterator[Said]:
+    """ "In hues of orange", "with a dark green colour", "the same shade of blue"."""
+    owner = _owner_of_hue(draft, node)
+    if owner is None:
+        return
+    for i in node.children:
+        child = draft.nodes[i]
+        if child.role is Role.OF_NOUN and child.case[:1] == ["of"]:
+            yield from _colours_in(draft, owner, conjuncts(draft, child))
+        elif child.role in (Role.ADJECTIVE, Role.COMPOUND):
+            for one in conjuncts(draft, child):
+                if one.lemma in words.COLOURS:
+                    yield from _adjective(draft, owner, one)
+
+
+def _owner_of_hue(draft: Draft, node: Node) -> int | None:
+    above = draft.nodes[node.head] if node.head >= 0 else None
+    if above is None:
+        return None
+    if node.role is Role.OF_NOUN and draft.thing_of(above.index) is not None:
+        return above.index
+    if node.copula or above.pos in ("VERB", "ADJ"):
+        subject = subject_of(draft, node if node.copula else above)
+        return subject.index if subject is not None else None
+    return None

@@ -1,0 +1,279 @@
+"""The second pass: which mentions speak of the same object. Rules, permissive, no model.
+
+Each thing is a mention; so are personal pronouns, "both", "one", "the other (one)". In text order:
+
+* a definite mention ("the man", "these boats", "the tall man") joins the latest object of the same
+  name whose qualities it does not contradict, or one that its name is wider than ("the animal");
+* an indefinite mention ("a man", "another man") opens an object, and so does a bare plural, unless
+  it repeats a name with no new number or quality;
+* a pronoun joins the nearest object before it that fits in number and kind, subjects first;
+* "both" and "the two" are all members of the last pair; "one … the other" are one after the other.
+
+A mention that fits nothing opens an object if it names a thing, and is left alone if it does not.
+A learned resolver's clusters (`links`) are used before the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from revise_captions.graphs import words
+from revise_captions.graphs.draft import NOMINAL, SUBJECTS, Draft
+from revise_captions.graphs.facts import Node, Role
+from revise_captions.graphs.words import listed
+from revise_captions.records import Span
+
+_DEFINITE = listed("the this that these those his her its their my your our")
+_PRONOUNS = words.MALE | words.FEMALE | words.NEUTER | words.GROUP
+_REACH = 6  # sentences that a pronoun looks back
+
+
+@dataclass(slots=True)
+class _Entity:
+    """An object so far: its first mention, its latest sentence, its qualities and its number."""
+
+    top: int
+    lemma: str
+    sentence: int
+    plural: bool
+    subject: bool
+    denied: bool
+    values: set[str] = field(default_factory=set)
+    number: str = ""
+    members: tuple[int, ...] = ()
+    latest: int = 0
+    owner: int | None = None
+
+
+def resolve(draft: Draft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tuple[int, ...]]:
+    """For each mention's node, the first mentions of the objects that it speaks of."""
+    given = _given(draft, links)
+    entities: dict[int, _Entity] = {}
+    found: dict[int, tuple[int, ...]] = {}
+    for node in draft.nodes:
+        if node.index in draft.things:
+            tops = _known(given, node, found) or _thing(draft, node, entities, found)
+            if not tops:
+                entities[node.index] = _entity(draft, node)
+                tops = (node.index,)
+        elif node.text in words.RELATIVE and _antecedent(draft, node) in found:
+            tops = found[_antecedent(draft, node)]
+        elif node.text in _PRONOUNS or node.text in ("both", "one", "other", "another", "two"):
+            tops = _known(given, node, found) or _pronoun(draft, node, entities)
+        else:
+            continue
+        if not tops:
+            continue
+        found[node.index] = tops
+        for top in tops:
+            _touch(draft, node, entities[top])
+    return found
+
+
+def _given(draft: Draft, links: Sequence[Sequence[Span]]) -> dict[int, int]:
+    """Node to the number of its cluster: the node whose end is a mention's last word, or in it."""
+    numbers: dict[int, int] = {}
+    for number, spans in enumerate(links):
+        for span in spans:
+            inside = [n for n in draft.nodes if span.start <= n.start and n.end <= span.end]
+            heads = [
+                n
+                for n in inside
+                if n.head < 0 or not span.start <= draft.nodes[n.head].start < span.end
+            ]
+            for node in heads[:1]:
+                numbers[node.index] = number
+    return numbers
+
+
+def _known(given: dict[int, int], node: Node, found: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+    if node.index not in given:
+        return ()
+    same = (i for i in found if given.get(i) == given[node.index])
+    return next((found[i] for i in same), ())
+
+
+def _entity(draft: Draft, node: Node) -> _Entity:
+    thing = draft.things[node.index]
+    return _Entity(
+        node.index,
+        thing.lemma,
+        node.sentence,
+        thing.plural,
+        node.role in SUBJECTS,
+        thing.denied,
+        _values(draft, node),
+        _number(draft, node),
+        latest=node.index,
+        owner=_owner(draft, node),
+    )
+
+
+def _touch(draft: Draft, node: Node, entity: _Entity) -> None:
+    entity.sentence, entity.latest = node.sentence, node.index
+    entity.subject = node.role in SUBJECTS or (node.role is Role.OWNER and entity.subject)
+    if node.index in draft.things:
+        entity.values |= _values(draft, node)
+
+
+def _values(draft: Draft, node: Node) -> set[str]:
+    """The qualities in a noun phrase."""
+    kinds = (Role.ADJECTIVE, Role.COMPOUND)
+    return {draft.nodes[i].text for i in node.children if draft.nodes[i].role in kinds}
+
+
+def _number(draft: Draft, node: Node) -> str:
+    for i in node.children:
+        if draft.nodes[i].role is Role.NUMBER:
+            return words.NUMBERS.get(draft.nodes[i].text, draft.nodes[i].text)
+    return ""
+
+
+def _owner(draft: Draft, node: Node) -> int | None:
+    """The node of a possessor, or of what it is said to be a part of."""
+    for i in node.children:
+        child = draft.nodes[i]
+        if child.role is Role.OWNER or (child.role is Role.OF_NOUN and child.case == ["of"]):
+            return i
+    return None
+
+
+def _determiner(draft: Draft, node: Node) -> str:
+    for i in node.children:
+        if draft.nodes[i].role in (Role.DETERMINER, Role.OWNER) and i < node.index:
+            return draft.nodes[i].text
+    return ""
+
+
+def _thing(
+    draft: Draft, node: Node, entities: dict[int, _Entity], found: dict[int, tuple[int, ...]]
+) -> tuple[int, ...]:
+    thing = draft.things[node.index]
+    determiner = _determiner(draft, node)
+    owner = _owner(draft, node)
+    definite = determiner in _DEFINITE or owner is not None
+    values, number = _values(draft, node), _number(draft, node)
+    if thing.denied or determiner in ("a", "an", "another", "no"):
+        return ()
+    if "other" in values:
+        return ()
+    if not definite and (number or values or not thing.plural) and node.pos != "PROPN":
+        return ()
+    owners = found.get(owner, ()) if owner is not None else ()
+    for wide in (False, True):
+        for entity in sorted(entities.values(), key=lambda e: -e.latest):
+            if entity.denied or not _fits(entity, thing.lemma, thing.plural, values, wide):
+                continue
+            if number and entity.number and number != entity.number:
+                continue
+            theirs = found.get(entity.owner, ()) if entity.owner is not None else ()
+            if owners and theirs and not set(owners) & set(theirs):
+                continue
+            if wide and node.sentence - entity.sentence > 3:
+                continue
+            return (entity.top,)
+    return ()
+
+
+def _fits(entity: _Entity, lemma: str, plural: bool, values: set[str], wide: bool) -> bool:
+    own = entity.lemma.rpartition(" ")[2]
+    if wide:
+        kinds = words.WIDER.get(lemma)
+        return kinds is not None and own in kinds and plural == entity.plural
+    same = entity.lemma == lemma or (
+        own == lemma.rpartition(" ")[2] and (lemma in entity.lemma or entity.lemma in lemma)
+    )
+    if not same or plural != entity.plural:
+        return False
+    return not _contradict(values, entity.values)
+
+
+#: Qualities of which a thing has one: two different ones are two things.
+_EXCLUSIVE = (
+    words.COLOURS,
+    listed("left right middle central upper lower front back top bottom"),
+    listed("first second third fourth last next"),
+    listed("large small big little tall short"),
+    listed("young old older younger elderly"),
+)
+
+
+def _contradict(first: set[str], second: set[str]) -> bool:
+    for kind in _EXCLUSIVE:
+        one, other = first & kind, second & kind
+        if one and other and not one & other:
+            return True
+    ranks = _EXCLUSIVE[1] | _EXCLUSIVE[2]
+    return bool(first & ranks and not second & ranks)
+
+
+def _antecedent(draft: Draft, node: Node) -> int:
+    """The noun that a relative pronoun's clause belongs to; -1 for none."""
+    above = node.head
+    for _ in range(4):
+        if above < 0:
+            return -1
+        if draft.nodes[above].role is Role.RELATIVE:
+            return draft.nodes[above].head
+        above = draft.nodes[above].head
+    return -1
+
+
+def _pronoun(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
+    near = sorted(
+        (e for e in entities.values() if node.sentence - e.sentence <= _REACH and not e.denied),
+        key=lambda e: (
+            e.sentence == node.sentence or e.sentence == node.sentence - 1,
+            e.sentence,
+            e.subject,
+            e.latest,
+        ),
+        reverse=True,
+    )
+    if node.text in ("both", "two"):
+        return _pair(draft, node, near)
+    if node.text in ("one", "other", "another"):
+        return ()
+    for entity in near:
+        if _may_be(draft, node, entity):
+            return (entity.top,)
+    return ()
+
+
+def _pair(draft: Draft, node: Node, near: Sequence[_Entity]) -> tuple[int, ...]:
+    """The two things that "both" speaks of: the last ones coordinated, or a group of two."""
+    if (
+        node.head >= 0
+        and draft.nodes[node.head].index in draft.things
+        and node.role in (Role.DETERMINER, Role.NUMBER)
+    ):
+        return ()
+    for entity in near:
+        if entity.number == "2":
+            return (entity.top,)
+        first = draft.nodes[entity.top]
+        partners = [
+            other.top
+            for other in near
+            if draft.nodes[other.top].role is Role.CONJUNCT
+            and draft.nodes[other.top].head == first.index
+        ]
+        if len(partners) == 1:
+            return (first.index, partners[0])
+    return ()
+
+
+def _may_be(draft: Draft, node: Node, entity: _Entity) -> bool:
+    head = entity.lemma.rpartition(" ")[2]
+    person = head in words.PERSONS
+    top = draft.nodes[entity.top]
+    if node.head == entity.latest and node.role is Role.OWNER:
+        return False
+    if node.text in words.MALE:
+        return person and not entity.plural and head not in words.FEMALES
+    if node.text in words.FEMALE:
+        return person and not entity.plural and head not in words.MALES
+    if node.text in words.NEUTER:
+        return not entity.plural and (not person or head in ("baby", "child", "figure"))
+    return entity.plural or person or top.pos not in NOMINAL

@@ -1,0 +1,101 @@
+"""Texts to scene graphs: sentences, a spaCy pipeline, the extractor.
+
+Sentence boundaries are `revise_captions.sentences`'; the pipeline's parser keeps to them. The
+pipeline is the bundled one, a folder, or the name of an installed one (`en_core_web_trf`, as in
+POSH): any that parses English in ClearNLP-style or Universal Dependencies labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from revise_captions.errors import UserError
+from revise_captions.graphs.extract import extract
+from revise_captions.graphs.graph import Graph
+from revise_captions.graphs.nodes import nodes
+from revise_captions.records import Span
+from revise_captions.sentences import split
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+BUNDLED = "bundled"
+_FOLDER = Path(__file__).parent / "bundled"
+_BATCH = 64
+
+
+class Coreference(Protocol):
+    """Another coreference resolver: clusters of mentions as spans of the text."""
+
+    def clusters(self, text: str) -> Sequence[Sequence[Span]]: ...
+
+
+@lru_cache(maxsize=2)
+def load_pipeline(name: str = BUNDLED) -> Language:
+    """A spaCy pipeline by name or folder. Raises UserError where there is none."""
+    try:
+        import spacy
+    except ImportError:
+        raise UserError(
+            "scene graphs need spaCy, which is not installed",
+            hint="pip install 'revise-captions[posh]'",
+        ) from None
+    source = str(_FOLDER) if name == BUNDLED else name
+    try:
+        nlp = spacy.load(source, exclude=["ner"])
+    except OSError:
+        raise UserError(
+            f"no spaCy pipeline {name!r} is installed, and there is no such folder",
+            hint=f"python -m spacy download {name}, or leave it out for the bundled parser",
+        ) from None
+    if not {"parser"}.intersection(nlp.pipe_names):
+        raise UserError(f"the spaCy pipeline {name!r} has no parser", hint="name another one")
+    return nlp
+
+
+@lru_cache(maxsize=4)
+def settings(name: str = BUNDLED) -> Mapping[str, str]:
+    """What decides a graph, for a signature: the pipeline with its version or digest, and spaCy."""
+    import spacy
+
+    nlp = load_pipeline(name)
+    parser = f"{nlp.meta['lang']}_{nlp.meta['name']}-{nlp.meta['version']}"
+    if name == BUNDLED:
+        digest = hashlib.sha256((_FOLDER / "tok2vec" / "model").read_bytes())
+        digest.update((_FOLDER / "parser" / "model").read_bytes())
+        parser = f"{BUNDLED}-{digest.hexdigest()[:12]}"
+    return {"parser": parser, "spacy": spacy.__version__}
+
+
+def parse(
+    texts: Iterable[str], pipeline: str = BUNDLED, *, coreference: Coreference | None = None
+) -> Iterator[Graph]:
+    """One scene graph per text, in order, a batch at a time.
+
+    Spans count code points of the text. An empty text has an empty graph. `coreference`: instead
+    of the rules alone.
+    """
+    nlp = load_pipeline(pipeline)
+    for doc in nlp.pipe((_document(nlp, text) for text in texts), batch_size=_BATCH):
+        links = coreference.clusters(doc.text) if coreference is not None else ()
+        yield extract(doc.text, nodes(doc), links)
+
+
+def _document(nlp: Language, text: str) -> Doc:
+    """Tokens, with the sentences' first ones marked, so that the parser keeps the boundaries."""
+    doc = nlp.make_doc(text)
+    starts = {span.start for span in split(text)}
+    begins = False
+    for token in doc:
+        begins = begins or token.idx in starts
+        if token.is_space and token.i:
+            token.is_sent_start = False
+            continue
+        token.is_sent_start = begins or token.i == 0
+        begins = False
+    return doc

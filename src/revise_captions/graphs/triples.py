@@ -1,0 +1,109 @@
+"""Graphs as triples: FACTUAL's and DiscoSG's notation, its conventions, and how graphs compare.
+
+`( man , wear , hat ) , ( hat , is , red ) , ( dog )`: relations, attributes, and objects that have
+neither. The annotators' conventions differ from ours in a few places (`convention` says how).
+
+Two scores: **set match** is the share of captions whose triples are exactly the gold ones; the
+**SPICE-style F1** (Anderson et al. 2016, equations 4 to 6) is that of the tuples `(object)`,
+`(object, attribute)`, `(subject, relation, target)`, averaged over captions, where two words count
+as the same if their lemmas do. SPICE also takes WordNet's synonyms for the same; this one does
+not, so that it can only be lower.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from revise_captions.graphs import words
+from revise_captions.graphs.graph import Graph, Kind
+
+Triple = tuple[str, ...]
+_TRIPLE = re.compile(r"\(\s*([^()]*?)\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """A graph as sets of tuples of lemmas, by kind."""
+
+    objects: frozenset[Triple]
+    attributes: frozenset[Triple]
+    relations: frozenset[Triple]
+
+    @property
+    def all(self) -> frozenset[Triple]:
+        return self.objects | self.attributes | self.relations
+
+    @property
+    def triples(self) -> frozenset[Triple]:
+        """Attributes and relations only."""
+        return self.attributes | self.relations
+
+
+def read_triples(text: str) -> list[Triple]:
+    """The notation's triples, in order; an object alone is a tuple of one."""
+    found = [tuple(part.strip() for part in inner.split(" , ")) for inner in _TRIPLE.findall(text)]
+    return [triple for triple in found if len(triple) in (1, 3)]
+
+
+@cache
+def lemmas(phrase: str) -> str:
+    """Each word's lemma, lower-cased; digits for number words; no articles."""
+    import simplemma
+
+    kept = [w for w in phrase.lower().replace("-", " ").split() if w not in ("a", "an", "the")]
+    stems = (str(simplemma.lemmatize(words.NUMBERS.get(w, w), lang="en")).lower() for w in kept)
+    return " ".join("gray" if stem == "grey" else stem for stem in stems)
+
+
+def tuples(triples: Iterable[Triple]) -> Tuples:
+    """Objects are every subject, and every target of a relation."""
+    objects: set[Triple] = set()
+    attributes: set[Triple] = set()
+    relations: set[Triple] = set()
+    for triple in triples:
+        parts = tuple(lemmas(part) for part in triple)
+        objects.add((parts[0],))
+        if len(parts) == 3 and triple[1] == "is":
+            attributes.add((parts[0], parts[2]))
+        elif len(parts) == 3:
+            relations.add((parts[0], parts[1], parts[2]))
+            objects.add((parts[2],))
+    return Tuples(frozenset(objects), frozenset(attributes), frozenset(relations))
+
+
+def f1(found: frozenset[Triple], gold: frozenset[Triple]) -> float:
+    """2PR/(P+R) of two sets; 1 where both are empty."""
+    if not found and not gold:
+        return 1.0
+    return 2 * len(found & gold) / (len(found) + len(gold))
+
+
+_PEOPLE = {"guy": "person", "someone": "person", "somebody": "person"}
+
+
+def convention(graph: Graph, *, alone: bool = True, having: bool = False) -> list[Triple]:
+    """A graph of ours in the annotators' notation: names as written, counts as digits, vague
+    quantities ("several") left out.
+
+    `alone`: objects that no triple mentions are listed, as in FACTUAL; DiscoSG has triples only.
+    `having`: "a sky with clouds" is `have`, as in DiscoSG.
+    """
+    graph = graph.present()
+    names = [_PEOPLE.get(item.name, item.name) for item in graph.objects]
+    found: list[Triple] = []
+    for item in graph.attributes:
+        if item.kind is Kind.COUNT and not (item.value.isdigit() or " " in item.value):
+            continue
+        found.append((names[item.object], "is", item.value))
+    for edge in graph.relations:
+        name = "have" if having and edge.name == "with" else edge.name
+        if name == "in" and graph.objects[edge.target].lemma.rpartition(" ")[2] in words.CLOTHES:
+            name = "wear"
+        found.append((names[edge.subject], name, names[edge.target]))
+    told = {name for triple in found for name in (triple[0], triple[2])}
+    if alone:
+        found += [(name,) for name in names if name not in told]
+    return list(dict.fromkeys(found))

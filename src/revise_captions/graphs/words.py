@@ -1,0 +1,139 @@
+"""Word lists of the extractor and of coreference: closed classes, and what captions are made of."""
+
+from __future__ import annotations
+
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+#: Nouns that speak of the picture, not of something in it, in "the image shows", "in this photo".
+FRAMES = listed(
+    "image picture photo photograph scene view shot snapshot frame "
+    "composition focus description caption depiction perspective camera viewer atmosphere "
+    "setting backdrop"
+)
+#: Frames that are things as well, where something is on, in or of them ("a photo on the wall").
+PICTURES = listed("image picture photo photograph frame camera")
+#: Verbs that say that something is in the picture.
+SHOWING = listed(
+    "show feature depict capture display contain portray present include see describe reveal "
+    "showcase illustrate dominate"
+)
+#: Verbs of effect and opinion: no relation between things.
+IDLE = listed(
+    "add create suggest contribute serve enhance evoke convey provide give lend offer hint imply "
+    "indicate make complement emphasize highlight invite seem appear exude bring draw tell "
+    "remain become feature show include depict capture bear testify help allow speak imagine "
+    "express evoke reflect_on"
+)
+#: Verbs whose new objects are the writer's thoughts.
+EFFECTS = listed(
+    "add create suggest contribute serve enhance evoke convey provide give lend offer hint imply "
+    "indicate emphasize exude bring draw tell testify imagine express suggest invite speak"
+)
+#: Verbs that only link: their complement is the predicate.
+LINKING = listed("seem appear look be become remain stay feel")
+#: Verbs of colour: what follows names a quality.
+COLOURING = listed("paint color colour dye tint bathe hue")
+COLOURS = listed(
+    "red green blue yellow white black brown gray grey orange pink purple silver gold golden beige "
+    "tan maroon teal turquoise navy cream crimson scarlet violet magenta cyan olive burgundy "
+    "bronze lavender peach khaki ivory azure blond blonde"
+)
+SHADES = listed("dark light bright pale deep vivid soft rich dull navy baby royal sky lime hot off")
+#: Nouns of colour: "hues of orange", "a shade of pink".
+HUES = listed("hue shade color colour tone tint")
+#: "a group of people": the people are the thing.
+GROUPS = listed(
+    "group bunch pair couple row line stack pile set cluster herd flock crowd piece slice number "
+    "variety array collection series handful bit lot patch part bundle batch dozen hundred host "
+    "trio mix assortment plenty majority kind type sort selection body sheet strip "
+    "block layer range swarm pack fleet blend splash expanse"
+)
+#: "A plate of food": the plate has the food.
+CONTAINERS = listed(
+    "plate bowl basket glass cup bottle field box bag vase tray jar pot carton bucket container "
+    "can mug pitcher pan crate platter cart pool forest"
+)
+#: Determiners and adjectives that count.
+QUANTITIES = listed(
+    "many several few multiple numerous some various countless dozens couple most both all "
+    "another each every"
+)
+#: What is not put down as a count when turned into an attribute.
+NO_COUNT = listed("some another each every all a an the one any most")
+NUMBERS = {
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
+    "dozen": "12",
+}
+#: Nouns that make a preposition with what stands around them: "on top of", "to the left of".
+PLACES = listed(
+    "top front side back middle left right center centre edge bottom corner end rear base "
+    "inside outside midst heart tip lieu"
+)
+#: Parts that a thing has rather than is near: "face of the man".
+NO_OBJECTS = listed(
+    "sense feeling touch element addition testament contrast presence atmosphere ambiance ambience "
+    "vibe mood charm beauty tranquility serenity depth texture interest life way attention "
+    "overall moment time day night morning afternoon evening today experience style quality nature "
+    "harmony balance contribution impression essence aspect detail appearance narrative story "
+    "memory fact example effect use possibility variety absence lack importance significance "
+    "history culture spirit readiness anticipation intrigue warmth vibrancy dynamism energy "
+    "joy fun enjoyment relaxation comfort peace simplicity elegance majesty stillness calm "
+    "motion movement action activity interaction conversation position positioning location "
+    "arrangement layout contrast combination mixture palette design theme nod sort kind mid-air "
+    "front direction size shape height manner fashion order progress condition state "
+    "none nothing anything everything what which that this these those it there "
+    "touch pop burst hint blur magic whimsy air scale context purpose place symbol content point "
+    "journey landmark identifier network passersby despite scheme vantage star show centerpiece "
+    "solitude world moment snapshot gateway glimpse look gaze pose stance posture color colour hue "
+    "shade tone"
+)
+#: Personal pronouns by what they can stand for.
+MALE = listed("he him his himself")
+FEMALE = listed("she her hers herself")
+NEUTER = listed("it its itself")
+GROUP = listed("they them their theirs themselves")
+RELATIVE = listed("who whom whose which that")
+PERSONS = listed(
+    "person man woman boy girl child kid baby guy lady gentleman player skier surfer rider "
+    "snowboarder skateboarder batter catcher pitcher people men women children toddler adult "
+    "teenager figure individual someone somebody mother father worker officer soldier driver "
+    "musician chef athlete cyclist pedestrian passenger spectator performer dancer friend bride "
+    "groom couple student teacher artist fisherman farmer policeman umpire girl boys"
+)
+MALES = listed("man boy guy gentleman father son brother husband groom fisherman king")
+FEMALES = listed("woman girl lady mother daughter sister wife bride queen waitress")
+#: A later, wider name can stand for an earlier one: "a skier … the person", "a bus … the vehicle".
+WIDER = {
+    "person": PERSONS,
+    "figure": PERSONS,
+    "individual": PERSONS,
+    "subject": PERSONS,
+    "animal": listed(
+        "dog cat horse cow sheep elephant giraffe zebra bear bird lion tiger goat pig deer "
+        "rabbit fox wolf monkey puppy kitten bull donkey"
+    ),
+    "vehicle": listed("car bus truck van train motorcycle taxi tram jeep trolley"),
+    "structure": listed("building tower bridge house church castle obelisk wheel"),
+    "garment": listed("shirt jacket coat dress skirt robe"),
+}
+#: What a person in it wears.
+CLOTHES = listed(
+    "shirt jacket coat dress suit hat cap uniform pants shorts jeans outfit attire clothes "
+    "clothing tuxedo skirt vest sweater t-shirt wetsuit robe helmet tie hoodie gown costume "
+    "blouse apron"
+)

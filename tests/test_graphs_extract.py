@@ -1,0 +1,206 @@
+"""Scene graphs from hand-made parses, in both label schemes: no parser is involved."""
+
+from __future__ import annotations
+
+import pytest
+
+spacy = pytest.importorskip("spacy")
+
+from revise_captions.graphs.extract import extract  # noqa: E402
+from revise_captions.graphs.graph import Graph  # noqa: E402
+from revise_captions.graphs.nodes import nodes  # noqa: E402
+
+
+def graph(parse: str) -> Graph:
+    """Words as `word|lemma/POS/label~features/head/tag`, heads from 1, 0 for a root. What may be
+    left out: the lemma, features, the tag. A word that ends in `+` has no space after it.
+    """
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
+
+    rows = [item.split("/") for item in parse.split()]
+    forms = [row[0].removesuffix("+").partition("|") for row in rows]
+    labels = [row[2].partition("~") for row in rows]
+    doc = Doc(
+        Vocab(),
+        words=[form for form, _, _ in forms],
+        spaces=[not row[0].endswith("+") for row in rows],
+        lemmas=[lemma or form.lower() for form, _, lemma in forms],
+        pos=[row[1] for row in rows],
+        tags=[row[4] if len(row) > 4 else "" for row in rows],
+        morphs=[feature for _, _, feature in labels],
+        deps=[label for label, _, _ in labels],
+        heads=[int(row[3]) - 1 if int(row[3]) else i for i, row in enumerate(rows)],
+        sent_starts=[i == 0 for i in range(len(rows))],
+    )
+    return extract(doc.text, nodes(doc))
+
+
+def told(parse: str) -> set[tuple[str, str, str]]:
+    return set(graph(parse).triples())
+
+
+#: The same sentences in Universal Dependencies and in ClearNLP-style labels.
+BOTH = {
+    "adjective and place": (
+        "a/DET/det/3 red/ADJ/amod/3 cat/NOUN/nsubj/4 sits|sit/VERB/ROOT/0 on/ADP/case/7 "
+        "the/DET/det/7 mat/NOUN/obl/4",
+        "a/DET/det/3 red/ADJ/amod/3 cat/NOUN/nsubj/4 sits|sit/VERB/ROOT/0 on/ADP/prep/4 "
+        "the/DET/det/7 mat/NOUN/pobj/5",
+        {("cat", "is", "red"), ("cat", "sit on", "mat")},
+    ),
+    "copula": (
+        "the/DET/det/2 hat/NOUN/nsubj/4 is|be/AUX/cop/4 red/ADJ/ROOT/0 and/CCONJ/cc/6 "
+        "white/ADJ/conj/4",
+        "the/DET/det/2 hat/NOUN/nsubj/3 is|be/AUX/ROOT/0 red/ADJ/acomp/3 and/CCONJ/cc/4 "
+        "white/ADJ/conj/4",
+        {("hat", "is", "red"), ("hat", "is", "white")},
+    ),
+    "copula with a place": (
+        "the/DET/det/2 dog/NOUN/nsubj/6 is|be/AUX/cop/6 on/ADP/case/6 the/DET/det/6 "
+        "sofa/NOUN/ROOT/0",
+        "the/DET/det/2 dog/NOUN/nsubj/3 is|be/AUX/ROOT/0 on/ADP/prep/3 the/DET/det/6 "
+        "sofa/NOUN/pobj/4",
+        {("dog", "on", "sofa")},
+    ),
+    "passive with an agent": (
+        "the/DET/det/2 hill/NOUN/nsubj:pass/4 is|be/AUX/aux:pass/4 "
+        "surrounded|surround/VERB/ROOT/0 by/ADP/case/6 trees|tree/NOUN/obl:agent~Number=Plur/4",
+        "the/DET/det/2 hill/NOUN/nsubjpass/4 is|be/AUX/auxpass/4 "
+        "surrounded|surround/VERB/ROOT/0/VBN by/ADP/agent/4 trees|tree/NOUN/pobj/5/NNS",
+        {("trees", "surround", "hill")},
+    ),
+    "relative clause": (
+        "a/DET/det/2 man/NOUN/ROOT/0 who/PRON/nsubj/4 wears|wear/VERB/acl:relcl/2 a/DET/det/6 "
+        "hat/NOUN/obj/4",
+        "a/DET/det/2 man/NOUN/ROOT/0 who/PRON/nsubj/4 wears|wear/VERB/relcl/2 a/DET/det/6 "
+        "hat/NOUN/dobj/4",
+        {("man", "wear", "hat")},
+    ),
+    "possessive": (
+        "the/DET/det/2 man/NOUN/nmod:poss/4 's/PART/case/2 face/NOUN/ROOT/0",
+        "the/DET/det/2 man/NOUN/poss/4 's/PART/case/2 face/NOUN/ROOT/0",
+        {("man", "have", "face")},
+    ),
+    "part of a whole": (
+        "the/DET/det/2 face/NOUN/ROOT/0 of/ADP/case/5 the/DET/det/5 man/NOUN/nmod/2",
+        "the/DET/det/2 face/NOUN/ROOT/0 of/ADP/prep/2 the/DET/det/5 man/NOUN/pobj/3",
+        {("man", "have", "face")},
+    ),
+    "complex preposition": (
+        "a/DET/det/2 bird/NOUN/ROOT/0 on/ADP/case/4 top/NOUN/nmod/2 of/ADP/case/7 a/DET/det/7 "
+        "roof/NOUN/nmod/4",
+        "a/DET/det/2 bird/NOUN/ROOT/0 on/ADP/prep/2 top/NOUN/pobj/3 of/ADP/prep/4 a/DET/det/7 "
+        "roof/NOUN/pobj/5",
+        {("bird", "on top of", "roof")},
+    ),
+    "coordinated verbs": (
+        "a/DET/det/2 man/NOUN/nsubj/3 holds|hold/VERB/ROOT/0 a/DET/det/5 kite/NOUN/obj/3 "
+        "and/CCONJ/cc/7 wears|wear/VERB/conj/3 a/DET/det/9 hat/NOUN/obj/7",
+        "a/DET/det/2 man/NOUN/nsubj/3 holds|hold/VERB/ROOT/0 a/DET/det/5 kite/NOUN/dobj/3 "
+        "and/CCONJ/cc/3 wears|wear/VERB/conj/3 a/DET/det/9 hat/NOUN/dobj/7",
+        {("man", "hold", "kite"), ("man", "wear", "hat")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_both_label_schemes_give_the_same_graph(name):
+    universal, clear, expected = BOTH[name]
+    assert told(universal) == expected
+    assert told(clear) == expected
+
+
+def test_what_is_denied_is_not_there():
+    """ "There are no people": an object that is denied, and so none in the present graph."""
+    found = graph(
+        "There/PRON/expl/2 are|be/VERB/ROOT/0 no/DET/det/4 people/NOUN/nsubj~Number=Plur/2 "
+        "on/ADP/case/7 the/DET/det/7 beach/NOUN/obl/2"
+    )
+    assert [(item.name, item.denied) for item in found.objects] == [
+        ("people", True),
+        ("beach", False),
+    ]
+    assert [item.name for item in found.present().objects] == ["beach"]
+    assert found.present().relations == ()
+
+
+def test_a_denied_quality_is_no_quality():
+    found = graph("the/DET/det/2 hat/NOUN/nsubj/5 is|be/AUX/cop/5 not/PART/advmod/5 red/ADJ/ROOT/0")
+    assert [item.denied for item in found.attributes] == [True]
+    assert found.present().attributes == ()
+
+
+def test_counts_and_groups():
+    found = graph(
+        "a/DET/det/2 group/NOUN/nsubj/7 of/ADP/case/6 three/NUM/nummod/6 young/ADJ/amod/6 "
+        "men|man/NOUN/nmod~Number=Plur/2 stand/VERB/ROOT/0 in/ADP/case/9 snow/NOUN/obl/7"
+    )
+    assert [item.name for item in found.objects] == ["men", "snow"]
+    assert set(found.triples()) == {
+        ("men", "is", "3"),
+        ("men", "is", "young"),
+        ("men", "is", "group of"),
+        ("men", "stand in", "snow"),
+    }
+
+
+def test_qualities_of_coordinated_adjectives():
+    expected = {("flag", "is", "red"), ("flag", "is", "white")}
+    assert (
+        told("a/DET/det/5 red/ADJ/amod/5 and/CCONJ/cc/4 white/ADJ/conj/2 flag/NOUN/ROOT/0")
+        == expected
+    )
+
+
+def test_names_of_several_words():
+    """A street sign is a kind of sign, a metal pole is a pole of metal, a giraffe has a horn."""
+    one = graph("a/DET/det/3 street/NOUN/compound/3 sign/NOUN/ROOT/0")
+    assert [item.name for item in one.objects] == ["street sign"]
+    assert told("a/DET/det/3 metal/NOUN/compound/3 pole/NOUN/ROOT/0") == {("pole", "is", "metal")}
+    owned = told("the/DET/det/3 giraffe/NOUN/compound/3 head/NOUN/ROOT/0")
+    assert owned == {("giraffe", "have", "head")}
+
+
+def test_hyphens_make_one_word():
+    found = told(
+        "a/DET/det/5 three+/NUM/nummod/4 -+/PUNCT/punct/4 story/NOUN/compound/5 house/NOUN/ROOT/0"
+    )
+    assert found == {("house", "is", "three-story")}
+
+
+def test_a_pronoun_keeps_what_is_said_of_it():
+    """ "A man walks. He wears a hat." """
+    found = graph(
+        "a/DET/det/2 man/NOUN/nsubj/3 walks|walk/VERB/ROOT/0 and/CCONJ/cc/6 he/PRON/nsubj/6 "
+        "wears|wear/VERB/conj/3 a/DET/det/8 hat/NOUN/obj/6"
+    )
+    assert [item.name for item in found.objects] == ["man", "hat"]
+    assert ("man", "wear", "hat") in found.triples()
+    assert [span.of(found.text) for span in found.objects[0].mentions] == ["man", "he"]
+
+
+def test_spans_lie_in_the_text():
+    found = graph(
+        "a/DET/det/3 red/ADJ/amod/3 cat/NOUN/nsubj/4 sits|sit/VERB/ROOT/0 on/ADP/case/7 "
+        "the/DET/det/7 mat/NOUN/obl/4"
+    )
+    assert found.objects[0].span.of(found.text) == "cat"
+    assert found.attributes[0].span.of(found.text) == "red"
+    assert found.relations[0].span.of(found.text) == "cat sits on the mat"
+
+
+def test_parts_point_to_their_whole():
+    found = graph("the/DET/det/2 face/NOUN/ROOT/0 of/ADP/case/5 the/DET/det/5 man/NOUN/nmod/2")
+    names = [item.name for item in found.objects]
+    assert names[found.objects[names.index("face")].part_of or 0] == "man"
+    assert found.objects[names.index("man")].part_of is None
+
+
+def test_painted_colours_are_qualities():
+    found = told(
+        "the/DET/det/2 sky/NOUN/nsubj:pass/4 is|be/AUX/aux:pass/4 painted|paint/VERB/ROOT/0 "
+        "in/ADP/case/6 hues|hue/NOUN/obl~Number=Plur/4 of/ADP/case/8 orange/NOUN/nmod/6 "
+        "and/CCONJ/cc/10 pink/NOUN/conj/8"
+    )
+    assert {("sky", "is", "orange"), ("sky", "is", "pink")} <= found
