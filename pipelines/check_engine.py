@@ -75,7 +75,8 @@ class Setup:
         if key == "regime":
             _expect(key, value, REGIMES)
             return replace(self, regime=value)
-        return replace(self, options=replace(self.options, **{key: value}))
+        text: Any = {key: value}
+        return replace(self, options=replace(self.options, **text))
 
 
 def _expect(key: str, value: str, known: Sequence[str]) -> None:

@@ -43,8 +43,8 @@ def find_reviser(name: str = "bundled") -> Source:
                 hint="install the package again, or use --reviser drop",
             )
         return Source(name, "own", str(BUNDLED))
-    if (found := served(name)) is not None:
-        return Source(name, "served", found[1])
+    if (server := served(name)) is not None:
+        return Source(name, "served", server[1])
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return _in_folder(name, folder)

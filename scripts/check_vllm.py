@@ -157,16 +157,22 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
     report: dict[str, Any] = {"prompts": given.count, "transformers": dict(plain.settings)}
     report["transformers"]["seconds"] = round(seconds, 1)
     engines: dict[str, Any] = {}
+    # between the two middle values, so that both labels occur and rounding decides none
+    spread = sorted(expected)
+    threshold = sum(spread[given.count // 2 - 1 : given.count // 2 + 1]) / 2
 
     def add(name: str, engine: Engine) -> None:
         found, written, took = measured(engine, prompts)
         engines[name] = {
             "settings": dict(engine.settings),
             "labels equal": sum(
-                (p < 0.5) == (q < 0.5) for p, q in zip(found, expected, strict=True)
+                (p < threshold) == (q < threshold) for p, q in zip(found, expected, strict=True)
             ),
             "max |dP|": max(abs(p - q) for p, q in zip(found, expected, strict=True)),
             "texts equal": sum(a == b for a, b in zip(written, texts, strict=True)),
+            "first other text": next(
+                ([b, a] for a, b in zip(written, texts, strict=True) if a != b), None
+            ),
             "seconds": round(took, 1),
         }
 
@@ -186,8 +192,7 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
                 server.wait(60)
             except subprocess.TimeoutExpired:
                 server.kill()
-    spread = sorted(expected)
-    report["P(Yes)"] = {"least": spread[0], "median": spread[len(spread) // 2], "most": spread[-1]}
+    report["P(Yes)"] = {"least": spread[0], "threshold": threshold, "most": spread[-1]}
     return {**report, "engines": engines}
 
 

@@ -10,11 +10,11 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
 from revise_captions import fields
 from revise_captions.errors import BadRecord, Reason
-from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data import parse
 from revise_captions.images import load_image
 from revise_captions.picturebook.oracle import Truth, oracle
@@ -33,7 +33,8 @@ EXAMPLES = ROOT / "datasets/picturebook/examples"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 SHELL = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 INLINE = [code.replace("\\|", "|") for code in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", README)]
-STARTS = ("revise-captions ", "finetune-critic ", "python ", "bash ", "scripts/", "pip ")
+SCRIPTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+STARTS = (*(f"{name} " for name in SCRIPTS), "python ", "bash ", "scripts/", "pip ")
 
 
 def options(of) -> set[str]:
@@ -42,17 +43,23 @@ def options(of) -> set[str]:
 
 
 def command_lines() -> list[str]:
-    lines = [line for block in SHELL for line in block.splitlines() if line.strip()]
+    blocks = [block.replace("\\\n", " ") for block in SHELL]
+    lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     return [*lines, *(code for code in INLINE if code.startswith(STARTS))]
+
+
+def entry(name: str) -> click.Command:
+    """The command that an entry point runs."""
+    module = importlib.import_module(SCRIPTS[name].partition(":")[0])
+    (found,) = {v for v in vars(module).values() if isinstance(v, click.Command)}
+    return found
 
 
 def known_options(words: list[str]) -> tuple[set[str], str]:
     """The options that a command line may have, and where they were found."""
     match words:
-        case ["revise-captions", *_]:
-            return options(command), "revise-captions"
-        case ["finetune-critic", *_]:
-            return options(finetune_critic), "finetune-critic"
+        case [name, *_] if name in SCRIPTS:
+            return options(entry(name)), name
         case ["python", "-m", module, *_]:
             assert importlib.util.find_spec(module), f"there is no module {module}"
             return options(importlib.import_module(module).main), module
@@ -71,9 +78,6 @@ def test_commands_exist_and_take_these_options(line):
     known, where = known_options(words)
     asked = {word for word in words if word.startswith("--")}
     assert asked <= known, f"{where} has no {asked - known}"
-    if words[0] in ("revise-captions", "finetune-critic"):
-        scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-        assert words[0] in scripts
 
 
 def test_the_training_script_uses_options_that_exist():
@@ -89,7 +93,7 @@ def test_the_training_script_uses_options_that_exist():
 def test_every_option_is_in_the_readme_and_every_one_there_exists():
     shown = set(OPTION.findall(" ".join(INLINE)))
     assert options(command) - shown - {"--help", "--version"} == set()
-    modules = (card.main, finetune_critic)
+    modules = (card.main, *map(entry, SCRIPTS))
     elsewhere = set().union(*(options(m) for m in modules)) | {"--treebank"}
     assert shown - options(command) - elsewhere == set()
 

@@ -19,6 +19,7 @@ from revise_captions.engines.protocol import (
     Answer,
     Data,
     Failed,
+    Part,
     Picture,
     Prompt,
     Template,
@@ -73,8 +74,8 @@ class TransformersEngine:
 
         grey = Image.new("RGB", (224, 224), (127, 127, 127))
         self.encoder.check(grey)
-        picture = [Picture(grey)] if self.encoder.processor is not None else []
-        parts = (*picture, Template("Is this"), Template(" grey: "), Data("grey?"))
+        picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
+        parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
         asked = [Prompt(parts, shared=2 if picture else 0)]
         answer: Answer | Written | Failed = (
             self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]

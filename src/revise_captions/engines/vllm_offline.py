@@ -16,6 +16,7 @@ from revise_captions.engines.protocol import (
     Answer,
     Data,
     Failed,
+    Part,
     Picture,
     Prompt,
     Template,
@@ -72,8 +73,8 @@ class VllmEngine:
         from PIL import Image
 
         grey = Image.new("RGB", (224, 224), (127, 127, 127))
-        picture = [Picture(grey)] if self.encoder.processor is not None else []
-        parts = (*picture, Template("Is this"), Template(" grey: "), Data("grey?"))
+        picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
+        parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
         asked = [Prompt(parts, shared=2 if picture else 0)]
         found: Any = (
             self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
