@@ -1,0 +1,74 @@
+"""How well marked spans agree: relaxed F1 over spans, macro-F1 over tokens.
+
+Relaxed F1 (Hripcsak & Rothschild 2005; DOCENT's agreement): a span is matched where at least half
+of its tokens are inside spans of the other side. Precision is the share of predicted spans that are
+matched, recall the share of human ones. Tokens are runs of letters and digits; a token belongs to a
+span that it overlaps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revise_captions.records import Span
+
+_TOKEN = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCounts:
+    """Of one text; counts add up. The last four are of tokens: marked by both, one or neither."""
+
+    predicted: int = 0
+    predicted_matched: int = 0
+    human: int = 0
+    human_matched: int = 0
+    both: int = 0
+    only_predicted: int = 0
+    only_human: int = 0
+    neither: int = 0
+
+
+def count_spans(text: str, predicted: Sequence[Span], human: Sequence[Span]) -> SpanCounts:
+    """Spans that cover no token are left out."""
+    tokens = [Span(*found.span()) for found in _TOKEN.finditer(text)]
+    said = [marked for span in predicted if (marked := _inside(tokens, span))]
+    true = [marked for span in human if (marked := _inside(tokens, span))]
+    all_said, all_true = set().union(*said), set().union(*true)
+    return SpanCounts(
+        len(said),
+        sum(2 * len(marked & all_true) >= len(marked) for marked in said),
+        len(true),
+        sum(2 * len(marked & all_said) >= len(marked) for marked in true),
+        len(all_said & all_true),
+        len(all_said - all_true),
+        len(all_true - all_said),
+        len(tokens) - len(all_said | all_true),
+    )
+
+
+def _inside(tokens: Sequence[Span], span: Span) -> set[int]:
+    return {
+        k for k, token in enumerate(tokens) if token.start < span.end and span.start < token.end
+    }
+
+
+def relaxed_f1(total: Sequence[float]) -> float:
+    """From summed `SpanCounts` (their first four); NaN where neither side marked anything."""
+    predicted, predicted_matched, human, human_matched = total[:4]
+    if predicted == 0 and human == 0:
+        return float("nan")
+    precision = predicted_matched / predicted if predicted else 0.0
+    recall = human_matched / human if human else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def token_macro_f1(total: Sequence[float]) -> float:
+    """From summed `SpanCounts`: mean F1 of marked and unmarked tokens; NaN where one is missing."""
+    both, only_predicted, only_human, neither = total[4:8]
+    if both + only_human == 0 or only_predicted + neither == 0:
+        return float("nan")
+    wrong = only_predicted + only_human
+    return (2 * both / (2 * both + wrong) + 2 * neither / (2 * neither + wrong)) / 2
