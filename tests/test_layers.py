@@ -21,16 +21,23 @@ FOLDERS = {
     "datasets/picturebook": "revise_captions.picturebook",
     "src/revise_captions": "revise_captions",
     "src/revise_captions/engines": "revise_captions.engines",
+    "src/revise_captions/graphs": "revise_captions.graphs",
+    "src/revise_captions/posh": "revise_captions.posh",
 }
 BASE = "revise_captions"
 MODELS = {f"revise_captions.{name}" for name in ("critic", "reviser", "benchmarks", "picturebook")}
 ENGINES = "revise_captions.engines"
+GRAPHS = "revise_captions.graphs"
+POSH = "revise_captions.posh"
+LOWER = {BASE, ENGINES, GRAPHS, POSH}
 ALLOWED = {
     BASE: {BASE},
     ENGINES: {BASE, ENGINES},
-    **{package: {BASE, ENGINES, package} for package in MODELS},
-    "revise_captions.finetune": {BASE, ENGINES, *MODELS, "revise_captions.finetune"},
-    "revise_captions.pipelines": {BASE, ENGINES, *MODELS, "revise_captions.pipelines"},
+    GRAPHS: {BASE, GRAPHS},
+    POSH: LOWER,
+    **{package: {*LOWER, package} for package in MODELS},
+    "revise_captions.finetune": {*LOWER, *MODELS, "revise_captions.finetune"},
+    "revise_captions.pipelines": {*LOWER, *MODELS, "revise_captions.pipelines"},
 }
 HEAVY = {
     *("torch", "transformers", "datasets", "pyarrow", "sklearn", "scipy", "spacy", "peft"),

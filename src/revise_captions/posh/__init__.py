@@ -1,0 +1,52 @@
+"""POSH: a detailed description scored by the scene graphs of it and of its reference.
+
+    from revise_captions import posh
+
+    judge = posh.OfflineJudge(posh.load_encoder())
+    pair = posh.Pair("A dog on a red sofa.", ("A cat sleeps on a red sofa.",))
+    for scored in posh.score_captions([pair], judge):
+        print(scored.mistakes.score, scored.omissions.score, scored.overall)
+
+Follow a caption to its score in `posh/score.py`. (PoSh, Ananthram et al. 2025.)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from revise_captions.encoder import load_encoder
+    from revise_captions.posh.language_judge import LanguageJudge
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.posh.score import Pair, Score, score_captions, signature_of
+
+__all__ = [
+    "LanguageJudge",
+    "OfflineJudge",
+    "Pair",
+    "Score",
+    "load_encoder",
+    "score_captions",
+    "signature_of",
+]
+
+_HOMES = {
+    "LanguageJudge": "revise_captions.posh.language_judge",
+    "OfflineJudge": "revise_captions.posh.offline_judge",
+    "Pair": "revise_captions.posh.score",
+    "Score": "revise_captions.posh.score",
+    "load_encoder": "revise_captions.encoder",
+    "score_captions": "revise_captions.posh.score",
+    "signature_of": "revise_captions.posh.score",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

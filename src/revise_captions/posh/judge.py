@@ -1,0 +1,58 @@
+"""What a judge is: it says how clearly each component of one text is described in another.
+
+Psi of POSH's section 3. Judges get everything at once, so that they can batch over texts; how they
+find out (questions to a language model, similarity of components) is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from revise_captions.graphs.graph import Graph
+
+LEAST, MOST = 1.0, 5.0
+#: An object with this score or more counts as present (POSH, section 5).
+PRESENT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Grade the components of `source` by `targets`.
+
+    `targets` are the graphs, with their texts, of one or several descriptions of one scene: what
+    any of them describes is described. `precision`: the source is the generation, so that a low
+    score is a mistake; otherwise it is a reference, and a low score an omission.
+    """
+
+    source: Graph
+    targets: tuple[Graph, ...]
+    precision: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """`score` from 1 (absent) to 5 (explicit); None exactly where `unscored` says why.
+
+    `identifier`: what the object was called when it was found, or the question was about.
+    """
+
+    score: float | None
+    unscored: str = ""
+    identifier: str = ""
+
+    @property
+    def present(self) -> bool:
+        return self.score is not None and self.score >= PRESENT
+
+
+class Judge(Protocol):
+    """`settings` names everything that decides a grade."""
+
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+    def grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+        """For each task a grade for each of `components(task.source)`, in their order."""
+        ...

@@ -1,0 +1,256 @@
+"""A language model as the judge: questions in three passes, answers from 1 to 5 (POSH, section 3).
+
+1. objects that are part of no other: every candidate identifier is asked about;
+2. their parts, called by the owner's identifier where the owner was found;
+3. attributes and relations of the objects found, called by the simplest identifier that was.
+
+An object's score is its best identifier's, so that the one that the other text happens to use
+decides. What is said of an object that is absent scores 1 unasked. The score is the mean of 1 to 5
+weighted by the probabilities of these five tokens (Liu et al. 2023); where an engine gives no
+probabilities, the written answer is taken, and only "1" to "5" is one: "10" is not "1". An answer
+with less than half of its probability on the five is none, and the component is unscored.
+
+Questions go to the engine a pass at a time over all texts, each pair's in a row: its descriptions
+are the common beginning of all its prompts, and a prefix cache computes them once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from revise_captions.engines.protocol import Answer, Engine, Failed, Prompt, Written
+from revise_captions.posh import prompts
+from revise_captions.posh.components import Component, Part, components
+from revise_captions.posh.identifiers import By, Identifier, candidates
+from revise_captions.posh.judge import LEAST, Grade, Task
+from revise_captions.records import Unscored
+
+#: Less probability than this on 1 to 5 together is no answer.
+LEAST_MASS = 0.5
+_REWRITTEN = 32  # tokens
+_DIGIT = re.compile(r"\s*([1-5])\s*\Z")
+_NO_ANSWER = "the judge's answer is no number from 1 to 5"
+_NO_OBJECT = "the judge could not say whether its object is there"
+
+
+def parse_answer(text: str) -> float | None:
+    """1 to 5 if the answer is exactly that, white space aside."""
+    found = _DIGIT.match(text)
+    return float(found.group(1)) if found else None
+
+
+def expected(answer: Answer) -> float | None:
+    """The mean of 1 to 5 under the answer's probabilities; None where most of it is elsewhere."""
+    if answer.share < LEAST_MASS:
+        return None
+    weights = [math.exp(logprob) for logprob in answer.logprobs]
+    return sum(k * weight for k, weight in enumerate(weights, 1)) / sum(weights)
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """One task in work: what its objects are called and how they were graded so far."""
+
+    task: Task
+    target: str
+    parts: list[Component]
+    names: dict[int, str] = field(default_factory=dict)
+    grades: dict[int, Grade] = field(default_factory=dict)
+
+    def key(self, part: Part, index: int) -> int:
+        offset = {
+            Part.OBJECT: 0,
+            Part.ATTRIBUTE: len(self.task.source.objects),
+            Part.RELATION: len(self.task.source.objects) + len(self.task.source.attributes),
+        }
+        return offset[part] + index
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question about component `key` of a sheet, by an identifier."""
+
+    sheet: _Sheet
+    key: int
+    prompt: Prompt
+    identifier: str = ""
+
+
+class LanguageJudge:
+    """`unreadable_is_absent`: score an unreadable answer 1, as the authors' published code does,
+    instead of leaving the component unscored.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        rewriting: bool = True,
+        unreadable_is_absent: bool = False,
+        batch: int = 64,
+    ) -> None:
+        self.engine, self.rewriting, self.batch = engine, rewriting, batch
+        self.unreadable_is_absent = unreadable_is_absent
+        self._fluent: dict[Identifier, str] = {}
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        own = {
+            "judge": "language model",
+            "prompts": prompts.VERSION,
+            "rewriting": "on" if self.rewriting else "off",
+            "unreadable": "1" if self.unreadable_is_absent else "unscored",
+        }
+        return {f"judge-{k}": v for k, v in self.engine.settings.items()} | own
+
+    def grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+        """Three passes for each batch of tasks; several targets are one description, in order."""
+        found: list[tuple[Grade, ...]] = []
+        for start in range(0, len(tasks), self.batch):
+            found += self._grade(tasks[start : start + self.batch])
+        return found
+
+    def _grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+        sheets = [
+            _Sheet(task, "\n".join(t.text for t in task.targets), components(task.source))
+            for task in tasks
+        ]
+        for level in range(_depth(sheets)):
+            self._objects(sheets, level)
+        self._claims(sheets)
+        return [tuple(sheet.grades[k] for k in range(len(sheet.parts))) for sheet in sheets]
+
+    def _objects(self, sheets: Sequence[_Sheet], level: int) -> None:
+        """Asks about the objects that are `level` steps below a whole."""
+        open_: list[tuple[_Sheet, int, list[Identifier]]] = []
+        for sheet in sheets:
+            source = sheet.task.source
+            for index, item in enumerate(source.objects):
+                if _level(sheet, index) == level:
+                    owner = "" if item.part_of is None else sheet.names.get(item.part_of, "")
+                    open_.append((sheet, index, candidates(source, index, owner)))
+        self._rewrite(identifier for _, _, many in open_ for identifier in many)
+        asked = [
+            _Asked(sheet, index, self._entity(sheet, name), name)
+            for sheet, index, many in open_
+            for name in dict.fromkeys(self._fluent.get(one, one.text) for one in many)
+        ]
+        for question, grade in zip(asked, self._ask(asked), strict=True):
+            known = question.sheet.grades.get(question.key)
+            if known is None or _better(grade, known):
+                question.sheet.grades[question.key] = grade
+            if grade.present:
+                question.sheet.names.setdefault(question.key, question.identifier)
+
+    def _entity(self, sheet: _Sheet, name: str) -> Prompt:
+        text = sheet.task.source.text
+        return prompts.entity(sheet.target, text, name, precision=sheet.task.precision)
+
+    def _claims(self, sheets: Sequence[_Sheet]) -> None:
+        """Asks about attributes and relations of what was found; settles the others unasked."""
+        asked: list[_Asked] = []
+        for sheet in sheets:
+            source, precision = sheet.task.source, sheet.task.precision
+            for i, said in enumerate(source.attributes):
+                key = sheet.key(Part.ATTRIBUTE, i)
+                if self._settled(sheet, key, (said.object,)):
+                    continue
+                name = sheet.names[said.object]
+                prompt = prompts.attribute(
+                    sheet.target, source.text, name, said.value, precision=precision
+                )
+                asked.append(_Asked(sheet, key, prompt, name))
+            for i, edge in enumerate(source.relations):
+                key = sheet.key(Part.RELATION, i)
+                if self._settled(sheet, key, (edge.subject, edge.target)):
+                    continue
+                both = sheet.names[edge.subject], sheet.names[edge.target]
+                prompt = prompts.relation(
+                    sheet.target, source.text, both, edge.name, precision=precision
+                )
+                asked.append(_Asked(sheet, key, prompt, " / ".join(both)))
+        for question, grade in zip(asked, self._ask(asked), strict=True):
+            question.sheet.grades[question.key] = grade
+
+    @staticmethod
+    def _settled(sheet: _Sheet, key: int, objects: Iterable[int]) -> bool:
+        """Grades a claim about objects that are not there, or of which nobody knows."""
+        grades = [sheet.grades[index] for index in objects]
+        if all(grade.present for grade in grades):
+            return False
+        absent = any(grade.score is not None and not grade.present for grade in grades)
+        sheet.grades[key] = Grade(LEAST) if absent else Grade(None, _NO_OBJECT)
+        return True
+
+    def _rewrite(self, identifiers: Iterable[Identifier]) -> None:
+        """Fluent forms by the model; a bare name needs none, and an odd answer leaves it."""
+        if not self.rewriting:
+            return
+        new = [
+            one
+            for one in dict.fromkeys(identifiers)
+            if one.by in (By.ATTRIBUTE, By.RELATION) and one not in self._fluent
+        ]
+        asked = [prompts.rewrite(one.text, of_relation=one.by is By.RELATION) for one in new]
+        answers = self.engine.generate(asked, _REWRITTEN) if asked else []
+        for one, answer in zip(new, answers, strict=True):
+            self._fluent[one] = _phrase(answer) or one.text
+
+    def _ask(self, asked: Sequence[_Asked]) -> list[Grade]:
+        if not asked:
+            return []
+        given = [question.prompt for question in asked]
+        answers = self.engine.answer_logprobs(given, prompts.ANSWERS)
+        mute = [
+            i
+            for i, answer in enumerate(answers)
+            if isinstance(answer, Failed) and answer.reason is Unscored.NO_LOGPROBS
+        ]
+        spoken = self.engine.generate([given[i] for i in mute], 4) if mute else []
+        written = dict(zip(mute, spoken, strict=True))
+        return [
+            self._graded(written.get(i, answer), question.identifier)
+            for i, (question, answer) in enumerate(zip(asked, answers, strict=True))
+        ]
+
+    def _graded(self, answer: Answer | Written | Failed, identifier: str) -> Grade:
+        reason, score = _NO_ANSWER, None
+        if isinstance(answer, Failed):
+            reason = str(answer.reason)
+        elif isinstance(answer, Written):
+            score = parse_answer(answer.text)
+        else:
+            score = expected(answer)
+        if score is None and self.unreadable_is_absent:
+            return Grade(LEAST, identifier=identifier)
+        return Grade(score, "" if score is not None else reason, identifier)
+
+
+def _better(grade: Grade, known: Grade) -> bool:
+    return known.score is None or (grade.score is not None and grade.score > known.score)
+
+
+def _phrase(answer: Written | Failed) -> str:
+    """A rewritten identifier: one complete, short line, without its quotes; else ""."""
+    if isinstance(answer, Failed) or not answer.complete:
+        return ""
+    text = answer.text.strip().strip("“”\"'.").strip()
+    return text if text and "\n" not in text else ""
+
+
+def _level(sheet: _Sheet, index: int) -> int:
+    """How many wholes an object is a part of, one in another."""
+    level, seen = 0, {index}
+    objects = sheet.task.source.objects
+    while (owner := objects[index].part_of) is not None and owner not in seen:
+        level, index = level + 1, owner
+        seen.add(owner)
+    return level
+
+
+def _depth(sheets: Sequence[_Sheet]) -> int:
+    levels = (_level(s, i) + 1 for s in sheets for i in range(len(s.task.source.objects)))
+    return max(levels, default=0)

@@ -1,0 +1,136 @@
+"""From a caption to its score. This module is the whole way; every step has its own module.
+
+    graph        what the caption says is there            graphs.parse
+    components   objects, attributes, relations of it      posh.components
+    grades       1 to 5: is it in the other text?          posh.judge, any judge
+    mistakes     mean grade of the generation's / 5        precision: 1 is no mistake
+    omissions    mean grade of the reference's / 5         recall: 1 is no omission
+    overall      their harmonic mean
+
+(POSH, section 3; the means are over all components, as in the authors' published code: the
+paper's formula prints objects only, and none for overall.) A component that the judge could not
+grade is in neither sum nor number; it is counted as unscored. A text with no graded component has
+no score on that side, and then none overall.
+
+With several references a mistake is what none of them describes, and omissions are over the
+components of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from revise_captions.graphs.graph import Graph
+from revise_captions.graphs.parse import BUNDLED, parse, settings
+from revise_captions.posh.components import Component, components
+from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, Judge, Task
+from revise_captions.signature import signature
+
+_WINDOW = 64  # pairs in work at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A generation and what it should have said."""
+
+    generation: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A text's graph, its components, and a grade for each."""
+
+    graph: Graph
+    parts: tuple[Component, ...]
+    grades: tuple[Grade, ...]
+
+    @property
+    def total(self) -> float:
+        return sum(grade.score for grade in self.grades if grade.score is not None)
+
+    @property
+    def scored(self) -> int:
+        return sum(grade.score is not None for grade in self.grades)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Sufficient statistics of one side of a pair: `total` of `scored` grades, each 1 to 5."""
+
+    total: float
+    scored: int
+    unscored: int
+
+    @property
+    def score(self) -> float | None:
+        """The mean grade, divided by 5; None where nothing was graded."""
+        return self.total / self.scored / MOST if self.scored else None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A pair's score with everything it came from."""
+
+    generation: Graded
+    references: tuple[Graded, ...]
+
+    @property
+    def mistakes(self) -> Side:
+        return side([self.generation])
+
+    @property
+    def omissions(self) -> Side:
+        return side(self.references)
+
+    @property
+    def overall(self) -> float | None:
+        return harmonic(self.mistakes.score, self.omissions.score)
+
+
+def side(texts: Sequence[Graded]) -> Side:
+    scored = sum(text.scored for text in texts)
+    asked = sum(len(text.parts) for text in texts)
+    return Side(sum(text.total for text in texts), scored, asked - scored)
+
+
+def harmonic(first: float | None, second: float | None) -> float | None:
+    """2ab/(a+b); None where either is missing."""
+    if first is None or second is None:
+        return None
+    return 2 * first * second / (first + second)
+
+
+def score_captions(pairs: Iterable[Pair], judge: Judge, pipeline: str = BUNDLED) -> Iterator[Score]:
+    """One `Score` per pair, in order, a window at a time. `pipeline`: see `graphs.parse`."""
+    pairs = iter(pairs)
+    while window := list(islice(pairs, _WINDOW)):
+        texts = dict.fromkeys(t for pair in window for t in (pair.generation, *pair.references))
+        graphs = {
+            text: graph.present() for text, graph in zip(texts, parse(texts, pipeline), strict=True)
+        }
+        tasks = [task for pair in window for task in _tasks(pair, graphs)]
+        grades = iter(zip(tasks, judge.grade(tasks), strict=True))
+        for pair in window:
+            sides = [_graded(*next(grades)) for _ in range(1 + len(pair.references))]
+            yield Score(sides[0], tuple(sides[1:]))
+
+
+def _tasks(pair: Pair, graphs: Mapping[str, Graph]) -> Iterator[Task]:
+    generation = graphs[pair.generation]
+    references = tuple(graphs[text] for text in pair.references)
+    yield Task(generation, references, precision=True)
+    for reference in references:
+        yield Task(reference, (generation,), precision=False)
+
+
+def _graded(task: Task, grades: tuple[Grade, ...]) -> Graded:
+    return Graded(task.source, tuple(components(task.source)), grades)
+
+
+def signature_of(judge: Judge, pipeline: str = BUNDLED) -> str:
+    """One line that names everything that decides a score."""
+    own = {"metric": "posh", "present": f"{PRESENT:g}", "absent": f"{LEAST:g}"}
+    return signature({**settings(pipeline), **judge.settings, **own})
