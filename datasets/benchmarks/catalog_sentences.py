@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from revise_captions.benchmarks.catalog import Benchmark
+from revise_captions.benchmarks.published import sentence_factuality
 
 TABLE = (
     Benchmark(
@@ -18,11 +19,7 @@ TABLE = (
         expected={
             "published": {"images": 100, "captions": 1400, "captioners": 14, "sentences": 10_216}
         },
-        published={
-            "VNLI-Critique, ROC-AUC / macro-F1": "0.93 / 0.83",
-            "VQAScore-GPT-4o, ROC-AUC": "0.88",
-            "Gemini-2.0-Flash, ROC-AUC / macro-F1": "0.73 / 0.74",
-        },
+        published=sentence_factuality("docci-critique"),
         note="annotations.jsonl holds the rows that protocol.py describes, one for each rater and "
         "sentence: turn the published file into them (its own format is not read)",
     ),
@@ -35,6 +32,16 @@ TABLE = (
         files=("annotations.jsonl",),
         reader="protocol:read_plain",
         labels="sentences: raters' votes and rationales",
+    ),
+    Benchmark(
+        name="plain",
+        title="Your own human data: labels of sentences, scores, marked spans, preferences",
+        citation="this repository, datasets/benchmarks/plain.py",
+        licence="yours",
+        source="you: captions.jsonl and preferences.jsonl as plain.py describes them",
+        files=("captions.jsonl",),
+        reader="plain:read",
+        labels="whatever there is",
     ),
     Benchmark(
         name="label-studio",
@@ -56,11 +63,7 @@ TABLE = (
         files=("*.json|*.jsonl",),
         reader="mhaldetect:read",
         labels="segments: accurate, inaccurate, analysis, unsure",
-        published={
-            "VNLI-Critique, ROC-AUC / macro-F1": "0.86 / 0.76",
-            "VQAScore-GPT-4o, ROC-AUC": "0.85",
-            "GPT-4o, macro-F1": "0.69",
-        },
+        published=sentence_factuality("m-haldetect"),
     ),
     Benchmark(
         name="chocolate",
@@ -82,11 +85,7 @@ TABLE = (
                 "nonfactual": 1862,
             },
         },
-        published={
-            "Qwen2.5-VL-7B-Instruct, ROC-AUC / macro-F1": "0.81 / 0.74",
-            "Gemini-2.0-Flash, ROC-AUC / macro-F1": "0.81 / 0.79",
-            "VNLI-Critique, ROC-AUC / macro-F1": "0.73 / 0.68",
-        },
+        published=sentence_factuality("chocolate"),
         note="three records occur twice and are read once; sentences whose only error is of "
         "grammar count as wrong, as published",
     ),

@@ -1,0 +1,77 @@
+"""Anybody's own human data, in rows of this project's.
+
+`captions.jsonl`, a caption a row; everything but the first four may be left out:
+
+    {"id", "image", "model", "caption", "references": […],
+     "sentences": [{"start", "end", "label": "factual" | "nonfactual"}],
+     "scores": [{"axis", "value", "rater"}],
+     "errors": [{"start", "end", "kind"}]}
+
+`preferences.jsonl`, a comparison a row; `value` > 0 where the first is better:
+
+    {"image", "first", "second", "first_id", "second_id", "axis", "value"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from revise_captions.benchmarks.entries import Entry, record, rows
+from revise_captions.benchmarks.types import (
+    ErrorSpan,
+    Example,
+    Item,
+    LabelledSentence,
+    Preference,
+    Score,
+)
+from revise_captions.records import ImageRef, Span
+
+_LABELS = {"factual": True, "nonfactual": False}
+
+
+def read(folder: Path) -> Iterator[Item]:
+    for entry in rows(folder / "captions.jsonl"):
+        image, caption = entry.text("image"), entry.text("caption")
+        yield Example(
+            str(entry["id"]),
+            record(entry, caption, ImageRef(path=image)),
+            image,
+            str(entry["model"]),
+            sentences=tuple(
+                LabelledSentence(_span(s, caption), s.one_of("label", _LABELS))
+                for s in _within(entry, "sentences")
+            ),
+            scores=tuple(
+                Score(s.text("axis"), s.number_at("value"), str(s.data.get("rater", "")))
+                for s in _within(entry, "scores")
+            ),
+            errors=tuple(
+                ErrorSpan(_span(e, caption), str(e.data.get("kind", "mistake")))
+                for e in _within(entry, "errors")
+            ),
+            references=entry.texts("references") if "references" in entry.data else (),
+        )
+    if (folder / "preferences.jsonl").exists():
+        for entry in rows(folder / "preferences.jsonl"):
+            yield Preference(
+                entry.text("image"),
+                entry.text("first"),
+                entry.text("second"),
+                str(entry.data.get("axis", "better caption")),
+                entry.number_at("value"),
+                str(entry["first_id"]),
+                str(entry["second_id"]),
+            )
+
+
+def _within(entry: Entry, key: str) -> Iterator[Entry]:
+    return entry.within(key) if key in entry.data else iter(())
+
+
+def _span(entry: Entry, caption: str) -> Span:
+    start, end = int(entry.number_at("start")), int(entry.number_at("end"))
+    if not 0 <= start < end <= len(caption):
+        raise entry.error(f"{start} to {end} is no span of a caption of {len(caption)}")
+    return Span(start, end)

@@ -1,0 +1,96 @@
+"""The command `evaluate-metric`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
+EPILOG = """
+\b
+Examples:
+  evaluate-metric chocolate ../data/chocolate judged.jsonl       # what revise-captions judged
+  evaluate-metric chocolate ../data/chocolate floor:length floor:position
+  evaluate-metric flickr8k-expert DIR CLIP=clip.csv BLEU=bleu.csv --ratings each
+  evaluate-metric annotations DIR                                # agreement between your raters
+
+\b
+Rows of a scores file (JSON Lines, CSV, Parquet): {"id", "score"} for a caption,
+{"id", "sentence", "score"} for a sentence, {"id", "spans": [{"start", "end"}]} for what it finds
+wrong, or what revise-captions wrote. null is “could not judge”. Ids: `caption-benchmarks export`.
+"""
+
+
+@click.command(epilog=EPILOG, context_settings={"show_default": True, "max_content_width": 100})
+@click.version_option(package_name="revise-captions")
+@click.argument("name", metavar="BENCHMARK")
+@click.argument(
+    "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False, exists=True)
+)
+@click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
+@click.option(
+    "--level", "only", multiple=True, type=click.Choice(LEVELS), help="Only these.  [default: all]"
+)
+@click.option(
+    "--ratings",
+    type=click.Choice(["mean", "each"]),
+    default="mean",
+    help="Raters' scores of a caption: their mean, or a row for each.",
+)
+@click.option(
+    "--by-captioner/--no-by-captioner", default=True, help="Sentences of each captioner too."
+)
+@click.option("--field", default="score", help="Field or column that holds the score.")
+@click.option(
+    "--replicates", type=click.IntRange(100), default=1000, help="Resamples and permutations."
+)
+@click.option(
+    "--json", "out", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it."
+)
+def evaluate_metric(
+    name: str,
+    folder: Path,
+    scores: tuple[str, ...],
+    only: tuple[str, ...],
+    ratings: str,
+    by_captioner: bool,
+    field: str,
+    replicates: int,
+    out: Path | None,
+) -> None:
+    """Hold a metric's or a rater's SCORES against what people said in BENCHMARK (files in DIR).
+
+    At every level that the data have: sentences, captions, captioners, preferences, marked spans,
+    and agreement between the raters themselves. Every figure has an interval over images; of two
+    SCORES, the second is also tested against the first. `caption-benchmarks list` names the
+    benchmarks, and two floors need no file: floor:length and floor:position.
+    """
+    from revise_captions.errors import UserError
+    from revise_captions.pipelines.evaluate_metric import Job, as_text, evaluate
+
+    if len(scores) > 2:
+        raise UserError(f"{len(scores)} scores", hint="name one, or two to compare")
+    chosen = only or LEVELS
+    found = evaluate(
+        Job(name, folder, scores, chosen, replicates, ratings == "each", by_captioner, field, out)
+    )
+    click.echo(as_text(found))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point: a user's mistake is one line and exit 2."""
+    from revise_captions.errors import UserError
+
+    try:
+        evaluate_metric.main(arguments, "evaluate-metric", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UserError as error:
+        click.echo(f"evaluate-metric: {error}", err=True)
+        sys.exit(2)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("evaluate-metric: interrupted", err=True)
+        sys.exit(130)

@@ -1,0 +1,137 @@
+"""Figures of one or two metrics at one level: statistic, averaging axis, value, interval, test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.resampling import (
+    Measured,
+    Scale,
+    Statistic,
+    compared,
+    measured,
+    ranks,
+)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number. `axis`: over what it was averaged or pooled; `subset` "" for all of it.
+
+    `value` None where it does not exist; `note` says why, or what must be known to read it.
+    `rows` it is of, `units` (images) resampled. Set for the second of two metrics, `difference`
+    (first minus second) has its interval and the p-value of the paired test.
+    """
+
+    level: str
+    name: str
+    axis: str
+    metric: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    rows: int = 0
+    units: int = 0
+    subset: str = ""
+    note: str = ""
+    difference: tuple[float | None, float | None, float | None] | None = None
+    p_value: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One metric's scores of some rows, NaN where it could not judge."""
+
+    metric: str
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A statistic to be computed. `comparable`: how two metrics' scores are put on one scale."""
+
+    name: str
+    statistic: Statistic
+    comparable: Scale = ranks
+    note: str = ""
+    applies: Callable[[Floats], bool] = lambda scores: True
+
+
+def ask(
+    questions: Sequence[Question],
+    columns: Sequence[Column],
+    truth: Floats,
+    images: Sequence[str],
+    *,
+    level: str,
+    axis: str,
+    replicates: int,
+    subset: str = "",
+) -> list[Figure]:
+    """Every question for every metric, of the rows that it judged; of the whole, the second metric
+    is also compared with the first, on the rows that both judged."""
+    names = np.asarray(images, dtype=object)
+    found = []
+    for question in questions:
+        for place, column in enumerate(columns):
+            kept = np.isfinite(column.scores)
+            if kept.any() and not question.applies(column.scores[kept]):
+                continue
+            one = measured(
+                question.statistic, column.scores[kept], truth[kept], names[kept], replicates
+            )
+            figure = from_measured(
+                one, level, question.name, axis, column.metric, subset, question.note
+            )
+            if (
+                place == 1
+                and not subset
+                and question.applies(columns[0].scores[np.isfinite(columns[0].scores)])
+            ):
+                figure = _with_test(figure, question, columns, truth, names, replicates)
+            found.append(figure)
+    return found
+
+
+def from_measured(
+    one: Measured, level: str, name: str, axis: str, metric: str, subset: str = "", note: str = ""
+) -> Figure:
+    if one.value is None:
+        note = "nothing was judged" if one.rows == 0 else "does not exist for these rows"
+    return Figure(
+        level, name, axis, metric, one.value, one.low, one.high, one.rows, one.units, subset, note
+    )
+
+
+def _with_test(
+    figure: Figure,
+    question: Question,
+    columns: Sequence[Column],
+    truth: Floats,
+    names: npt.NDArray[np.object_],
+    replicates: int,
+) -> Figure:
+    first, second = columns[0].scores, columns[1].scores
+    both = np.isfinite(first) & np.isfinite(second)
+    test = compared(
+        question.statistic,
+        first[both],
+        second[both],
+        truth[both],
+        list(names[both]),
+        comparable=question.comparable,
+        replicates=replicates,
+    )
+    values = {name: getattr(figure, name) for name in figure.__slots__}
+    values |= {"difference": (test.difference, test.low, test.high), "p_value": test.p_value}
+    return Figure(**values)

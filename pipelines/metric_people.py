@@ -1,0 +1,304 @@
+"""Preferences, agreement between raters, and marked spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions import span_metrics as spans
+from revise_captions.agreement import counts_of, fleiss_kappa, krippendorff_alpha
+from revise_captions.battles import Battles, battles, bradley_terry, rated, resampled, wins
+from revise_captions.benchmarks.protocol import AGAINST
+from revise_captions.benchmarks.types import Example, Preference
+from revise_captions.correlations import (
+    accuracy_of_differences,
+    correlation,
+    threshold_for_tie_rate,
+)
+from revise_captions.leaderboard import keys_of
+from revise_captions.pipelines.metric_figures import Column, Figure, Question, ask
+from revise_captions.pipelines.metric_levels import share_bounds
+from revise_captions.pipelines.metric_scores import Scores
+from revise_captions.resampling import bounds, units_of
+from revise_captions.statistics import weights
+
+Floats = npt.NDArray[np.float64]
+#: More different scores than these are no labels: agreement is then of intervals only.
+_LABELS = 12
+
+
+def preference_level(
+    preferences: Sequence[Preference], metrics: Sequence[Scores], replicates: int
+) -> list[Figure]:
+    """By axis: how often the metric's better caption is people's, with ties on purpose."""
+    found = []
+    for axis in sorted({p.axis for p in preferences}):
+        own = [p for p in preferences if p.axis == axis and p.first_id and p.second_id]
+        human = np.array([p.value for p in own])
+        images = [p.image for p in own]
+        columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.captions or m.sentences]
+        for column in columns:
+            found += _accuracies(column, human, images, axis, replicates)
+        found += ask(
+            [Question(kind, partial(correlation, kind)) for kind in ("kendall-b", "spearman")],
+            columns,
+            human,
+            images,
+            level="preference",
+            axis=f"pooled over pairs, {axis}",
+            replicates=replicates,
+        )
+        for column in columns:
+            found += _ranking(own, column, axis, replicates)
+    return found
+
+
+def _gaps(preferences: Sequence[Preference], metric: Scores) -> Floats:
+    """Score of the first minus score of the second; NaN where one has none."""
+    pairs = [
+        (metric.caption(p.first_id or ""), metric.caption(p.second_id or "")) for p in preferences
+    ]
+    return np.array([np.nan if a is None or b is None else a - b for a, b in pairs])
+
+
+def _accuracies(
+    column: Column, human: Floats, images: Sequence[str], axis: str, replicates: int
+) -> list[Figure]:
+    """Without human ties (a tie of the metric is wrong); with them, calibrated in two ways."""
+    kept = np.isfinite(column.scores)
+    x, y = column.scores[kept], human[kept]
+    names = [image for image, keep in zip(images, kept, strict=True) if keep]
+    if not len(x):
+        return [Figure("preference", "accuracy", axis, column.metric, None, rows=0,
+                       note="nothing was judged")]  # fmt: skip
+    decided = y != 0
+    rate = threshold_for_tie_rate(x, float((~decided).mean()))
+    best = accuracy_of_differences(x, y, threshold=None).threshold
+    ways = [
+        ("accuracy without human ties", decided, -1.0, "the metric's ties are wrong"),
+        ("accuracy with ties", np.ones_like(decided), best, "calibrated on these pairs"),
+        ("accuracy with ties", np.ones_like(decided), rate, "the metric ties as often as people"),
+    ]
+    found = []
+    for name, rows, threshold, note in ways:
+        if not rows.any():
+            continue
+        tied = np.abs(x) <= threshold
+        hits = np.where(tied, y == 0, (np.sign(x) == np.sign(y)) & (y != 0))[rows]
+        own = [image for image, keep in zip(names, rows, strict=True) if keep]
+        said = note if threshold < 0 else f"{note}: up to {threshold:.4g}"
+        found.append(
+            Figure(
+                "preference",
+                name,
+                f"pooled over pairs, {axis}",
+                column.metric,
+                float(hits.mean()),
+                *share_bounds(hits, own, replicates),
+                len(hits),
+                len(set(own)),
+                note=said,
+            )
+        )
+    return found
+
+
+def _battles(preferences: Sequence[Preference], values: Floats) -> Battles:
+    rows = [
+        (p.first, p.second, (np.sign(value) + 1) / 2, p.image)
+        for p, value in zip(preferences, values, strict=True)
+    ]
+    return battles(rows)
+
+
+def ratings_of(preferences: Sequence[Preference], replicates: int) -> dict[str, dict[str, Any]]:
+    """By axis: captioners' Bradley–Terry and Elo ratings by people's preferences, best first."""
+    found: dict[str, dict[str, Any]] = {}
+    for axis in sorted({p.axis for p in preferences}):
+        own = [p for p in preferences if p.axis == axis]
+        fought = _battles(own, np.array([p.value for p in own]))
+        found[axis] = {
+            name: [
+                dict(zip(("captioner", "rating", "low", "high"), astuple(row), strict=True))
+                for row in rows
+            ]
+            for name, rows in rated(fought, replicates).items()
+        }
+    return found
+
+
+def _ranking(
+    preferences: Sequence[Preference], column: Column, axis: str, replicates: int
+) -> list[Figure]:
+    """Correlation of captioners' Bradley–Terry ratings by people and by the metric."""
+    kept = np.isfinite(column.scores)
+    own = [p for p, keep in zip(preferences, kept, strict=True) if keep]
+    if not own:
+        return []
+    human = np.array([p.value for p in own])
+    gaps = column.scores[kept]
+    cut = threshold_for_tie_rate(gaps, float((human == 0).mean()))
+    sides = [_battles(own, human), _battles(own, np.where(np.abs(gaps) <= cut, 0, gaps))]
+    if len(sides[0].captioners) < 3:
+        return []
+    counts = resampled(sides[0], replicates)
+    values = [bradley_terry(wins(side))[0] for side in sides]
+    drawn = [bradley_terry(wins(side, counts)) for side in sides]
+    images = len({p.image for p in own})
+    found = []
+    for kind in ("spearman", "kendall-b"):
+        value = correlation(kind, *values)
+        spread = np.array([correlation(kind, a, b) for a, b in zip(*drawn, strict=True)])
+        exists = bool(np.isfinite(value))
+        found.append(
+            Figure(
+                "preference",
+                f"{kind} of Bradley–Terry ratings",
+                f"{len(sides[0].captioners)} captioners, {axis}",
+                column.metric,
+                value if exists else None,
+                *(bounds(spread, images) if exists else (None, None)),
+                len(own),
+                images,
+                note="" if exists else "somebody never wins or never loses: no estimate",
+            )
+        )
+    return found
+
+
+def agreement_level(examples: Sequence[Example], replicates: int) -> list[Figure]:
+    """Krippendorff's α and Fleiss' κ of sentence labels and of caption scores."""
+    votes = [(e.image, {r.rater: r for r in s.ratings}) for e in examples for s in e.sentences]
+    votes = [(image, ratings) for image, ratings in votes if len(ratings) > 1]
+    found = []
+    if votes:
+        images = [image for image, _ in votes]
+        four = [{who: str(r.vote) for who, r in ratings.items()} for _, ratings in votes]
+        two = [{who: r.vote in AGAINST for who, r in ratings.items()} for _, ratings in votes]
+        found += _agreement(two, images, "sentences, wrong or not", replicates)
+        found += _agreement(four, images, "sentences, four labels", replicates)
+    by_axis: dict[str, list[tuple[str, dict[str, float]]]] = {}
+    for example in examples:
+        given: dict[str, dict[str, float]] = {}
+        for score in example.scores:
+            if score.rater:
+                given.setdefault(score.axis, {})[score.rater] = score.value
+        for axis, scores in given.items():
+            if len(scores) > 1:
+                by_axis.setdefault(axis, []).append((example.image, scores))
+    for axis, rows in sorted(by_axis.items()):
+        images = [image for image, _ in rows]
+        found += _agreement([scores for _, scores in rows], images, f"captions, {axis}", replicates)
+    return found
+
+
+def _agreement(
+    items: Sequence[Mapping[str, Any]], images: Sequence[str], axis: str, replicates: int
+) -> list[Figure]:
+    labels = sorted({label for item in items for label in item.values()})
+    numeric = all(isinstance(label, float) for label in labels)
+    table = counts_of(items, labels)
+    names, unit = units_of(images)
+    drawn = weights(keys_of(names), replicates)[unit]
+    found = []
+
+    def add(name: str, value: Floats, spread: Floats, rows: int, note: str = "") -> None:
+        exists = bool(np.isfinite(value[0]))
+        low, high = bounds(spread, len(names)) if exists else (None, None)
+        found.append(
+            Figure(
+                "agreement",
+                name,
+                axis,
+                "people",
+                float(value[0]) if exists else None,
+                low,
+                high,
+                rows,
+                len(names),
+                note=note if exists else "everybody always says the same",
+            )
+        )
+
+    if numeric:
+        add(
+            "Krippendorff's α (interval)",
+            krippendorff_alpha(table, labels),
+            krippendorff_alpha(table, labels, drawn),
+            len(items),
+        )
+    if len(labels) <= _LABELS:
+        add(
+            "Krippendorff's α (nominal)",
+            krippendorff_alpha(table),
+            krippendorff_alpha(table, None, drawn),
+            len(items),
+        )
+        raters = table.sum(1)
+        usual = np.bincount(raters.astype(int)).argmax()
+        same = raters == usual
+        note = (
+            "" if same.all() else f"only items with {usual} raters, {int((~same).sum())} left out"
+        )
+        add(
+            "Fleiss' κ",
+            fleiss_kappa(table[same]),
+            fleiss_kappa(table[same], drawn[same]),
+            int(same.sum()),
+            note,
+        )
+    return found
+
+
+def span_level(
+    examples: Sequence[Example], metrics: Sequence[Scores], replicates: int
+) -> list[Figure]:
+    """Spans that a metric finds wrong against those that people marked in the caption."""
+    found = []
+    for metric in metrics:
+        own = [e for e in examples if e.id in metric.spans]
+        if not own:
+            continue
+        counts = np.array(
+            [
+                astuple(
+                    spans.count_spans(
+                        e.caption,
+                        metric.spans[e.id],
+                        [error.span for error in e.errors if error.kind != "omission"],
+                    )
+                )
+                for e in own
+            ],
+            dtype=np.float64,
+        )
+        names, unit = units_of([e.image for e in own])
+        drawn = weights(keys_of(names), replicates)[unit].T.astype(np.float64) @ counts
+        for name, statistic in (
+            ("relaxed F1 of spans", spans.relaxed_f1),
+            ("macro-F1 of tokens", spans.token_macro_f1),
+        ):
+            value = statistic(counts.sum(0).tolist())
+            exists = bool(np.isfinite(value))
+            spread = np.array([statistic(row.tolist()) for row in drawn])
+            low, high = bounds(spread, len(names)) if exists else (None, None)
+            found.append(
+                Figure(
+                    "spans",
+                    name,
+                    "pooled over captions",
+                    metric.name,
+                    value if exists else None,
+                    low,
+                    high,
+                    len(own),
+                    len(names),
+                    note="" if exists else "nobody marked anything",
+                )
+            )
+    return found
