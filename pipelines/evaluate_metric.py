@@ -67,7 +67,7 @@ def evaluate(job: Job) -> dict[str, Any]:
         "unscored": {m.name: dict(m.reasons) for m in metrics},
         "figures": [figure.as_json() for figure in figures],
     }
-    if "system" in job.only and metrics:
+    if "system" in job.only and any(metric.scores_captions for metric in metrics):
         found["captioners"] = {
             judged.axis: rows
             for judged in levels.judged_by_people(examples, each=job.each)

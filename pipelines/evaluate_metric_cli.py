@@ -11,8 +11,8 @@ LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 EPILOG = """
 \b
 Examples:
-  evaluate-metric chocolate ../data/chocolate judged.jsonl       # what revise-captions judged
-  evaluate-metric chocolate ../data/chocolate floor:length floor:position
+  evaluate-metric chocolate DIR judged.jsonl       # what revise-captions judged
+  evaluate-metric chocolate DIR floor:length floor:position
   evaluate-metric flickr8k-expert DIR CLIP=clip.csv BLEU=bleu.csv --ratings each
   evaluate-metric annotations DIR                                # agreement between your raters
 

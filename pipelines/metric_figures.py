@@ -88,7 +88,7 @@ def ask(
             if kept.any() and not question.applies(column.scores[kept]):
                 continue
             one = measured(
-                question.statistic, column.scores[kept], truth[kept], names[kept], replicates
+                question.statistic, column.scores[kept], truth[kept], list(names[kept]), replicates
             )
             figure = from_measured(
                 one, level, question.name, axis, column.metric, subset, question.note

@@ -59,9 +59,9 @@ def sentence_level(
     ]
     questions = _sentence_questions(metrics)
     axis = "pooled over sentences"
-    options = {"level": "sentence", "axis": axis, "replicates": replicates}
+    asked = partial(ask, level="sentence", axis=axis, replicates=replicates)
     found = [_floor_of(truth, axis), *(_coverage(column, axis) for column in columns)]
-    found += ask(questions, columns, truth, images, **options)
+    found += asked(questions, columns, truth, images)
     captioners = sorted({example.captioner for example in examples} - {""})
     main = [q for q in questions if q.name.startswith(("ROC", "macro-F1 at"))]
     for name in captioners if by_captioner and len(captioners) > 1 else ():
@@ -69,7 +69,7 @@ def sentence_level(
         chosen = [Column(column.metric, column.scores[own]) for column in columns]
         kept = [image for image, mine in zip(images, own, strict=True) if mine]
         found += [_floor_of(truth[own], axis, name)]
-        found += ask(main, chosen, truth[own], kept, subset=name, **options)
+        found += asked(main, chosen, truth[own], kept, subset=name)
     return found
 
 
@@ -190,8 +190,11 @@ def segment_level(
 
 
 def _caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
-    found = [Column(m.name, _values([m.caption(e.id) for e in judged.examples])) for m in metrics]
-    return [column for column, m in zip(found, metrics, strict=True) if m.captions or m.sentences]
+    return [
+        Column(m.name, _values([m.caption(e.id) for e in judged.examples]))
+        for m in metrics
+        if m.scores_captions
+    ]
 
 
 def _within_images(
@@ -238,7 +241,7 @@ def share_bounds(
 ) -> tuple[float | None, float | None]:
     """The interval over images of a share of rows."""
     names, unit = np.unique(np.asarray(images).astype(str), return_inverse=True)
-    top = np.bincount(unit, np.asarray(hits, dtype=np.float64))[None, :]
+    top = np.bincount(unit, np.asarray(hits, dtype=np.float64))[None, :].astype(np.float64)
     bottom = np.bincount(unit).astype(np.float64)[None, :]
     drawn = resamples(top, bottom, keys_of(list(names)), replicates)[:, 0]
     return bounds(drawn, len(names))

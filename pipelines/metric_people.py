@@ -41,7 +41,7 @@ def preference_level(
         own = [p for p in preferences if p.axis == axis and p.first_id and p.second_id]
         human = np.array([p.value for p in own])
         images = [p.image for p in own]
-        columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.captions or m.sentences]
+        columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.scores_captions]
         for column in columns:
             found += _accuracies(column, human, images, axis, replicates)
         found += ask(

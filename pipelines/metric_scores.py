@@ -28,7 +28,8 @@ from revise_captions.errors import UserError
 from revise_captions.records import Span
 from revise_captions.signature import settings_of
 
-#: Scores that need no file: floors. Later, or longer, is held to be worse.
+#: Scores that need no file. Of sentences, the later and the longer are held to be worse; of whole
+#: captions, the longer is held to be better. The directions are not fitted to anything.
 FLOORS = ("floor:length", "floor:position")
 NOT_THERE = "not in the file"
 NO_SENTENCE = "no judged sentence overlaps it"
@@ -39,6 +40,7 @@ class Scores:
     """`captions`, `sentences` (by id and number): None where it could not judge, for `reasons`.
 
     `threshold`: the one stored with a critic's answers. `source` names the scores exactly.
+    `of_captions` False: its sentences' scores say nothing of whole captions.
     """
 
     name: str
@@ -48,6 +50,12 @@ class Scores:
     spans: Mapping[str, tuple[Span, ...]]
     reasons: Mapping[str, int]
     threshold: float | None = None
+    of_captions: bool = True
+
+    @property
+    def scores_captions(self) -> bool:
+        """Whether it says anything of whole captions."""
+        return self.of_captions and bool(self.captions or self.sentences)
 
     def caption(self, name: str) -> float | None:
         """The caption's own score; else the mean of its scored sentences."""
@@ -90,8 +98,8 @@ def _floor(given: str, examples: Sequence[Example]) -> Scores:
         for e in examples
         for k, s in enumerate(e.sentences)
     }
-    captions = {e.id: float(-len(e.caption.split())) for e in examples} if length else {}
-    return Scores(given, "negative", captions, sentences, {}, {})
+    captions = {e.id: float(len(e.caption.split())) for e in examples} if length else {}
+    return Scores(given, "floor", captions, sentences, {}, {}, of_captions=length)
 
 
 def _joined(

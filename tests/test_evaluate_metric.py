@@ -212,6 +212,17 @@ def test_segments_are_correlated_as_scipy_does_it(folder):
     assert figure["value"] < value(found, name="pearson", axis=axis)
 
 
+def test_the_floor_of_captions_is_that_the_longer_is_better(folder):
+    rows = captions()
+    for row in rows[:6]:
+        row["caption"] += " It is here too."
+    write(folder / "captions.jsonl", rows)
+    found = run(folder, "floor:length", "floor:position", only=("system", "segment"))
+    assert value(found, level="segment", name="pearson", metric="floor:length") > 0.5
+    assert figures(found, metric="floor:position") == []
+    assert found["captioners"]["quality"][0]["floor:length"] == 10
+
+
 def test_systems_are_means_over_images(folder):
     found = run(folder, scores_csv(folder), only=("system",))
     assert value(found, level="system", name="spearman") == 1
@@ -374,3 +385,41 @@ def test_other_mistakes(command, folder):
     assert "two to compare" in command("plain", folder, *["floor:length"] * 3)[2]
     assert "one name" in command("plain", folder, *["floor:length"] * 2)[2]
     assert "there is no benchmark “plane”" in command("plane", folder)[2]
+
+
+@needs_data
+def test_chocolate_whole_with_a_rater_that_abstains_and_floors(tmp_path):
+    """Every sentence is in the denominators of what was not judged; no figure is made up."""
+    from revise_captions.benchmarks.catalog import benchmark
+
+    examples = list(benchmark("chocolate").read(DATA / "chocolate"))
+    nothing = {"p_factual": None, "reason": "outside the model's domain"}
+    judged = [
+        {
+            "id": example.id,
+            "revision": {
+                "signature": "critic:x|threshold:0.4",
+                "sentences": [{"span": list(s.span), **nothing} for s in example.sentences],
+            },
+        }
+        for example in examples
+    ]
+    critic = write(tmp_path / "critic.jsonl", judged)
+    scores, levels = (str(critic), "floor:length"), ("sentence", "system")
+    found = evaluate(Job("chocolate", DATA / "chocolate", scores, levels, replicates=100))
+    assert found["unscored"]["critic"] == {"outside the model's domain": 3706}
+    assert {f["value"] for f in figures(found, metric="critic")} == {None, 0.0}
+    assert value(found, name="share judged", metric="critic") == 0
+    auc = figures(found, name="ROC-AUC", metric="floor:length")
+    assert [figure["subset"] for figure in auc] == [
+        "", "chartt5", "deplot", "gpt4v", "matcha", "unichart",
+    ]  # fmt: skip
+    assert auc[0]["value"] == pytest.approx(0.505, abs=5e-4)
+    ranking = found["captioners"]["factual share"]
+    assert [row["captioner"] for row in ranking] == [
+        "gpt4v", "deplot", "unichart", "matcha", "chartt5",
+    ]  # fmt: skip
+    assert {row["critic"] for row in ranking} == {None}
+    text = as_text(found)
+    assert "critic could not judge: 3,706 outside the model's domain" in text
+    assert "0.73 / 0.68  VNLI-Critique, ROC-AUC / macro-F1" in text

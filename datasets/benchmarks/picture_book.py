@@ -34,7 +34,7 @@ def read(folder: Path) -> Iterator[Example]:
 
 
 def _sentence(entry: Entry) -> LabelledSentence:
-    ratings = ()
+    ratings: tuple[Rating, ...] = ()
     if entry.data.get("raters"):
         ratings = tuple(
             Rating(str(number), rater.one_of("vote", _VOTES), rater.text("rationale"))
