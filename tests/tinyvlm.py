@@ -10,8 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
+from PIL import Image
 
 TEXTS = [
     "Given the image and the prompt prefix, does the following text align with the image?",
@@ -289,19 +291,21 @@ def built(family: str, *, sure: bool = True, seed: int = 0) -> tuple[Any, Any]:
         model, processor = _qwen(tokenizer, family)
     else:
         model, processor = globals()[f"_{family}"](tokenizer)
-    sharpen(model.eval(), processor.tokenizer, sure=sure)
+    sharpen(model.eval(), sure=sure)
+    if sure:
+        make_sure(model, processor)
     return model, processor
 
 
-def sharpen(model: Any, tokenizer: Any, *, sure: bool) -> None:
+def sharpen(model: Any, *, sure: bool) -> None:
     """Weights large enough that every mistake shows; see the module."""
     generator = torch.Generator().manual_seed(1)
+    gemma = "gemma" in model.config.model_type  # which multiplies embeddings by √width
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if (weight.ndim == 2 and "embed" not in name and "lm_head" not in name) or (
-                weight.ndim == 2 and "embed_tokens" in name
-            ):
-                scale = weight.shape[1] ** -0.5 if "gemma" in model.config.model_type else 0.4
+            if weight.ndim == 2:
+                small = gemma or "embed" not in name
+                scale = weight.shape[1] ** -0.5 if small else 0.4
                 weight.normal_(0, scale, generator=generator)
             if "q_proj" in name or "k_proj" in name or "qkv" in name:
                 weight.mul_(2)
@@ -309,18 +313,30 @@ def sharpen(model: Any, tokenizer: Any, *, sure: bool) -> None:
                 weight.add_(0.5)
         head = model.get_output_embeddings().weight
         head.normal_(0, 0.1 if sure else 0.4, generator=generator)
-        if not sure:
-            return
-        # Yes and No, and only they, point the way that the state behind a prompt points
-        turn = [{"role": "user", "content": [{"type": "text", "text": "Yes or No."}]}]
-        text = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
-        ids = tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
-        base = getattr(model.model, "language_model", None) or model.model.text_model
-        last = base(input_ids=ids).last_hidden_state[0, -1]
-        for token, number in tokenizer.get_vocab().items():
-            if token.strip("Ġ").casefold() in ("yes", "no"):
-                head[number] *= 3
-                head[number] += 60 * last / last.square().sum()
+
+
+@torch.no_grad()
+def make_sure(model: Any, processor: Any) -> None:
+    """Yes and No, and only they, are likely behind prompts of about the kind that is asked."""
+    rng = np.random.default_rng(7)
+    states = []
+    for text in ("Does the text align with the image? Yes or No.", *TEXTS[:3]):
+        noise = Image.fromarray(rng.integers(0, 255, (70, 80, 3), dtype=np.uint8))
+        content = [{"type": "image", "image": noise}, {"type": "text", "text": text}]
+        inputs = processor.apply_chat_template(
+            [{"role": "user", "content": content}],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+        states.append(model(**inputs, output_hidden_states=True).hidden_states[-1][0, -1])
+    # the shortest vector that has this product with each of them
+    likely = torch.linalg.pinv(torch.stack(states)) @ torch.full((len(states),), 16.0)
+    head = model.get_output_embeddings().weight
+    for token, number in processor.tokenizer.get_vocab().items():
+        if token.strip("Ġ").casefold() in ("yes", "no"):
+            head[number] = 3 * head[number] + likely
 
 
 def saved(folder: Path, family: str, *, sure: bool = True) -> Path:

@@ -8,6 +8,7 @@ vLLM's prefix cache computes once; `cached` and `tokens` count what it saved.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -155,6 +156,8 @@ def load_engine(
         encoder = Encoder(tokenizer, processor, name)
         pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}
         llm = vllm.LLM(str(folder), dtype=dtype, seed=0, **{**pictures, **options})
+        # its worker processes outlive the object, and Python waits for them at its end
+        atexit.register(llm.llm_engine.engine_core.shutdown)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error) from error
     settings = {
