@@ -17,6 +17,7 @@ from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
 from revise_captions.pipelines import metric_levels as levels
 from revise_captions.pipelines import metric_people as people
+from revise_captions.pipelines import metric_systems as systems
 from revise_captions.pipelines.metric_figures import Figure
 from revise_captions.pipelines.metric_scores import Scores, read_scores
 from revise_captions.pipelines.text import plain
@@ -71,7 +72,7 @@ def evaluate(job: Job) -> dict[str, Any]:
         found["captioners"] = {
             judged.axis: rows
             for judged in levels.judged_by_people(examples, each=job.each)
-            if (rows := levels.system_table(judged, metrics))
+            if (rows := systems.system_table(judged, metrics))
         }
     if "preference" in job.only and preferences:
         found["ratings"] = people.ratings_of(preferences, job.replicates)
@@ -94,7 +95,7 @@ def _figures(
         if "segment" in job.only:
             found += levels.segment_level(judged, metrics, job.replicates, each=job.each)
         if "system" in job.only:
-            found += levels.system_level(judged, metrics, job.replicates)
+            found += systems.system_level(judged, metrics, job.replicates)
     if "preference" in job.only and preferences and metrics:
         found += people.preference_level(preferences, metrics, job.replicates)
     if "spans" in job.only:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from revise_captions.resampling import (
+    Compared,
     Measured,
     Scale,
     Statistic,
     compared,
     measured,
     ranks,
+    unchanged,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -132,6 +134,29 @@ def _with_test(
         comparable=question.comparable,
         replicates=replicates,
     )
-    values = {name: getattr(figure, name) for name in figure.__slots__}
-    values |= {"difference": (test.difference, test.low, test.high), "p_value": test.p_value}
-    return Figure(**values)
+    return tested(figure, test)
+
+
+def tested(figure: Figure, test: Compared) -> Figure:
+    """The second metric's figure with the test against the first."""
+    difference = test.difference, test.low, test.high
+    return replace(figure, difference=difference, p_value=test.p_value)
+
+
+def compared_shares(
+    first: npt.ArrayLike, second: npt.ArrayLike, images: Sequence[str], replicates: int
+) -> Compared:
+    """The paired test of two shares: `first`, `second` are hits (0 or 1) of the same rows."""
+    return compared(
+        _share, first, second, first, images, comparable=unchanged, replicates=replicates
+    )
+
+
+def _share(hits: Floats, _: Floats) -> float:
+    return float(hits.mean()) if len(hits) else float("nan")
+
+
+def hits_of(metric: Floats, human: Floats, threshold: float) -> Floats:
+    """1 where a pair's order is people's: a tie (up to `threshold`) is right where they tie."""
+    right = (np.sign(metric) == np.sign(human)) & (human != 0)
+    return np.where(np.abs(metric) <= threshold, human == 0, right).astype(np.float64)

@@ -1,10 +1,11 @@
-"""Sentences, segments (captions) and systems (captioners): a metric's scores against people's."""
+"""Sentences and segments (captions): a metric's scores against people's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +16,22 @@ from revise_captions.correlations import (
     KINDS,
     accuracy_of_differences,
     correlation,
-    pairwise_accuracy,
-    soft_pairwise_accuracy,
 )
 from revise_captions.leaderboard import keys_of, resamples
-from revise_captions.pipelines.metric_figures import Column, Figure, Question, ask
+from revise_captions.pipelines.metric_figures import (
+    Column,
+    Figure,
+    Question,
+    ask,
+    compared_shares,
+    hits_of,
+    tested,
+)
 from revise_captions.pipelines.metric_scores import Scores
 from revise_captions.resampling import bounds, ranks, standardised, unchanged
-from revise_captions.statistics import weights
 
 Floats = npt.NDArray[np.float64]
 SHARE = "factual share"
-#: Resamples of soft pairwise accuracy, each of which is a permutation test itself.
-_SOFT = 200
 _CORRELATIONS = tuple(
     Question(
         kind,
@@ -170,7 +174,7 @@ def segment_level(
     judged: Judged, metrics: Sequence[Scores], replicates: int, *, each: bool
 ) -> list[Figure]:
     """All correlations over captions, and pairwise accuracy within images."""
-    columns = _caption_columns(judged, metrics)
+    columns = caption_columns(judged, metrics)
     images = [example.image for example in judged.examples]
     axis = f"pooled over {'ratings' if each else 'captions'}, {judged.axis}"
     found = ask(
@@ -182,14 +186,10 @@ def segment_level(
         axis=axis,
         replicates=replicates,
     )
-    return found + [
-        figure
-        for column in columns
-        if (figure := _within_images(column, judged, images, replicates)) is not None
-    ]
+    return found + _within_images(columns, judged, images, replicates)
 
 
-def _caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
+def caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
     return [
         Column(m.name, _values([m.caption(e.id) for e in judged.examples]))
         for m in metrics
@@ -198,42 +198,59 @@ def _caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
 
 
 def _within_images(
-    column: Column, judged: Judged, images: Sequence[str], replicates: int
-) -> Figure | None:
+    columns: Sequence[Column], judged: Judged, images: Sequence[str], replicates: int
+) -> list[Figure]:
     """acc_eq over the pairs of captions of one image, the metric's ties calibrated on all of them.
 
-    The interval holds the calibrated threshold fixed.
+    Interval and test hold the calibrated threshold fixed.
     """
+    found: list[Figure] = []
+    thresholds: list[float] = []
+    for column in columns:
+        names, x, y = _pairs(np.isfinite(column.scores), column.scores, judged.human, images)
+        best = accuracy_of_differences(x, y, threshold=None)
+        thresholds.append(best.threshold)
+        if not names:
+            continue
+        low, high = share_bounds(hits_of(x, y, best.threshold), names, replicates)
+        figure = Figure(
+            "segment",
+            "pairwise accuracy with ties",
+            f"within images, {judged.axis}",
+            column.metric,
+            best.accuracy,
+            low,
+            high,
+            len(x),
+            len(set(names)),
+            note=f"{np.mean(y == 0):.0%} human ties; the metric ties up to {best.threshold:.4g}, "
+            "calibrated on these pairs",
+        )
+        if found:
+            both = np.isfinite(columns[0].scores) & np.isfinite(column.scores)
+            pairs = [_pairs(both, c.scores, judged.human, images) for c in (columns[0], column)]
+            hits = [hits_of(x, y, cut) for (_, x, y), cut in zip(pairs, thresholds, strict=True)]
+            figure = tested(figure, compared_shares(hits[0], hits[1], pairs[0][0], replicates))
+        found.append(figure)
+    return found
+
+
+def _pairs(
+    kept: npt.NDArray[np.bool_], scores: Floats, human: Floats, images: Sequence[str]
+) -> tuple[list[str], Floats, Floats]:
+    """Of every two kept captions of one image: the image, and the differences of both scores."""
     by_image: dict[str, list[int]] = {}
-    for row, image in enumerate(images):
-        if np.isfinite(column.scores[row]):
-            by_image.setdefault(image, []).append(row)
-    names, gaps, human = [], [], []
+    for row in np.flatnonzero(kept).tolist():
+        by_image.setdefault(images[row], []).append(row)
+    names: list[str] = []
+    first: list[int] = []
+    second: list[int] = []
     for image, rows in by_image.items():
-        first, second = np.triu_indices(len(rows), k=1)
-        index = np.array(rows)
-        names += [image] * len(first)
-        gaps.append(column.scores[index[first]] - column.scores[index[second]])
-        human.append(judged.human[index[first]] - judged.human[index[second]])
-    if not names:
-        return None
-    x, y = np.concatenate(gaps), np.concatenate(human)
-    best = accuracy_of_differences(x, y, threshold=None)
-    hits = np.where(np.abs(x) <= best.threshold, y == 0, (np.sign(x) == np.sign(y)) & (y != 0))
-    low, high = share_bounds(hits, names, replicates)
-    return Figure(
-        "segment",
-        "pairwise accuracy with ties",
-        f"within images, {judged.axis}",
-        column.metric,
-        best.accuracy,
-        low,
-        high,
-        len(x),
-        len(set(names)),
-        note=f"{np.mean(y == 0):.0%} human ties; the metric ties up to {best.threshold:.4g}, "
-        "calibrated on these pairs",
-    )
+        for a, b in combinations(rows, 2):
+            names.append(image)
+            first.append(a)
+            second.append(b)
+    return names, scores[first] - scores[second], human[first] - human[second]
 
 
 def share_bounds(
@@ -245,102 +262,3 @@ def share_bounds(
     bottom = np.bincount(unit).astype(np.float64)[None, :]
     drawn = resamples(top, bottom, keys_of(list(names)), replicates)[:, 0]
     return bounds(drawn, len(names))
-
-
-def system_level(judged: Judged, metrics: Sequence[Scores], replicates: int) -> list[Figure]:
-    """Captioners by their mean over images: correlations, pairwise and soft pairwise accuracy.
-
-    A caption counts where both people and metric scored it, so that means are of the same images.
-    """
-    found = []
-    for metric in metrics:
-        column = _caption_columns(judged, [metric])
-        if column:
-            found += _systems(judged, column[0], replicates)
-    return found
-
-
-def _systems(judged: Judged, column: Column, replicates: int) -> list[Figure]:
-    kept = [
-        row
-        for row, example in enumerate(judged.examples)
-        if example.captioner and np.isfinite(column.scores[row])
-    ]
-    captioners = sorted({judged.examples[row].captioner for row in kept})
-    if len(captioners) < 3:
-        return []
-    images = sorted({judged.examples[row].image for row in kept})
-    sums = np.zeros((3, len(captioners), len(images)))  # metric, human, count
-    places = (
-        {name: k for k, name in enumerate(captioners)},
-        {name: k for k, name in enumerate(images)},
-    )
-    for row in kept:
-        example = judged.examples[row]
-        cell = places[0][example.captioner], places[1][example.image]
-        sums[(slice(None), *cell)] += (column.scores[row], judged.human[row], 1)
-    keys = keys_of(images)
-    drawn = [resamples(part, sums[2], keys, replicates) for part in sums[:2]]
-    means = [part.sum(1) / sums[2].sum(1) for part in sums[:2]]
-    axis = f"{len(captioners)} captioners, means over images, {judged.axis}"
-
-    def figure(name: str, value: float, spread: Floats, note: str = "") -> Figure:
-        exists = bool(np.isfinite(value))
-        low, high = bounds(spread, len(images)) if exists else (None, None)
-        return Figure(
-            "system",
-            name,
-            axis,
-            column.metric,
-            value if exists else None,
-            low,
-            high,
-            len(captioners),
-            len(images),
-            note=note,
-        )
-
-    found = [
-        figure(kind, correlation(kind, *means),
-               np.array([correlation(kind, m, h) for m, h in zip(*drawn, strict=True)]))
-        for kind in KINDS
-    ]  # fmt: skip
-    best = pairwise_accuracy(*means, threshold=None)
-    spread = [pairwise_accuracy(m, h, threshold=best.threshold).accuracy
-              for m, h in zip(*drawn, strict=True)]  # fmt: skip
-    note = f"the metric ties up to {best.threshold:.4g}, calibrated on these captioners"
-    found.append(figure("pairwise accuracy with ties", best.accuracy, np.array(spread), note))
-    found.append(figure("soft pairwise accuracy", *_soft(sums, keys)))
-    return found
-
-
-def _soft(sums: Floats, keys: npt.NDArray[np.uint64]) -> tuple[float, Floats, str]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        metric, human = sums[0] / sums[2], sums[1] / sums[2]
-    drawn = weights(keys, _SOFT)
-    spread = []
-    for b in range(_SOFT):
-        chosen = np.repeat(np.arange(len(keys)), drawn[:, b])
-        spread.append(soft_pairwise_accuracy(metric[:, chosen], human[:, chosen], resamples=_SOFT))
-    value = soft_pairwise_accuracy(metric, human)
-    return value, np.array(spread), f"interval from {_SOFT} resamples"
-
-
-def system_table(judged: Judged, metrics: Sequence[Scores]) -> list[dict[str, object]]:
-    """Captioners by people's mean, best first: rank, captions, means by people and by each metric.
-
-    A metric's mean is over the captions that it judged, None where there is none.
-    """
-    columns = _caption_columns(judged, metrics)
-    names = np.array([example.captioner for example in judged.examples], dtype=object)
-    rows: list[dict[str, object]] = []
-    for captioner in sorted(set(names) - {""}):
-        own = names == captioner
-        row: dict[str, object] = {"captioner": captioner, "captions": int(own.sum())}
-        row["people"] = float(judged.human[own].mean())
-        for column in columns:
-            known = column.scores[own & np.isfinite(column.scores)]
-            row[column.metric] = float(known.mean()) if len(known) else None
-        rows.append(row)
-    rows.sort(key=lambda row: -float(str(row["people"])))
-    return rows

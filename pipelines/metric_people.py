@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,15 @@ from revise_captions.correlations import (
     threshold_for_tie_rate,
 )
 from revise_captions.leaderboard import keys_of
-from revise_captions.pipelines.metric_figures import Column, Figure, Question, ask
+from revise_captions.pipelines.metric_figures import (
+    Column,
+    Figure,
+    Question,
+    ask,
+    compared_shares,
+    hits_of,
+    tested,
+)
 from revise_captions.pipelines.metric_levels import share_bounds
 from revise_captions.pipelines.metric_scores import Scores
 from revise_captions.resampling import bounds, units_of
@@ -42,8 +50,7 @@ def preference_level(
         human = np.array([p.value for p in own])
         images = [p.image for p in own]
         columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.scores_captions]
-        for column in columns:
-            found += _accuracies(column, human, images, axis, replicates)
+        found += _accuracies(columns, human, images, axis, replicates)
         found += ask(
             [Question(kind, partial(correlation, kind)) for kind in ("kendall-b", "spearman")],
             columns,
@@ -66,46 +73,84 @@ def _gaps(preferences: Sequence[Preference], metric: Scores) -> Floats:
     return np.array([np.nan if a is None or b is None else a - b for a, b in pairs])
 
 
-def _accuracies(
-    column: Column, human: Floats, images: Sequence[str], axis: str, replicates: int
-) -> list[Figure]:
-    """Without human ties (a tie of the metric is wrong); with them, calibrated in two ways."""
-    kept = np.isfinite(column.scores)
-    x, y = column.scores[kept], human[kept]
-    names = [image for image, keep in zip(images, kept, strict=True) if keep]
-    if not len(x):
-        return [Figure("preference", "accuracy", axis, column.metric, None, rows=0,
-                       note="nothing was judged")]  # fmt: skip
-    decided = y != 0
-    rate = threshold_for_tie_rate(x, float((~decided).mean()))
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way to count agreement: the pairs that count, and up to where the metric ties."""
+
+    name: str
+    rows: npt.NDArray[np.bool_]
+    threshold: float
+    note: str
+
+
+def _ways(x: Floats, y: Floats) -> list[_Way]:
+    decided, every = y != 0, np.ones(len(y), dtype=bool)
     best = accuracy_of_differences(x, y, threshold=None).threshold
-    ways = [
-        ("accuracy without human ties", decided, -1.0, "the metric's ties are wrong"),
-        ("accuracy with ties", np.ones_like(decided), best, "calibrated on these pairs"),
-        ("accuracy with ties", np.ones_like(decided), rate, "the metric ties as often as people"),
+    rate = threshold_for_tie_rate(x, float((~decided).mean()))
+    tied = "accuracy with ties"
+    return [
+        _Way("accuracy without human ties", decided, -1.0, "the metric's ties are wrong"),
+        _Way(tied, every, best, f"calibrated on these pairs: up to {best:.4g}"),
+        _Way(tied, every, rate, f"the metric ties as often as people: up to {rate:.4g}"),
     ]
+
+
+def _accuracies(
+    columns: Sequence[Column], human: Floats, images: Sequence[str], axis: str, replicates: int
+) -> list[Figure]:
+    """Without human ties, and with them, the metric's ties calibrated in two ways.
+
+    Interval and test hold the thresholds fixed.
+    """
+    names = np.asarray(images, dtype=object)
     found = []
-    for name, rows, threshold, note in ways:
-        if not rows.any():
+    for place, column in enumerate(columns):
+        kept = np.isfinite(column.scores)
+        if not kept.any():
+            note = "nothing was judged"
+            found.append(Figure("preference", "accuracy", axis, column.metric, None, note=note))
             continue
-        tied = np.abs(x) <= threshold
-        hits = np.where(tied, y == 0, (np.sign(x) == np.sign(y)) & (y != 0))[rows]
-        own = [image for image, keep in zip(names, rows, strict=True) if keep]
-        said = note if threshold < 0 else f"{note}: up to {threshold:.4g}"
-        found.append(
-            Figure(
+        x, y = column.scores[kept], human[kept]
+        for number, way in enumerate(_ways(x, y)):
+            hits = hits_of(x, y, way.threshold)[way.rows]
+            own = list(names[kept][way.rows])
+            value = float(hits.mean()) if len(hits) else None
+            figure = Figure(
                 "preference",
-                name,
+                way.name,
                 f"pooled over pairs, {axis}",
                 column.metric,
-                float(hits.mean()),
-                *share_bounds(hits, own, replicates),
+                value,
+                *(share_bounds(hits, own, replicates) if len(hits) else (None, None)),
                 len(hits),
                 len(set(own)),
-                note=said,
+                note=way.note,
             )
-        )
+            if place == 1 and value is not None:
+                figure = _tested(figure, number, columns, human, names, replicates)
+            found.append(figure)
     return found
+
+
+def _tested(
+    figure: Figure,
+    number: int,
+    columns: Sequence[Column],
+    human: Floats,
+    names: npt.NDArray[np.object_],
+    replicates: int,
+) -> Figure:
+    both = np.isfinite(columns[0].scores) & np.isfinite(columns[1].scores)
+    y = human[both]
+    if not both.any():
+        return figure
+    ways = [_ways(column.scores[both], y)[number] for column in columns]
+    hits = [
+        hits_of(column.scores[both], y, way.threshold)[way.rows]
+        for column, way in zip(columns, ways, strict=True)
+    ]
+    own = list(names[both][ways[0].rows])
+    return tested(figure, compared_shares(hits[0], hits[1], own, replicates)) if own else figure
 
 
 def _battles(preferences: Sequence[Preference], values: Floats) -> Battles:

@@ -286,6 +286,37 @@ def test_preferences_by_hand(folder):
         assert all(row["low"] is not None for row in ratings[name])
 
 
+def test_two_metrics_are_tested_on_every_kind_of_figure(folder):
+    """A metric against its opposite: all that people and the one agree on, the other gets wrong."""
+    rows = list(csv.DictReader(scores_csv(folder).open()))
+    opposite = [{"id": row["id"], "score": -float(row["score"])} for row in rows]
+    pairs = [
+        {"image": f"{image}.png", "first": "good", "second": "poor", "value": 1,
+         "first_id": f"good-{image}", "second_id": f"poor-{image}"}
+        for image in range(1, 7)
+    ]  # fmt: skip
+    write(folder / "preferences.jsonl", pairs)
+    found = run(folder, folder / "metric.csv", write(folder / "opposite.jsonl", opposite),
+                only=("segment", "system", "preference"))  # fmt: skip
+    second = figures(found, metric="opposite")
+    for name in ("pairwise accuracy with ties", "spearman", "accuracy without human ties"):
+        figure = next(f for f in second if f["name"] == name and f["p_value"] is not None)
+        assert figure["difference"][0] == pytest.approx(
+            next(
+                f["value"]
+                for f in figures(found, metric="metric", name=name)
+                if f["axis"] == figure["axis"]
+            )
+            - figure["value"]
+        )
+    (order,) = figures(found, metric="opposite", name="accuracy without human ties")
+    assert (order["value"], order["difference"][0]) == (0, 1)
+    # six images: only two of 64 flips are as far apart
+    assert order["p_value"] == pytest.approx(2 / 64, abs=0.04)
+    systems = figures(found, level="system", metric="opposite", name="pearson")
+    assert systems[0]["difference"][0] == pytest.approx(2, abs=0.1)
+
+
 def test_agreement_of_scores(folder):
     found = run(folder, only=("agreement",))
     (alpha,) = figures(found, name="Krippendorff's α (interval)")
