@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 COMPONENTS = 160
 MEMBERS, CHANNELS, UNITS = 3, 48, 32
 #: Share of held-out training images, clean and worn, that the limit may refuse.
-REFUSED = {"clean": 0.003, "worn": 0.01}
+REFUSED, EDGE, PASSED = 0.003, 0.01, 0.002
+#: Outliers that the limit is set on: none was fitted on, and none is half a picture of ours.
+ASIDE = range(3 * 10**6, 3 * 10**6 + 1500)
 CHUNK = 128
 
 
@@ -208,10 +210,17 @@ def gate_of(basis: Basis, weights: dict[str, Floats], limit: float) -> DomainGat
     return DomainGate(embed=embed, place=place, **rest, limit=limit)
 
 
-def limit_of(clean: Floats, worn_: Floats) -> float:
-    """The highest limit that refuses at most the shares REFUSED of held-out scores."""
-    low = np.quantile(clean, REFUSED["clean"]), np.quantile(worn_, REFUSED["worn"])
-    return float(min(low))
+def limit_of(home: Floats, foreign: Floats) -> float:
+    """Halfway from the lowest home scores to the highest foreign ones, and never so high that more
+    than the share REFUSED of home is refused.
+
+    Pictures of things and colours that never met in training score lower than those of training,
+    and drawings by programs that the gate was not fitted on higher than those that it was: both
+    need room.
+    """
+    low = float(np.quantile(home, REFUSED))
+    high = float(np.quantile(foreign, 1 - PASSED))
+    return min(low, (float(np.quantile(home, EDGE)) + high) / 2)
 
 
 def fit(
@@ -234,11 +243,20 @@ def fit(
     foreign = projected(alien, range(512, 512 + outliers))
     weights = train(Patches(home, foreign), steps=max(200, 8 * (len(home) + len(foreign)) // 160))
     draft = gate_of(basis, weights, 0.0)
-    clean, worn_ = (
-        np.concatenate([draft.score(part) for part in reader.features(make, aside)])
-        for make in (clean_pixels, worn_pixels)
-    )
-    return replace(draft, limit=limit_of(clean, worn_))
+    return replace(draft, limit=limit_for(draft, reader, aside, without))
+
+
+def limit_for(
+    gate: DomainGate, reader: Reader, home: Sequence[Path], without: tuple[str, ...] = ()
+) -> float:
+    """The limit by images that `gate` was not fitted on: `home`, clean and worn, and ASIDE."""
+    whole = partial(foreign_pixels, without=(*KINDS["altered"], *without))
+
+    def scores(make: Callable[..., Pixels], items: Sequence[object]) -> Floats:
+        return np.concatenate([gate.score(part) for part in reader.features(make, items)])
+
+    known = np.concatenate([scores(clean_pixels, home), scores(worn_pixels, home)])
+    return limit_of(known, scores(whole, ASIDE))
 
 
 def passed(

@@ -31,7 +31,7 @@ KINDS: dict[str, dict[str, Family]] = {
 FAMILIES: dict[str, Family] = {name: f for kind in KINDS.values() for name, f in kind.items()}
 #: How often a family is drawn, 1 where not named: the nearer the picture-book, the more often.
 WEIGHTS = {"scene": 5.0, "plain scene": 5.0, "room": 3.0, "portrait": 2.0, "icon": 2.0,
-           "foreign things": 4.0, "foreign scenery": 4.0, "hue turned": 2.0, "toned": 2.0,
+           "foreign things": 4.0, "foreign scenery": 4.0, "toned": 2.0,
            "collage": 2.0, "landscape": 2.0, "lit things": 2.0, "chart": 2.0}  # fmt: skip
 
 

@@ -50,17 +50,6 @@ def foreign(rng: random.Random) -> Image.Image:
     return image.resize((SIZE, SIZE), Image.Resampling.BICUBIC)
 
 
-def hue_turned(rng: random.Random) -> Image.Image:
-    """All hues turned by at least 50 degrees, or the channels swapped."""
-    image = picture(rng)
-    if rng.random() < 0.4:
-        r, g, b = image.split()
-        return Image.merge("RGB", rng.choice(((g, r, b), (b, g, r), (g, b, r), (b, r, g))))
-    h, s, v = image.convert("HSV").split()
-    turn = rng.randint(36, 220)
-    return Image.merge("HSV", (h.point(lambda x: (x + turn) % 256), s, v)).convert("RGB")
-
-
 def toned(rng: random.Random) -> Image.Image:
     """Negative, grey, two-tone, solarised, few levels, much too dark or bright."""
     image, kind = picture(rng), rng.randrange(6)
@@ -199,7 +188,7 @@ def foreign_scenery(rng: random.Random) -> Image.Image:
 
 
 ALTERED: dict[str, Callable[[random.Random], Image.Image]] = {
-    "hue turned": hue_turned, "toned": toned, "turned": turned, "zoomed": zoomed,
+    "toned": toned, "turned": turned, "zoomed": zoomed,
     "collage": collage, "filtered": filtered, "foreign things": foreign_things,
     "foreign scenery": foreign_scenery,
 }  # fmt: skip

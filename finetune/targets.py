@@ -190,9 +190,9 @@ def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]
         for b, part in enumerate(asked):
             prompt = part.branch.prompt
             start = batch.at(r, b, prompt - 1)
-            tasks = (part.first, *[part.rest] * (len(part.answer) - 1))
+            kinds = (part.first, *[part.rest] * (len(part.answer) - 1))
             places = range(start, start + len(part.answer))
-            read += zip(places, part.answer, tasks, strict=True)
+            read += zip(places, part.answer, kinds, strict=True)
             # under `prefix` a word sees the words behind it, and has nothing to tell
             if part.credit is None or start < batch.block[r] + r * batch.ids.shape[1]:
                 continue
@@ -203,9 +203,9 @@ def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]
             read += ((at, word, Task.CAPTION) for at, (word, true) in known if true)
             trace = enumerate(part.credit.trace, start=place)
             traced += ((at, state) for at, state in trace if state != UNKNOWN)
-    columns = np.array(read, dtype=np.int64).reshape(-1, 3).T
+    at, ids, tasks = np.array(read, dtype=np.int64).reshape(-1, 3).T
     trace_at, states = np.array(traced, dtype=np.int64).reshape(-1, 2).T
-    return Targets(*columns, trace_at, states)
+    return Targets(at, ids, tasks, trace_at, states)
 
 
 def batches(

@@ -99,10 +99,10 @@ def _judge(job: Job, path: str) -> str:
 def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
     """`leaderboard.json`, `.md`, `.tex`, `.html` and one `.csv` for each criterion."""
     controlled = length_controlled(rated.ratings)
-    boards = {
+    boards: dict[str, Board] = {
         criterion: rank(rated.ratings, criterion, replicates=replicates) for criterion in CRITERIA
     }
-    tables = {
+    tables: dict[str, list[dict[str, Any]]] = {
         criterion: board_text.rows_of(
             board, rated.ratings, controlled if criterion == "per_description" else {}
         )

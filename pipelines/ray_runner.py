@@ -12,6 +12,7 @@ sees it, under the same name.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import socket
@@ -69,7 +70,7 @@ def cluster(options: Options) -> Iterator[None]:
             address=options.ray_address,
             runtime_env=RUNTIME_ENV or None,
             log_to_driver=False,
-            logging_level="ERROR",
+            logging_level=logging.ERROR,
             include_dashboard=False if options.ray_address is None else None,
         )
     except ConnectionError as error:

@@ -1,8 +1,9 @@
 """Content words of a sentence, compared by lemma: what a rewrite may not bring along.
 
 Lemmas come from simplemma's English dictionary (in the package, nothing to download): a stemmer
-puts many more pairs of different words together, and a guard must not. Words that the dictionary does not know stand for themselves, so other languages
-are compared by form; scripts that are written without spaces, character by character.
+puts many more pairs of different words together, and a guard must not. Words that the dictionary
+does not know stand for themselves, so other languages are compared by form; scripts that are
+written without spaces, character by character.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)

@@ -132,14 +132,15 @@ def test_mosaics_keep_home_around_a_rectangle_of_foreign() -> None:
         assert 9 <= grid.sum() <= 49
 
 
-def test_the_limit_refuses_at_most_the_promised_shares() -> None:
+def test_the_limit_lies_halfway_and_refuses_at_most_the_promised_share() -> None:
     gen = np.random.default_rng(5)
-    clean, worn = gen.normal(5, 1, 4000), gen.normal(4, 2, 4000)
-    limit = limit_of(clean, worn)
-    refused = (clean < limit).mean(), (worn < limit).mean()
-    assert refused[0] <= 0.003
-    assert refused[1] <= 0.0101
-    assert max(refused[0] / 0.003, refused[1] / 0.01) > 0.9  # one of the two is used up
+    home = gen.normal(5, 1, 4000).astype(np.float32)
+    far = gen.normal(-15, 1, 1500).astype(np.float32)
+    limit = limit_of(home, far)
+    lowest, highest = np.quantile(home, 0.01), np.quantile(far, 0.998)
+    assert limit == pytest.approx((lowest + highest) / 2, abs=1e-3)
+    near = gen.normal(4, 1, 1500).astype(np.float32)  # no room: home goes first
+    assert (home < limit_of(home, near)).mean() == pytest.approx(0.003, abs=0.0005)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -175,20 +176,16 @@ def jpeg(image: Image.Image, quality: int) -> Image.Image:
     return Image.open(buffer).convert("RGB")
 
 
-# The target is 1 % everywhere. Two sets miss it, by as much as the bounds here allow: soft-edged
-# meadows (measured: 3.0 % of 500 pass) and held-out combinations (2.6 % of 500 are refused).
+@pytest.mark.parametrize("program", ["simple", "distance", "paper"])
+def test_bundled_gate_refuses_drawings_of_other_programs(program: str) -> None:
+    passed = bundled_gate_passes([PROGRAMS[program](seed) for seed in range(300)])
+    assert passed.mean() <= 0.01
 
 
-@pytest.mark.parametrize(("program", "most"), [("simple", 0.01), ("distance", 0.05), ("paper", 0)])
-def test_bundled_gate_refuses_drawings_of_other_programs(program: str, most: float) -> None:
-    passed = bundled_gate_passes([PROGRAMS[program](seed) for seed in range(200)])
-    assert passed.mean() <= most
-
-
-@pytest.mark.parametrize(("split", "most"), [("test", 0.01), ("compositional", 0.05)])
-def test_bundled_gate_lets_held_out_pictures_pass(split: str, most: float) -> None:
+@pytest.mark.parametrize("split", ["test", "compositional"])
+def test_bundled_gate_lets_held_out_pictures_pass(split: str) -> None:
     pictures = [draw(sample_scene(880_000 + i, split), 256) for i in range(300)]
-    assert 1 - bundled_gate_passes(pictures).mean() <= most
+    assert 1 - bundled_gate_passes(pictures).mean() <= 0.01
 
 
 def test_bundled_gate_lets_compressed_and_rescaled_pictures_pass() -> None:

@@ -60,13 +60,13 @@ def _node(token: object, number: int) -> Node:
     assert isinstance(token, Token)
     tag = token.tag_
     morph = token.morph
-    plural = tag in ("NNS", "NNPS") or "Plur" in morph.get("Number")
+    plural = tag in ("NNS", "NNPS") or "Plur" in morph.get("Number", [])
     if token.pos_ == "NOUN" and not plural and not tag:
         plural = _looks_plural(token.text.lower())
     if not tag:
-        forms = morph.get("VerbForm")
+        forms = morph.get("VerbForm", [])
         if "Part" in forms:
-            tag = "VBN" if "Past" in morph.get("Tense") else "VBG"
+            tag = "VBN" if "Past" in morph.get("Tense", []) else "VBG"
         elif "Ger" in forms:
             tag = "VBG"
     return Node(

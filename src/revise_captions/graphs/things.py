@@ -121,7 +121,8 @@ def _is_frame(draft: Draft, node: Node) -> bool:
 
 def _thing(draft: Draft, node: Node) -> Thing:
     """Name and span: the head with the compounds next to it that belong to the name."""
-    parts, modifiers = [node.index], []
+    parts: list[int] = [node.index]
+    modifiers: list[int] = []
     for i in sorted((i for i in node.children if i < node.index), reverse=True):
         child = draft.nodes[i]
         adjacent = child.index == parts[0] - 1 and not modifiers

@@ -94,7 +94,9 @@ def document(vocab: Vocab, parts: Sequence[Sequence[Word]], *, gold: bool = True
     }
     if not gold:
         return Doc(vocab, **plain)
-    heads, starts, offset = [], [], 0
+    heads: list[int] = []
+    starts: list[bool | int | None] = []
+    offset = 0
     for part in parts:
         for index, word in enumerate(part):
             heads.append(offset + (word.head - 1 if word.head else index))
