@@ -208,15 +208,15 @@ def test_an_attribute_must_match_on_the_matched_object():
     right = scene(("hat", "red"), ("scarf", "blue"))
     swapped = scene(("hat", "blue"), ("scarf", "red"))
     same, crossed = offline(right, right), offline(swapped, right)
-    assert same == pytest.approx([5] * 4)
-    assert crossed[:2] == pytest.approx([5, 5])
+    assert same == pytest.approx([5] * 4, abs=0.05)
+    assert crossed[:2] == pytest.approx([5, 5], abs=0.05)
     assert max(crossed[2:]) < 4
 
 
 def test_a_relation_has_a_direction():
     one = scene(("man", ""), ("horse", ""), edges=[(0, "on", 1)])
     other = scene(("horse", ""), ("man", ""), edges=[(0, "on", 1)])
-    assert offline(one, one)[2] == pytest.approx(5)
+    assert offline(one, one)[2] == pytest.approx(5, abs=0.05)
     assert offline(one, other)[2] < offline(one, one)[2]
 
 
@@ -228,4 +228,4 @@ def test_counts_and_kinds_exclude_each_other():
 def test_what_any_reference_describes_is_described():
     source = scene(("dog", ""), ("cat", ""))
     both = offline(source, scene(("dog", "")), scene(("cat", "")))
-    assert both == pytest.approx([5, 5])
+    assert both == pytest.approx([5, 5], abs=0.05)

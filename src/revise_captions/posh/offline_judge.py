@@ -4,20 +4,23 @@ POSH's baseline SGEmbed (A.3.3) compares the components of two graphs as strings
 stand: "red hat" finds "red" on anybody's hat. Here the graphs' structure decides what may be
 compared:
 
-* an object matches the most similar object, its name as a phrase; two names that exclude each other
-  ("man", "woman"), or counts, are no match;
-* an attribute must be said of an object that its own matches, a colour be the same colour;
+* an object matches the most similar object, its name as a phrase; a wider name ("person") matches
+  what it is wider than, and two that exclude each other ("man", "woman") do not match;
+* an attribute must be said of an object that its own matches, and a colour or a count be the same;
 * a relation must hold between objects that its own two match, in the same direction.
 
 So a component's evidence is local. What it says about the whole is the similarity of the texts
 themselves: a claim is likelier to be described in a text about the same scene. The grade mixes
-both, `GIST` parts of the second. Grades run from 1 to 5, linear in similarity from `FLOOR` to 1.
+both, `GIST` parts of the second (the mean of the cosines to the best target and to the targets'
+centroid), and a logistic curve makes of the mixture the probability that the component is
+described: with `HALF` it is one half, and it rises by `SLOPE`. Grades run from 1 to 5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +28,23 @@ import numpy.typing as npt
 from revise_captions.encoder import Encoder
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import Graph, Kind
+from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.components import components
 from revise_captions.posh.judge import LEAST, MOST, Grade, Task
 
 Vectors = npt.NDArray[np.float32]
-VERSION = "1"
+VERSION = "2"
 #: Parts of the grade that are the similarity of whole texts.
 GIST = 0.6
-#: The similarity of two phrases that have nothing to do with each other.
-FLOOR = 0.1
+#: The mixture at which a component is as likely described as not, and the width of the curve.
+HALF = 0.5
+SLOPE = 0.1
 #: An object that is this much less similar than the best still counts as a match for attributes.
 MARGIN = 0.1
 #: What a contradiction leaves of a similarity.
 CONTRADICTED = 0.5
 #: What is left of the objects' similarity where nothing like the claim is said of them.
-UNSAID = 0.8
+UNSAID = 0.6
 
 _GENDERS = (words.MALES | {"male", "he"}, words.FEMALES | {"female", "she"})
 
@@ -63,7 +68,11 @@ class OfflineJudge:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        own = {"judge": f"offline-{VERSION}", "gist": f"{self.gist:g}", "floor": f"{FLOOR:g}"}
+        own = {
+            "judge": f"offline-{VERSION}",
+            "gist": f"{self.gist:g}",
+            "curve": f"{HALF:g}/{SLOPE:g}",
+        }
         return {**self.encoder.settings, **own}
 
     def grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
@@ -83,10 +92,19 @@ class OfflineJudge:
         targets = [self._sides[target] for target in task.targets]
         found = [_evidence(source, target, table) for target in targets]
         local = np.max(found, axis=0) if found else np.zeros(len(components(task.source)))
-        texts = [float(table[source.graph.text] @ table[t.graph.text]) for t in targets] or [0.0]
-        mixed = (1 - self.gist) * local + self.gist * max(texts)
-        scaled = np.clip((mixed - FLOOR) / (1 - FLOOR), 0, 1) * (MOST - LEAST) + LEAST
+        mixed = (1 - self.gist) * local + self.gist * _gist(source, targets, table)
+        scaled = LEAST + (MOST - LEAST) / (1 + np.exp((HALF - mixed) / SLOPE))
         return tuple(Grade(round(float(value), 4)) for value in scaled)
+
+
+def _gist(source: _Side, targets: Sequence[_Side], table: Mapping[str, Vectors]) -> float:
+    """How much the source is about the targets' scene."""
+    if not targets:
+        return 0.0
+    rows = _rows([target.graph.text for target in targets], table)
+    own = table[source.graph.text]
+    centre = rows.sum(0)
+    return float((np.max(rows @ own) + centre @ own / max(np.linalg.norm(centre), 1e-9)) / 2)
 
 
 def _size(side: _Side) -> int:
@@ -117,6 +135,8 @@ def _evidence(source: _Side, target: _Side, table: Mapping[str, Vectors]) -> Vec
         for j, other in enumerate(target.names):
             if _exclude(name, other):
                 objects[i, j] *= CONTRADICTED
+            elif _wider(name, other):
+                objects[i, j] = 1.0
     best = objects.max(1)
     return np.concatenate(
         [
@@ -127,16 +147,29 @@ def _evidence(source: _Side, target: _Side, table: Mapping[str, Vectors]) -> Vec
     ).astype(np.float32)
 
 
+@cache
 def _exclude(first: str, second: str) -> bool:
     one, other = set(first.split()), set(second.split())
     male, female = _GENDERS
     return bool((one & male and other & female) or (one & female and other & male))
 
 
+@cache
+def _wider(first: str, second: str) -> bool:
+    """Whether the second thing is one of the first's kind: a man is a person, all are things."""
+    one, other = (lemmas(name).rpartition(" ")[2] for name in (first, second))
+    return first in _ANYTHING or other in words.WIDER.get(one, ())
+
+
+_ANYTHING = words.listed("something thing things object objects item items")
+
+
 def _attributes(
     source: _Side, target: _Side, objects: Vectors, table: Mapping[str, Vectors]
 ) -> Vectors:
-    """The best attribute of a matched object; without any, half of the object's own match."""
+    """The best attribute of a matched object. Where nothing like it is said of one, a part of the
+    similarity of the bare object; where another count or colour is, half of that one's.
+    """
     found = np.zeros(len(source.attributes), dtype=np.float32)
     theirs: dict[int, list[int]] = {}
     for k, said in enumerate(target.graph.attributes):
@@ -144,16 +177,17 @@ def _attributes(
     for i, said in enumerate(source.graph.attributes):
         row = objects[said.object]
         own = table[source.attributes[i]]
-        bare = max(float(own @ table[name]) for name in target.names)
-        value = bare * UNSAID
+        unsaid = UNSAID * max(float(own @ table[name]) for name in target.names)
+        best = clashing = 0.0
         for j in np.flatnonzero(row >= row.max() - MARGIN):
             for k in theirs.get(int(j), ()):
                 other = target.graph.attributes[k]
                 alike = float(own @ table[target.attributes[k]])
                 if _clash(said.value, other.value, said.kind, other.kind):
-                    alike *= CONTRADICTED
-                value = max(value, min(alike, 1.0))
-        found[i] = value
+                    clashing = max(clashing, CONTRADICTED * alike)
+                else:
+                    best = max(best, alike)
+        found[i] = max(best, clashing if clashing else unsaid)
     return found
 
 

@@ -39,7 +39,7 @@ def _prompt(target: str, source: str, precision: bool, question: Sequence[Part])
 def entity(target: str, source: str, identifier: str, *, precision: bool) -> Prompt:
     """Is an object mentioned?"""
     origin, where = ("” (from DESCRIPTION2)", "DESCRIPTION1") if precision else ("”", _WHERE)
-    question = [
+    question: list[Part] = [
         Template("Q: Is an entity matching “"),
         Data(identifier),
         Template(f"{origin} mentioned in {where}?"),
@@ -53,7 +53,7 @@ _WHERE = "the DESCRIPTION"
 def attribute(target: str, source: str, identifier: str, value: str, *, precision: bool) -> Prompt:
     """Is an object described so?"""
     origin, where = ("” (from DESCRIPTION2)", "DESCRIPTION1") if precision else ("”", _WHERE)
-    question = [
+    question: list[Part] = [
         Template("Q: Is “"),
         Data(identifier),
         Template(f"{origin} described as “"),
@@ -68,7 +68,7 @@ def relation(
 ) -> Prompt:
     """Is the relation between two objects described so?"""
     origin, where = ("” (in DESCRIPTION2)", "DESCRIPTION1") if precision else ("”", _WHERE)
-    question = [
+    question: list[Part] = [
         Template("Q: Is the relation between “"),
         Data(identifiers[0]),
         Template("” and “"),

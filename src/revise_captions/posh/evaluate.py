@@ -1,0 +1,203 @@
+"""Every figure about scene graphs and POSH, beside its floor, published peers and target.
+
+    python -m revise_captions.posh.evaluate DATA [--out figures.json] [--only flickr8k]
+
+DATA is the folder of the public collections, one folder each: `factual_sg`, `discosg`,
+`decapbench`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert`, `faithscore`, `imageinwords`.
+What is not there is left out and said so.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from revise_captions.posh.figures import Figure, as_table
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where the data is, which parser, which sentence encoder."""
+
+    data: Path
+    pipeline: str
+    encoder: str
+
+
+def _factual(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.evaluate_graphs import factual
+
+    yield from factual(on.data / "factual_sg" / "dev.csv", on.pipeline)
+
+
+def _discosg(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.evaluate_graphs import discosg
+
+    yield from discosg(on.data / "discosg" / "train_300.json", on.pipeline)
+
+
+def _decapbench(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.evaluate_graphs import decapbench
+
+    yield from decapbench(on.data / "decapbench" / "oracle_facts.jsonl", on.pipeline)
+
+
+def _treebank(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.evaluate_graphs import treebank
+
+    yield from treebank(on.data / "ud_english_ewt" / "test.conllu", on.pipeline)[1]
+
+
+def _speed(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.evaluate_graphs import speed
+
+    yield from speed(on.data / "lvlm_captions", on.pipeline)
+
+
+def _flickr8k(on: Setting) -> Iterator[Figure]:
+    from revise_captions.encoder import load_encoder
+    from revise_captions.posh import evaluate_people as people
+    from revise_captions.posh.offline_judge import OfflineJudge
+
+    encoder = load_encoder(on.encoder)
+    items = people.flickr8k(on.data / "flickr8k_expert" / "flickr8k_expert.json")
+    found = people.overall(items, OfflineJudge(encoder), on.pipeline)
+    plain, local = people.cosine(items, encoder), OfflineJudge(encoder, gist=0)
+    alone = people.overall(items, local, on.pipeline)
+    name = "Flickr8k-Expert τ-c"
+    yield people.figure(
+        f"{name}: offline POSH",
+        items,
+        found,
+        people.tau_c,
+        floor=people.tau_c(*_flat(items, plain)),
+        floor_name="cosine",
+        target=0.575,
+        peers=people.PEERS,
+    )
+    yield people.figure(f"{name}: structure without the gist", items, alone, people.tau_c)
+    yield people.figure(f"{name}: cosine to the best reference", items, plain, people.tau_c)
+    yield people.figure(f"{name}: stem overlap", items, people.overlap(items), people.tau_c)
+    yield _test(name, people.paired(items, found, plain, people.tau_c))
+
+
+def _flat(items, scores):  # type: ignore[no-untyped-def]
+    import numpy as np
+
+    counts = [len(item.values) for item in items]
+    return np.repeat(scores, counts), np.array([v for item in items for v in item.values])
+
+
+def _faithscore(on: Setting) -> Iterator[Figure]:
+    from revise_captions.encoder import load_encoder
+    from revise_captions.posh import evaluate_people as people
+    from revise_captions.posh.offline_judge import OfflineJudge
+
+    encoder = load_encoder(on.encoder)
+    items = people.faithscore(on.data / "faithscore")
+    found = people.support(items, OfflineJudge(encoder, gist=0), on.pipeline)
+    name = "FaithScore facts ROC-AUC"
+    words = people.containment(items)
+    yield people.figure(
+        f"{name}: offline POSH",
+        items,
+        found,
+        people.auc,
+        floor=people.auc(*_flat(items, words)),
+        floor_name="word overlap",
+        target=0.85,
+    )
+    yield people.figure(f"{name}: cosine", items, people.cosine(items, encoder), people.auc)
+    yield _test(name, people.paired(items, found, words, people.auc))
+
+
+def _test(name: str, found) -> Figure:  # type: ignore[no-untyped-def]
+    return Figure(
+        f"{name}: above its floor by",
+        found.difference,
+        found.low,
+        found.high,
+        note=f"paired over images, p = {found.p:.3f}",
+    )
+
+
+def _imageinwords(on: Setting) -> Iterator[Figure]:
+    from revise_captions.encoder import load_encoder
+    from revise_captions.posh.evaluate_people import imageinwords
+    from revise_captions.posh.offline_judge import OfflineJudge
+
+    judge = OfflineJudge(load_encoder(on.encoder))
+    yield from imageinwords(on.data / "imageinwords" / "IIW-400.jsonl", judge, on.pipeline)
+
+
+PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
+    "treebank": ("ud_english_ewt/test.conllu", _treebank),
+    "factual": ("factual_sg/dev.csv", _factual),
+    "discosg": ("discosg/train_300.json", _discosg),
+    "decapbench": ("decapbench/oracle_facts.jsonl", _decapbench),
+    "speed": ("lvlm_captions", _speed),
+    "flickr8k": ("flickr8k_expert/flickr8k_expert.json", _flickr8k),
+    "faithscore": ("faithscore/annotation.jsonl", _faithscore),
+    "imageinwords": ("imageinwords/IIW-400.jsonl", _imageinwords),
+}
+
+
+def put(path: Path, table: str) -> None:
+    """Replaces what stands between the two marks of a file."""
+    text = path.read_text(encoding="utf-8")
+    before, start, rest = text.partition(_START)
+    _, end, after = rest.partition(_END)
+    if not start or not end:
+        raise click.ClickException(f"{path} has no {_START} … {_END}")
+    path.write_text(f"{before}{start}\n{table}\n{end}{after}", encoding="utf-8")
+
+
+_START, _END = "<!-- posh -->", "<!-- /posh -->"
+
+
+@click.command()
+@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--parser", default="bundled", show_default=True, help="A spaCy pipeline.")
+@click.option("--encoder", default="", help="Folder or hub id of the sentence encoder.")
+@click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Only these parts.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Figures as JSON.")
+@click.option(
+    "--write",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Put the table into this file, between <!-- posh --> and <!-- /posh -->.",
+)
+def main(
+    data: Path,
+    parser: str,
+    encoder: str,
+    only: tuple[str, ...],
+    out: Path | None,
+    write: tuple[Path, ...],
+) -> None:
+    """Print every figure about scene graphs and POSH as a Markdown table."""
+    on = Setting(data, parser, encoder)
+    found: list[Figure] = []
+    for name in only or PARTS:
+        needed, part = PARTS[name]
+        if not (data / needed).exists():
+            click.echo(f"{name}: no {needed} in {data}, left out", err=True)
+            continue
+        click.echo(name, err=True)
+        found += part(on)
+    table = as_table(found)
+    click.echo(table)
+    for path in write:
+        put(path, table)
+    if out is not None:
+        text = json.dumps([figure.as_json() for figure in found], indent=1, ensure_ascii=False)
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
