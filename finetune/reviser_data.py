@@ -23,6 +23,9 @@ from revise_captions.reviser.protocol import Request
 from revise_captions.reviser.words import FUNCTION_WORDS
 
 CONTEXT_CHARACTERS = 240
+#: A sentence with several candidates for the change is drawn so many times as often as others.
+HARD = 3
+_SEVERAL = re.compile(r"\band\b|\bwhile\b|, there |\bthe\b.+\bthe\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 #: Grammar, beside the function words: renaming these would teach nonsense.
 _KEEP = FUNCTION_WORDS | set(
@@ -180,6 +183,16 @@ def _article(text: str, like: str) -> str:
     return done if like[:1].isupper() else text[:1] + done[1:]
 
 
+def draw(data: Sequence[Wrong], rng: random.Random) -> Wrong:
+    """One of them, those whose sentence has several candidates for the change `HARD` times as
+    often: by rejection, so that nothing need be sorted first.
+    """
+    while True:
+        wrong = rng.choice(data)
+        if _SEVERAL.search(wrong.sentence) or rng.random() < 1 / HARD:
+            return wrong
+
+
 def stream(
     data: Sequence[Wrong], chunk: int, size: int, *, seed: int, synthetic: float, copies: bool
 ) -> list[Example]:
@@ -190,7 +203,7 @@ def stream(
     """
     rng = random.Random(f"{seed}.{chunk}")
     made = [
-        edit(rng) if not data or rng.random() < synthetic else example(rng.choice(data), rng)
+        edit(rng) if not data or rng.random() < synthetic else example(draw(data, rng), rng)
         for _ in range(size)
     ]
     if not copies:

@@ -70,6 +70,17 @@ _FRAMES = (
     "The {n} that is {v} {r} the {m} wears a {a} {o}.",
     "She is holding a {a} {n}.",
     "He wears a {a} {n} and is {v}.",
+    # Several candidates for one change: which of them it is, only the rationale tells.
+    "There is a {n}, a {m}, and a {o}.",
+    "We can see a {a} {n}, a {o} and a {c} {m}.",
+    "A {n} and a {m} can be seen.",
+    "A {a} {n} and a {m} can be seen as well.",
+    "The image shows a {n} and a {c} {m}.",
+    "We can see a {n}, a {a} {m}, a {o}, and the {p}.",
+    "The {a} {n} is {r} the {c} {m}.",
+    "The {n} is {a}, while the {m} is {c}.",
+    "{r} the {a} {n}, there is a {c} {m}.",
+    "The {p} shows {k} {n}s and a {m}.",
 )
 _INTROS = (
     "",
@@ -102,6 +113,9 @@ _RATIONALES = {
         "the {old} is actually a {new}.",
         "what is shown is a {new} instead of a {old}.",
         "there is a {new}, not a {old}.",
+        "there is no {old} in the picture, but there is a {new}.",
+        "there is no {old} in the picture. A {new} can be seen instead.",
+        "there is a {new} instead of a {old}.",
         "the {new} was taken for a {old}.",
     ),
     "action": (
@@ -111,6 +125,7 @@ _RATIONALES = {
         "the {n} is {new} instead.",
     ),
     "relation": (
+        "it is {new} the {m} rather than {old}.",
         "the {n} is {new} the {m}, not {old} it.",
         "it is {new} the {m}.",
         "the {n} is not {old} the {m}; it is {new} it.",

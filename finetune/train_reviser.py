@@ -56,6 +56,7 @@ class Settings:
     examples: int = 400_000
     vocab_size: int = 1536
     seed: int = 0
+    base: str = ""
     save_minutes: float = 2.0
     validate_minutes: float = 4.0
     validate_examples: int = 300
@@ -203,12 +204,14 @@ def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Repo
         raise UserError(f"{out} holds no saved training", hint="start it without --resume")
     wrong = read_wrong(data / "train.jsonl", settings.examples)
     held_out = read_wrong(data / "validation.jsonl", settings.validate_examples)
-    if state is None:
-        codec = new_codec(wrong, settings)
-    else:
-        codec = Codec(as_transformers(Tokenizer.from_str(state["tokenizer"])))
     torch.manual_seed(settings.seed)
-    model = new_model(codec).to(getattr(torch, settings.dtype)).train()
+    if settings.base:
+        codec, model = _weights_of(settings.base)
+    else:
+        saved = state and as_transformers(Tokenizer.from_str(state["tokenizer"]))
+        codec = Codec(saved) if saved else new_codec(wrong, settings)
+        model = new_model(codec)
+    model = model.to(getattr(torch, settings.dtype)).train()
     optimizer = FlatAdamW(
         model, weight_decay=settings.weight_decay, betas=(0.9, 0.98), ema=settings.ema
     )
@@ -217,6 +220,23 @@ def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Repo
         optimizer.load(state["optimizer"])
         counters = state["counters"]
     return Run(settings, folder, codec, model, optimizer, wrong, held_out, report, **counters)
+
+
+def _weights_of(name: str) -> tuple[Codec, Qwen3ForCausalLM]:
+    """The tokenizer and model of an earlier training. Raises UserError where there is none."""
+    from revise_captions.reviser.bundled import load_bundled
+    from revise_captions.reviser.load import find_reviser
+
+    source = find_reviser(name)
+    if source.kind != "own":
+        raise UserError(
+            f"--base {name} is no reviser that train_reviser wrote",
+            hint="name a folder with reviser.json in it, or bundled",
+        )
+    reviser = load_bundled(
+        Path(source.place), device="cpu", dtype="float32", batch_size=1, name=name
+    )
+    return reviser.codec, reviser.model
 
 
 def _chunk(run: Run) -> None:
@@ -328,6 +348,7 @@ HELP = {
     "copies": "The first so many examples are sentences to repeat as they are.",
     "examples": "At most so many wrong sentences are read from train.jsonl.",
     "vocab_size": "Bound of the tokenizer's vocabulary.",
+    "base": "Start from this checkpoint's weights and tokenizer (a folder, or 'bundled').",
     "seed": "Decides initial weights, data order, and every random choice.",
     "save_minutes": "Minutes between saves.",
     "validate_minutes": "Minutes between validations (0: only at the end).",

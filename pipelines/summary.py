@@ -57,7 +57,14 @@ NO_GROUP = "(none)"
 
 _BUFFER = 256  # records whose bootstrap weights are drawn at once
 GUARDS = frozenset(
-    {Why.UNCHANGED, Why.EMPTY, Why.NOT_ONE_SENTENCE, Why.LEAKED_MARKUP, Why.NEW_CONTENT}
+    {
+        Why.UNCHANGED,
+        Why.EMPTY,
+        Why.NOT_ONE_SENTENCE,
+        Why.LEAKED_MARKUP,
+        Why.NEW_CONTENT,
+        Why.REPEATED,
+    }
 )
 _CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED})
 

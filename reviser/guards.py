@@ -7,7 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from revise_captions.records import Why
-from revise_captions.reviser.words import new_content, words
+from revise_captions.reviser.words import new_content, repeated_content, words
 
 MODES = ("strict", "warn")
 
@@ -47,8 +47,8 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> Outcome:
     "" is a proposal to delete and passes. Refused, in this order: white space only, a copy of the
     sentence, control characters and mark-up that the sentence does not have, more sentences than
     the original, and, in `strict` mode, content words (by lemma; numbers and negations too) that
-    come neither from the sentence nor from the rationale. Mode `warn` lets the last pass with a
-    warning that names the words.
+    come neither from the sentence nor from the rationale, or that stand there more often than
+    these account for. Mode `warn` lets the last two pass with a warning that names the words.
     """
     if mode not in MODES:
         raise ValueError(f"no guard mode {mode!r}: expected one of {', '.join(MODES)}")
@@ -63,12 +63,12 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> Outcome:
         return Outcome(Why.LEAKED_MARKUP)
     if _sentences(text) > max(1, _sentences(sentence)):
         return Outcome(Why.NOT_ONE_SENTENCE)
-    strangers = new_content(text, sentence, rationale)
-    if not strangers:
+    why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
+    if not found:
+        why, found = Why.REPEATED, repeated_content(text, sentence, rationale)
+    if not found:
         return Outcome(None)
-    if mode == "strict":
-        return Outcome(Why.NEW_CONTENT)
-    return Outcome(None, f"{Why.NEW_CONTENT}: {', '.join(strangers)}")
+    return Outcome(why) if mode == "strict" else Outcome(None, f"{why}: {', '.join(found)}")
 
 
 def leaked(text: str, sentence: str) -> list[str]:

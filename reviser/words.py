@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from functools import lru_cache
 
 #: Written without spaces between words: each character is compared on its own.
@@ -87,6 +88,26 @@ def new_content(text: str, *sources: str) -> list[str]:
     return [
         word for key, word in content(text).items() if key not in known and not _forms(word) & known
     ]
+
+
+def repeated_content(text: str, sentence: str, rationale: str) -> list[str]:
+    """Content words that `text` has more often than `sentence`, one more for `rationale`.
+
+    "A cat and a cat" for "A bird and a cat" with "it is a cat, not a bird": put in where it
+    belongs, and once more over something that was right. Not where characters are words.
+    """
+    before, named = _counts(sentence), _counts(rationale)
+    counted = _counts(text)
+    spoken = content(text)
+    return [
+        spoken[key]
+        for key, count in counted.items()
+        if count > max(1, before[key] + (named[key] > 0)) and (len(key) > 1 or key.isascii())
+    ]
+
+
+def _counts(text: str) -> Counter[str]:
+    return Counter(key for word, key in _keys(text) if word not in FUNCTION_WORDS)
 
 
 def _keys(text: str) -> list[tuple[str, str]]:

@@ -53,6 +53,7 @@ class Why(StrEnum):
     NOT_ONE_SENTENCE = "more than one sentence"
     LEAKED_MARKUP = "leaked prompt or markup"
     NEW_CONTENT = "content words from neither sentence nor rationale"
+    REPEATED = "a content word more often than sentence and rationale account for"
     NO_REWRITE = "the reviser gave none"
     UNSCORED = "the critic could not judge it"
 
