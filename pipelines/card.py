@@ -29,7 +29,6 @@ SPLITS = ("test", "compositional")
 ROOT = Path(__file__).resolve().parents[1]
 #: Where `--write` keeps what it has measured.
 KEPT = "critic/bundled/figures.json"
-_BLOCK = re.compile(r"(<!-- figures -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
 def measure(critic: str, reviser: str, scenes: int) -> dict[str, Any]:
@@ -221,11 +220,12 @@ def blocks(found: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def with_block(text: str, block: str) -> str:
+def with_block(text: str, block: str, name: str = "figures") -> str:
     """`text` with `block` between its marks. Raises ValueError where it has not one pair."""
-    filled, count = _BLOCK.subn(lambda marks: f"{marks[1]}{block}\n{marks[2]}", text)
+    marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    filled, count = marks.subn(lambda found: f"{found[1]}{block}\n{found[2]}", text)
     if count != 1:
-        raise ValueError(f"{count} pairs of <!-- figures --> and <!-- /figures -->, expected 1")
+        raise ValueError(f"{count} pairs of <!-- {name} --> and <!-- /{name} -->, expected 1")
     return filled
 
 
