@@ -19,6 +19,7 @@ from revise_captions.correlations import (
     correlation,
     grouped,
     pairwise_accuracy,
+    row_correlations,
     soft_pairwise_accuracy,
     threshold_for_tie_rate,
 )
@@ -144,6 +145,19 @@ def test_what_has_no_correlation_has_none(kind):
     assert constant == 0 if kind == "kendall-a" else math.isnan(constant)
     with pytest.raises(ValueError, match="one length"):
         correlation(kind, [1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_at_once_are_rows_one_by_one(kind):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 4, (2, 300, 6)).astype(float)
+    x[0], y[1], x[2, 3] = 1.0, 2.0, np.nan
+    wanted = [correlation(kind, a, b) for a, b in zip(x, y, strict=True)]
+    assert row_correlations(kind, x, y) == pytest.approx(wanted, nan_ok=True)
+    real = rng.normal(size=(2, 50, 14))
+    wanted = [correlation(kind, a, b) for a, b in zip(*real, strict=True)]
+    assert row_correlations(kind, *real) == pytest.approx(wanted)
+    assert np.isnan(row_correlations(kind, [[1.0]], [[2.0]])).all()
 
 
 def accuracy_one_by_one(x, y, threshold):

@@ -49,6 +49,55 @@ def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     return tau_b * float(np.sqrt((pairs - _ties(a)) * (pairs - _ties(b)))) / pairs
 
 
+def row_correlations(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
+    """`correlation` of every row of two (replicates, items) arrays at once, for few items.
+
+    Memory is replicates × pairs of items for Kendall's τ, a few blocks of it at a time.
+    """
+    from scipy import stats
+
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 2 or a.shape != b.shape:
+        raise ValueError(f"(rows, items) twice is expected, not {a.shape} and {b.shape}")
+    found = np.full(len(a), np.nan)
+    known = np.isfinite(a).all(1) & np.isfinite(b).all(1)
+    a, b = a[known], b[known]
+    if a.shape[1] < 2 or not len(a):
+        return found
+    if kind.startswith("kendall"):
+        rows = max(1, 2**22 // a.shape[1] ** 2)
+        parts = [
+            _row_kendall(kind, a[k : k + rows], b[k : k + rows]) for k in range(0, len(a), rows)
+        ]
+        found[known] = np.concatenate(parts)
+        return found
+    if kind == "spearman":
+        a, b = stats.rankdata(a, axis=1), stats.rankdata(b, axis=1)
+    a, b = a - a.mean(1, keepdims=True), b - b.mean(1, keepdims=True)
+    found[known] = _ratios((a * b).sum(1), np.sqrt((a * a).sum(1) * (b * b).sum(1)))
+    return found
+
+
+def _row_kendall(kind: Kind, a: Floats, b: Floats) -> Floats:
+    items = a.shape[1]
+    first, second = np.triu_indices(items, k=1)
+    one, other = np.sign(a[:, first] - a[:, second]), np.sign(b[:, first] - b[:, second])
+    gap = (one * other).sum(1)
+    pairs = np.full(len(a), items * (items - 1) / 2)
+    if kind == "kendall-a":
+        return gap / pairs
+    if kind == "kendall-b":
+        return _ratios(gap, np.sqrt((one * one).sum(1) * (other * other).sum(1)))
+    distinct = [1 + (np.diff(np.sort(part, axis=1), axis=1) > 0).sum(1) for part in (a, b)]
+    least = np.minimum(*distinct)
+    return _ratios(2 * gap * least, items**2 * (least - 1.0))
+
+
+def _ratios(top: Floats, bottom: Floats) -> Floats:
+    """NaN where a row does not vary."""
+    return np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 1e-300)
+
+
 def _pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
