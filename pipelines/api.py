@@ -63,6 +63,10 @@ def revise(
     dtype: str = "auto",
     device: str = "auto",
     window: int = WINDOW,
+    verify: str = "none",
+    reference_field: str | None = None,
+    judge: str = "offline",
+    parser: str = "bundled",
 ) -> Iterator[Result | BadRow]:
     """Yields, in order, one `Result` for each record, or the `BadRow` that says why there is none.
 
@@ -70,6 +74,7 @@ def revise(
     caption under any known field name (looked for in the first hundred), or `Record`s. `critic`
     and `reviser` are names (a folder, a hub id, `bundled`, `drop`, `MODEL@http://…/v1`) or
     objects with their protocols. The other options are the command's (`revise-captions --help`).
+    With `verify` a result's `verifications` say what was found, as it would stand in a row.
     Works a window at a time, so an endless stream is fine; models are loaded before this returns.
 
     Raises `UserError` where a model or the fields are not to be found, or options contradict.
@@ -95,6 +100,10 @@ def revise(
         batch_size=batch_size,
         dtype=dtype,
         device=device,
+        verify=verify,
+        reference_field=reference_field,
+        judge=judge,
+        parser=parser,
     )
     options.check()
     stream = iter(records)
@@ -102,12 +111,12 @@ def revise(
     rows = [item.fields if isinstance(item, Record) else item for item in first]
     earlier = earlier_signature(rows, stage)
     fields = _fields_of(first, Fields(image_field, tuple(caption_fields)), stage)
-    judge = writer = None
+    reader = writer = None
     if stage != "revise":
-        judge = load_critic_of(options) if isinstance(critic, str) else critic
+        reader = load_critic_of(options) if isinstance(critic, str) else critic
     if stage != "critique":
         writer = load_reviser_of(options) if isinstance(reviser, str) else reviser
-    tools, settings = tools_of(judge, writer, options, earlier)
+    tools, settings = tools_of(reader, writer, options, earlier)
     root = None if image_root is None else Path(image_root)
 
     def load(record: Record) -> Image:

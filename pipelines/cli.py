@@ -151,6 +151,23 @@ def _config(context: click.Context, _: click.Parameter, value: Path | None) -> P
 @click.option("--dry-run", is_flag=True, help="Only count, check and estimate; loads no model.")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write HTML here.")
 @click.option("--group-by", metavar="FIELD", help="Figures per value of this field, too.")
+@click.option(
+    "--verify",
+    default="none",
+    metavar="CHECKS",
+    help="Check revisions by more than the critic's verdicts, several with commas (extra `posh`): "
+    "`text`, what was lost, or changed beyond the rationales; `critic`, single components put to "
+    "the critic; `posh`, mistakes and omissions beside a reference caption.",
+)
+@click.option("--reference-field", metavar="FIELD", help="For `--verify posh`: a text, or a list.")
+@click.option(
+    "--judge",
+    default="offline",
+    help="POSH's judge: `offline` (a sentence encoder), a folder, a hub id, MODEL@URL.",
+)
+@click.option(
+    "--parser", default="bundled", help="For `--verify`: a spaCy pipeline, `bundled` or another."
+)
 def revise_captions(**options: Any) -> None:
     """Judge every sentence of the captions in IN against their images, rewrite what is wrong, and
     write the corrected captions to OUT.

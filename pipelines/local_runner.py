@@ -69,6 +69,8 @@ def row_result(result: Result | BadRow, threshold: float, review: bool) -> RowRe
         name: to_json(revision, threshold, review=review)
         for name, revision in result.revisions.items()
     }
+    for name, found in result.verifications.items():
+        parts[name]["revision"]["verification"] = found
     if len(parts) == 1:
         return RowResult(result.record.line, next(iter(parts.values())))
     keys = ("revised_caption", "revision")

@@ -31,6 +31,10 @@ FIRST_ROWS = 100
 
 def load_tools(options: Options, source: Source) -> tuple[Tools, Settings]:
     """Loads what the stage needs. Raises `UserError` where a model is not to be had."""
+    if options.reference_field is not None:
+        from revise_captions.pipelines.verify_load import check_references
+
+        check_references(source, options.reference_field)
     rows = (row.data for row in source.rows() if isinstance(row, Row))
     earlier = earlier_signature(rows, options.stage)
     critic = load_critic_of(options) if options.stage != "revise" else None
@@ -98,7 +102,12 @@ def tools_of(
             )
     settings = loop_settings_of(options, strict=reviser is None or reviser.strict)
     named = named_settings(critic, reviser, threshold, settings)
-    return Tools(critic, reviser, threshold, signature(named)), settings
+    verifier = None
+    if options.verify != "none":
+        from revise_captions.pipelines.verify_load import load_verifier
+
+        verifier = load_verifier(options, critic, threshold)
+    return Tools(critic, reviser, threshold, signature(named), verifier), settings
 
 
 def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: str) -> str:
@@ -146,7 +155,14 @@ def named_settings(
 
 def run_settings(tools: Tools, settings: Settings, options: Options) -> dict[str, Any]:
     """Everything that decides what is written: the journal's key, and shown in the report."""
+    verification: dict[str, Any] = {}
+    if tools.verifier is not None:
+        verification = {
+            "verification": tools.verifier.signature,
+            "reference-field": options.reference_field,
+        }
     return {
+        **verification,
         **named_settings(tools.critic, tools.reviser, tools.threshold, settings),
         "stage": settings.stage,
         "batch-size": options.batch_size,

@@ -42,6 +42,10 @@ class Options:
     dry_run: bool = False
     report: Path | None = None
     group_by: str | None = None
+    verify: str = "none"
+    reference_field: str | None = None
+    judge: str = "offline"
+    parser: str = "bundled"
     runner: str = "local"
     replicas: int | None = None
     ray_address: str | None = None
@@ -62,7 +66,27 @@ class Options:
             )
         if self.stage == "revise" and self.adapter is not None:
             raise UserError("--stage revise loads no critic, so --adapter has no use")
+        self._check_verification()
         parse_shard(self.shard)
+
+    def _check_verification(self) -> None:
+        from revise_captions.pipelines.verify_names import checks_of
+
+        checks = checks_of(self.verify)
+        if "critic" in checks and self.stage == "revise":
+            raise UserError(
+                "--verify critic needs the critic, and --stage revise loads none",
+                hint="verify the last --stage critique, or its output with verify-revisions",
+            )
+        if "posh" in checks and self.reference_field is None:
+            raise UserError(
+                "--verify posh compares with a reference caption",
+                hint="name its field with --reference-field",
+            )
+        if "posh" not in checks and self.reference_field is not None:
+            raise UserError(
+                "--reference-field is for POSH, which is not asked for", hint="add --verify posh"
+            )
 
 
 def parse_shard(text: str) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from revise_captions.pipelines.outcomes import End, end_of, is_flagged
 from revise_captions.pipelines.sample import QUOTA, ReportRow
 from revise_captions.pipelines.terminal import duration
 from revise_captions.pipelines.text import clip, difference, plain, visible
+from revise_captions.pipelines.verify_report import findings, lines, not_verified
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -110,6 +111,8 @@ def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:
         style=Markup(style),
         script=Markup(script),
         factuality=_factuality_lines(summary),
+        verification=lines(summary),
+        not_verified=not_verified(summary),
         flow=charts.flow(summary["flow"]),
         histograms=_histograms(summary),
         cards=cards,
@@ -139,6 +142,8 @@ def environment() -> Environment:
         "clip": clip,
         "points": _points,
         "interval": _interval,
+        "score": _score,
+        "moved": _moved,
         "setting": lambda v: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False),
     }
     templates.globals |= {"plural": plural}
@@ -176,6 +181,23 @@ def _interval(estimate: Mapping[str, Any]) -> str:
     if estimate["low"] is None:
         return ""
     return f"{100 * estimate['low']:.1f} to {100 * estimate['high']:.1f} %"
+
+
+def _score(estimate: Mapping[str, Any], scale: int) -> str:
+    """A share in per cent, or a score as it is."""
+    value = estimate["value"]
+    return percent(value) if scale == 100 or value is None else f"{value:.3f}"
+
+
+def _moved(change: Mapping[str, Any], scale: int) -> str:
+    """A difference with its interval, in points or as it is."""
+    if change["value"] is None:
+        return ""
+    how, unit = ("+.1f", " points") if scale == 100 else ("+.3f", "")
+    text = f"{scale * change['value']:{how}}{unit}"
+    if change["low"] is not None:
+        text += f" ({scale * change['low']:{how}} to {scale * change['high']:{how}})"
+    return text.replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +285,7 @@ def _cards(
             hidden=max(0, len(row.caption) - CAPTION_LIMIT),
             notes=list({mark.note.number: mark.note for mark in marks}.values()),
             revised=visible(clip(row.revised_caption, CAPTION_LIMIT)),
+            found=findings(row.revision),
             threshold=threshold,
         )
         size += len(text.encode())

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from PIL import Image
 
@@ -26,6 +26,9 @@ from revise_captions.reviser.protocol import Reviser
 from revise_captions.rows import BadRow
 from revise_captions.sentences import split
 from revise_captions.signature import merged
+
+if TYPE_CHECKING:
+    from revise_captions.pipelines.verify import Verifier
 
 #: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
 #: which is more than any critic's tower looks at (896 × 896).
@@ -54,14 +57,19 @@ class Tools:
     reviser: Reviser | None
     threshold: float
     signature: str
+    verifier: Verifier | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One record and, by caption field, what became of its captions."""
+    """One record and, by caption field, what became of its captions.
+
+    `verifications`: what a verifier found of them, as it stands in a row (`verify_json`).
+    """
 
     record: Record
     revisions: Mapping[str, Revision]
+    verifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def revise_records(
@@ -158,7 +166,31 @@ def revise_window(
     done = run_stages(drafts, tools, settings)
     for (revisions, name, signature), draft in zip(owners, done, strict=True):
         revisions[name] = revision_of(draft, signature)
+    if tools.verifier is not None:
+        pictures = [None if isinstance(row, BadRow) else row[1] for row in loaded]
+        return verified(results, pictures, tools.verifier)
     return results
+
+
+def verified(
+    results: Sequence[Result | BadRow],
+    pictures: Sequence[Image.Image | None],
+    verifier: Verifier,
+) -> list[Result | BadRow]:
+    """The results with their verifications: the captions of a window are verified together."""
+    cases = [
+        verifier.case(result.record, revision, picture)
+        for result, picture in zip(results, pictures, strict=True)
+        if isinstance(result, Result)
+        for revision in result.revisions.values()
+    ]
+    found = iter(verifier.verify(cases))
+    return [
+        result
+        if isinstance(result, BadRow)
+        else replace(result, verifications={name: next(found) for name in result.revisions})
+        for result in results
+    ]
 
 
 def drafts_of(

@@ -33,12 +33,13 @@ from revise_captions.records import (
 
 def revision_of(draft: Draft, signature: str) -> Revision:
     """The draft as a result. A rewrite still pending does not stand in the revised caption."""
-    settled = [_without_pending(s) if s.attempts else s for s in draft.sentences]
-    revised, _ = compose(draft.caption, settled)
+    standing = [settled(s) if s.attempts else s for s in draft.sentences]
+    revised, _ = compose(draft.caption, standing)
     return Revision(draft.caption, revised, draft.sentences, draft.rounds, signature)
 
 
-def _without_pending(sentence: Sentence) -> Sentence:
+def settled(sentence: Sentence) -> Sentence:
+    """The sentence without a rewrite that no critic has judged yet."""
     if sentence.pending is None:
         return sentence
     return Sentence(

@@ -68,16 +68,16 @@ def _run(source: Source, options: Options) -> dict[str, Any]:
         with ray_runner.cluster(options):
             named = ray_runner.describe(options)
             work = partial(ray_runner.process, options)
-            return _journalled(source, options, named.tools, named.decisive, work)
+            return work_through(source, options, named.tools, named.decisive, work)
     tools, settings = load_tools(options, source)
 
     def process(journal: Journal, progress: Progress) -> None:
         local_runner.process(source, options, journal, tools, settings, progress)
 
-    return _journalled(source, options, tools, run_settings(tools, settings, options), process)
+    return work_through(source, options, tools, run_settings(tools, settings, options), process)
 
 
-def _journalled(
+def work_through(
     source: Source,
     options: Options,
     tools: Tools,

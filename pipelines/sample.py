@@ -16,6 +16,7 @@ from typing import Any
 from PIL import Image
 
 from revise_captions.pipelines.outcomes import Outcome, captions_of, outcome_of
+from revise_captions.pipelines.verify_report import went_wrong
 
 SIZE = 60
 #: At least so many of each outcome where there are as many; the rest is a plain random sample.
@@ -27,6 +28,8 @@ QUOTA = {
     Outcome.KEPT: 4,
     Outcome.QUARANTINED: 4,
 }
+#: At least so many in which a verifier found something lost, or changed beyond the rationales.
+FOUND = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,15 @@ Ranked = tuple[int, int, ReportRow]
 
 
 class Sampler:
-    """Keeps the rows with the smallest hashes: a quota of each outcome, and of all together."""
+    """Keeps the rows with the smallest hashes: a quota of each outcome, of what a verifier found,
+    and of all together.
+    """
 
     def __init__(self, size: int = SIZE) -> None:
         self.size = size
         self._all: list[Ranked] = []
         self._by_outcome: dict[Outcome, list[Ranked]] = {outcome: [] for outcome in QUOTA}
+        self._found: list[Ranked] = []
         self._seen = 0
 
     def add(self, row: ReportRow) -> None:
@@ -85,13 +91,15 @@ class Sampler:
         ranked = (-_hash(row), -self._seen, row)
         _offer(self._all, ranked, self.size)
         _offer(self._by_outcome[row.outcome], ranked, QUOTA[row.outcome])
+        if went_wrong(row.revision):
+            _offer(self._found, ranked, FOUND)
 
     def rows(self, load: Callable[[ReportRow], Image.Image | None]) -> list[ReportRow]:
         """At most `size` rows with their images, by outcome, then as in the input.
 
         `load` is called once for each; it gives None where a row has no image to show.
         """
-        chosen: dict[int, ReportRow] = {}
+        chosen: dict[int, ReportRow] = {seen: row for _, seen, row in self._found}
         for outcome in QUOTA:
             chosen |= {seen: row for _, seen, row in self._by_outcome[outcome]}
         for _, seen, row in sorted(self._all, key=lambda ranked: -ranked[0]):

@@ -44,6 +44,7 @@ from revise_captions.pipelines.outcomes import (
     outcome_of,
     step_of,
 )
+from revise_captions.pipelines.verify_figures import VerificationTally
 from revise_captions.records import Why
 from revise_captions.statistics import LEVEL, REPLICATES, Sums, weights
 
@@ -89,6 +90,7 @@ class Tally:
         self.after = np.zeros(BINS, dtype=np.int64)
         self.sums = Sums(len(COLUMNS))
         self.groups: dict[str, _Group] = {}
+        self.verification = VerificationTally(seed=seed)
         self._pending: list[tuple[int, str | None, list[int]]] = []
         self._before: list[float] = []
         self._after: list[float] = []
@@ -112,7 +114,9 @@ class Tally:
         self.counts["records_changed"] += changed
         self.counts["sentences"] += sentences
         name = self._group(group, sentences) if self.group_by is not None else None
-        self._pending.append((line ^ crc32(source.encode("utf-8", "replace")) << 32, name, counts))
+        key = line ^ crc32(source.encode("utf-8", "replace")) << 32
+        self._pending.append((key, name, counts))
+        self.verification.add(row, key)
         if len(self._pending) >= _BUFFER:
             self._flush()
 
@@ -246,6 +250,7 @@ class Tally:
         self.before += other.before
         self.after += other.after
         self.sums += other.sums
+        self.verification += other.verification
         for name, group in other.groups.items():
             known = name in self.groups or len(self.groups) < MAX_GROUPS
             mine = self.groups.setdefault(name if known else OTHER, _Group(Sums(len(COLUMNS))))
@@ -274,6 +279,7 @@ class Tally:
                 "after": self.after.tolist(),
             },
             "groups": self._groups(),
+            "verification": self.verification.to_json(),
             "bootstrap": {
                 "unit": "record",
                 "replicates": REPLICATES,

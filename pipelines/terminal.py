@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.pipelines.headline import percent
+from revise_captions.pipelines.verify_report import not_verified
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,8 +36,9 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
     for text, how in ((head["text"], style), (head["help"], None)):
         for line in textwrap.wrap(text, max(width, 40), break_on_hyphens=False):
             show(line, how)
-    for section in (_counts(summary), _shares(summary), _groups(summary), _speed(summary)):
-        rows = list(section)
+    sections = (_counts, _shares, _verification, _groups, _speed)
+    for section in sections:
+        rows = list(section(summary))
         if rows:
             show()
         for label, value, note in rows:
@@ -122,6 +124,50 @@ def _shares(summary: Mapping[str, Any]) -> Iterator[Line]:
 
 def _wide(label: str, before: str, after: str) -> Line:
     return f"{label:<26}{before:<24}  {after}", "", ""
+
+
+def _verification(summary: Mapping[str, Any]) -> Iterator[Line]:
+    found = summary["verification"]
+    if found is None:
+        return
+    level = f"{100 * summary['bootstrap']['level']:.0f} %"
+    if found["posh"] is not None or found["visual"] is not None:
+        yield _compared("Verified", "before", "after", f"change [{level} interval]")
+    if (posh := found["posh"]) is not None:
+        for name in ("mistakes", "omissions", "overall"):
+            label = f"POSH {name} (1: none)" if name != "overall" else "POSH overall"
+            yield _moved(label, posh[name], 1, ".3f")
+    if (visual := found["visual"]) is not None:
+        yield _moved("Components the critic sees, %", visual, 100, ".1f")
+    for key, label, of in (
+        ("preservation", "Preservation", "unflagged claims"),
+        ("edit_scope", "Edit scope", "changed claims"),
+    ):
+        if (share := found[key]) is not None:
+            of = f"of {share['denominator']:,} {of}"
+            yield f"{label:<31}{_interval(share)}  {of}", "", ""
+    for line in not_verified(summary):
+        yield f"  {line}", "", ""
+    for warning in found["warnings"]:
+        for line in textwrap.wrap(f"Note. {warning['text']}", _WIDTH):
+            yield line, "", ""
+
+
+def _compared(label: str, before: str, after: str, change: str) -> Line:
+    return f"{label:<31}{before:>7}  {after:>7}  {change}".rstrip(), "", ""
+
+
+def _moved(label: str, both: Mapping[str, Any], scale: int, how: str) -> Line:
+    """Before, after and the difference with its interval; a dash where there is nothing."""
+    values = [both[part]["value"] for part in ("before", "after", "change")]
+    if None in values:
+        return _compared(label, "–", "–", "")
+    before, after, change = (scale * value for value in values)
+    text = f"{change:+{how}}"
+    if both["change"]["low"] is not None:
+        low, high = scale * both["change"]["low"], scale * both["change"]["high"]
+        text += f" [{low:+{how}}, {high:+{how}}]"
+    return _compared(label, f"{before:{how}}", f"{after:{how}}", text.replace("-", "−"))
 
 
 def _groups(summary: Mapping[str, Any]) -> Iterator[Line]:

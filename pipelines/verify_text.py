@@ -1,0 +1,333 @@
+"""What a revision did to the claims of a caption: preservation and edit scope, without a model.
+
+Both compare the scene graphs of the caption before and after, claim by claim:
+
+* **preservation**: of the claims made in sentences that nobody flagged, the share that the revised
+  caption still makes. Sentences are carried over to the letter, but a claim can be lost all the
+  same: "It is white" speaks of something else once the dog's sentence is gone.
+* **edit scope**: of the claims that came or went, the share that a rationale names. What went with
+  a flagged sentence although nobody had said a word against it lies beyond it.
+
+Two claims are the same if their lemmas are: the same thing said of a thing of the same name. What
+a rewrite renames (dog to cat) keeps what is said of it elsewhere, unless a sentence that nobody
+flagged calls it by its old name.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from revise_captions.graphs import words
+from revise_captions.graphs.graph import Graph
+from revise_captions.graphs.triples import lemmas
+from revise_captions.pipelines.loop import Draft, compose, flagged
+from revise_captions.pipelines.rows import settled
+from revise_captions.posh.components import Part
+from revise_captions.records import Revision, Span
+from revise_captions.reviser.words import content, new_content
+
+#: Relations that say the same where a thing has, wears or carries another.
+_HAVING = frozenset(("have", "with", "in", "of", "wear"))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A sentence before and after (None: gone). `rationale`: what was said against it."""
+
+    before: Span
+    after: Span | None
+    flagged: bool
+    rationale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A caption, what became of it, and how their sentences go together."""
+
+    before: str
+    after: str
+    slots: tuple[Slot, ...]
+
+
+def change_of(revision: Revision, threshold: float) -> Change | None:
+    """None where the stored sentences do not give the revised caption: somebody changed it."""
+    sentences = [settled(sentence) for sentence in revision.sentences]
+    composed, after = compose(revision.caption, sentences)
+    if composed != revision.revised_caption:
+        return None
+    now = set(flagged(Draft(None, revision.caption, tuple(sentences)), threshold))
+    slots = []
+    for k, (sentence, span) in enumerate(zip(sentences, after, strict=True)):
+        p = sentence.verdict.p_factual
+        wrong = (p is not None and p < threshold) or k in now
+        touched = bool(sentence.attempts) or sentence.dropped
+        slots.append(Slot(sentence.span, span, wrong or touched, sentence.rationale or ""))
+    return Change(revision.caption, composed, tuple(slots))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A component of a graph, denied ones included. `slot`: the sentence that makes it (-1: none);
+    `free`: whether a sentence that nobody flagged makes it. `key` is equal for equal claims.
+    """
+
+    part: Part
+    key: tuple[object, ...]
+    phrase: str
+    span: Span
+    slot: int
+    free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextCheck:
+    """`kept` of `free` claims that nobody flagged are still made, `lost` are not; `named` of
+    `changed` claims are named by a rationale; `removed` and `added` are the ones that are not.
+    """
+
+    free: int
+    lost: tuple[Claim, ...]
+    changed: int
+    removed: tuple[Claim, ...]
+    added: tuple[Claim, ...]
+
+    @property
+    def kept(self) -> int:
+        return self.free - len(self.lost)
+
+    @property
+    def named(self) -> int:
+        return self.changed - len(self.removed) - len(self.added)
+
+
+def check(change: Change, before: Graph, after: Graph, said: Mapping[str, Graph]) -> TextCheck:
+    """`before` and `after`: the graphs of the two captions, with what they deny; `said`: those of
+    the rationales, by text.
+    """
+    renamed = _renamed(change, before, after)
+    old = _claims(before, [slot.before for slot in change.slots], change, renamed)
+    new = _claims(after, [slot.after for slot in change.slots], change, {})
+    gone, come = _unmatched(old, new), _unmatched(new, old)
+    named = _Named(change, gone, come, said)
+    return TextCheck(
+        free=sum(claim.free for claim in old),
+        lost=tuple(claim for claim in gone if claim.free),
+        changed=len(gone) + len(come),
+        removed=tuple(claim for claim in gone if claim not in named.gone),
+        added=tuple(claim for claim in come if claim not in named.come),
+    )
+
+
+def _unmatched(claims: Sequence[Claim], others: Iterable[Claim]) -> list[Claim]:
+    """The claims without an equal one among the others, each of which stands for one.
+
+    Those that nobody flagged choose first.
+    """
+    left = Counter(claim.key for claim in others)
+    missing = set()
+    for i in sorted(range(len(claims)), key=lambda i: not claims[i].free):
+        left[claims[i].key] -= 1
+        if left[claims[i].key] < 0:
+            missing.add(i)
+    return [claim for i, claim in enumerate(claims) if i in missing]
+
+
+# --- Claims -------------------------------------------------------------------------------------
+
+
+def _claims(
+    graph: Graph, places: Sequence[Span | None], change: Change, renamed: Mapping[int, str]
+) -> list[Claim]:
+    """All claims of a graph. `renamed`: new names of objects, for what is said of them."""
+    where = _Places(places)
+    own = [lemmas(item.lemma) for item in graph.objects]
+    names = [renamed.get(i, name) for i, name in enumerate(own)]
+    free = [not slot.flagged for slot in change.slots]
+    made = []
+    for i, item in enumerate(graph.objects):
+        homes = [where.of(span) for span in _naming(graph, i)]
+        free_home = next((k for k in homes if k >= 0 and free[k]), None)
+        home = where.of(item.span) if free_home is None else free_home
+        phrase = f"no {item.name}" if item.denied else item.name
+        key = (Part.OBJECT, own[i], item.denied)
+        made.append(Claim(Part.OBJECT, key, phrase, item.span, home, free_home is not None))
+    for said in graph.attributes:
+        home = where.of(said.span)
+        key = (Part.ATTRIBUTE, names[said.object], lemmas(said.value), said.denied)
+        phrase = f"{'not ' * said.denied}{said.value} {graph.objects[said.object].name}"
+        made.append(Claim(Part.ATTRIBUTE, key, phrase, said.span, home, home >= 0 and free[home]))
+    for edge in graph.relations:
+        home = where.of(edge.span)
+        key = (Part.RELATION, names[edge.subject], relation_key(edge.name), names[edge.target])
+        ends = graph.objects[edge.subject].name, graph.objects[edge.target].name
+        phrase = f"{ends[0]} {'not ' * edge.denied}{edge.name} {ends[1]}"
+        key = (*key, edge.denied)
+        made.append(Claim(Part.RELATION, key, phrase, edge.span, home, home >= 0 and free[home]))
+    return made
+
+
+class _Places:
+    """Which sentence a place in the text belongs to."""
+
+    def __init__(self, spans: Sequence[Span | None]) -> None:
+        standing = [(span.start, span.end, k) for k, span in enumerate(spans) if span is not None]
+        self.starts = [start for start, _, _ in standing]
+        self.standing = standing
+
+    def of(self, span: Span) -> int:
+        at = bisect_right(self.starts, span.start) - 1
+        if at < 0 or span.start >= self.standing[at][1]:
+            return -1
+        return self.standing[at][2]
+
+
+def _naming(graph: Graph, index: int) -> list[Span]:
+    """The mentions that call an object by its name: not "it", not "the other one"."""
+    item = graph.objects[index]
+    head = lemmas(item.lemma).rpartition(" ")[2]
+    own = [span for span in item.mentions if _head(span.of(graph.text)) == head]
+    return own or [item.span]
+
+
+def _head(text: str) -> str:
+    return lemmas(text).rpartition(" ")[2]
+
+
+def relation_key(name: str) -> str:
+    """ "to left of" and "on the left of" are one, so are having, wearing and "with"."""
+    said = " ".join(sorted(content(name)))
+    return "have" if name in _HAVING or said in ("wear", "have") else said or name
+
+
+def _renamed(change: Change, before: Graph, after: Graph) -> dict[int, str]:
+    """Objects that only flagged sentences name, and what stands in their place: another thing that
+    the rewritten sentence names. What the rationale mentions goes with what it mentions, in order.
+    """
+    where = _Places([slot.before for slot in change.slots])
+    old = _introduced(before, where)
+    new = _introduced(after, _Places([slot.after for slot in change.slots]))
+    free = {k for k, slot in enumerate(change.slots) if not slot.flagged}
+    found: dict[int, str] = {}
+    for k, slot in enumerate(change.slots):
+        if not slot.flagged or slot.after is None:
+            continue
+        ours = {i: lemmas(before.objects[i].lemma) for i in old[k]}
+        theirs = [lemmas(after.objects[j].lemma) for j in new[k]]
+        gone = [i for i in old[k] if ours[i] not in theirs]
+        gone = [i for i in gone if not free & {where.of(span) for span in _naming(before, i)}]
+        mentioned = [i for i in gone if _in(ours[i], slot.rationale)]
+        others = [i for i in gone if i not in mentioned]
+        come = [name for name in theirs if name not in ours.values()]
+        for name in sorted(come, key=lambda name: not _in(name, slot.rationale)):
+            fitting = mentioned + others if _in(name, slot.rationale) else others
+            if fitting:
+                found[fitting[0]] = name
+                mentioned = [i for i in mentioned if i != fitting[0]]
+                others = [i for i in others if i != fitting[0]]
+    return found
+
+
+def _introduced(graph: Graph, where: _Places) -> dict[int, list[int]]:
+    """The objects of a graph by the sentence that introduces them."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for i, item in enumerate(graph.objects):
+        found[where.of(item.span)].append(i)
+    return found
+
+
+# --- What a rationale names ---------------------------------------------------------------------
+
+
+class _Named:
+    """The changed claims that lie within what the rationales say, `gone` and `come`: those
+
+    1. that the rationale of their sentence says: noun, value or relation is among its words (what
+       the rationale says is there has no reason to go); or it speaks of that thing's colour or
+       number, or of the relation of those two things;
+    2. that went, and one that is named came in their place: another colour of the dog, a cat for
+       the dog;
+    3. that went with an object that went and is named.
+    """
+
+    def __init__(
+        self,
+        change: Change,
+        gone: Sequence[Claim],
+        come: Sequence[Claim],
+        said: Mapping[str, Graph],
+    ) -> None:
+        self.rationales = [slot.rationale if slot.flagged else "" for slot in change.slots]
+        self.there = {text: _there(said[text]) for text in self.rationales if text in said}
+        self.gone = {claim for claim in gone if self._says(claim, going=True)}
+        self.come = {claim for claim in come if self._says(claim, going=False)}
+        self._exchange(gone, come)
+        went = {claim.key[1] for claim in self.gone if claim.part is Part.OBJECT}
+        self.gone |= {c for c in gone if c.part is not Part.OBJECT and went & set(_ends(c))}
+
+    def _says(self, claim: Claim, *, going: bool) -> bool:
+        rationale = self.rationales[claim.slot] if claim.slot >= 0 else ""
+        if not rationale:
+            return False
+        name = str(claim.key[1])
+        if claim.part is Part.OBJECT:
+            asserted = going and not claim.key[2] and _last(name) in self.there.get(rationale, ())
+            return _in(name, rationale) and not asserted
+        if claim.part is Part.ATTRIBUTE:
+            kind = kind_of_value(str(claim.key[2]))
+            alike = kind and any(kind_of_value(key) == kind for key in content(rationale))
+            return not new_content(str(claim.key[2]), rationale) or bool(
+                alike and going and _in(name, rationale)
+            )
+        relation, target = str(claim.key[2]), str(claim.key[3])
+        if _in(name, rationale) and _in(target, rationale):
+            return True
+        if relation == "have" or not content(relation):
+            return _in(target, rationale)
+        return not new_content(relation, rationale)
+
+    def _exchange(self, gone: Sequence[Claim], come: Sequence[Claim]) -> None:
+        """Each named claim that came names one that went from its place in the same sentence."""
+        places = Counter(_place(claim) for claim in come if claim in self.come)
+        places.subtract(_place(claim) for claim in self.gone)
+        for claim in gone:
+            if claim not in self.gone and places[_place(claim)] > 0:
+                places[_place(claim)] -= 1
+                self.gone.add(claim)
+
+
+def _there(graph: Graph) -> frozenset[str]:
+    """The nouns of the things that a rationale says are there."""
+    return frozenset(_last(lemmas(item.lemma)) for item in graph.objects if not item.denied)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(" ")[2]
+
+
+def _in(name: str, rationale: str) -> bool:
+    """Whether a text has the noun of a name, in any form."""
+    return not new_content(_last(name), rationale)
+
+
+def _ends(claim: Claim) -> tuple[object, ...]:
+    return claim.key[1:2] if claim.part is Part.ATTRIBUTE else (claim.key[1], claim.key[3])
+
+
+def _place(claim: Claim) -> object:
+    """Claims with the same place in the same sentence can stand for each other."""
+    if claim.part is Part.OBJECT:
+        return claim.slot, claim.part
+    if claim.part is Part.ATTRIBUTE:
+        return claim.slot, claim.part, claim.key[1], kind_of_value(str(claim.key[2]))
+    return claim.slot, claim.part, claim.key[1]
+
+
+def kind_of_value(value: str) -> str:
+    """ "colour", "count" or "": what can be exchanged for what."""
+    parts = value.split()
+    if words.COLOURS.intersection(parts):
+        return "colour"
+    return "count" if parts and all(part.isdigit() for part in parts) else ""

@@ -1,0 +1,211 @@
+"""Visual verification: the critic is asked about single components of a caption.
+
+Each component becomes a short sentence that stands alone ("There is a dog.", "The dog is brown.",
+"The boat is to the left of the house."), in forms that captions have, and so critics are trained
+on. It goes to the critic as a caption of one sentence, without a context. A thing whose name is
+not the only one of its kind in the caption is spoken of as one that there is ("There is a brown
+dog."), because "the dog" would not say which.
+
+This is a check of consistency, not of truth: where the same critic asked for the revision, it
+agrees with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from revise_captions.graphs import words
+from revise_captions.graphs.graph import Graph, Kind
+from revise_captions.graphs.inflect import gerund
+from revise_captions.graphs.triples import lemmas
+from revise_captions.posh.components import Part
+from revise_captions.records import Span, Verdict
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from revise_captions.critic.protocol import Critic
+
+#: Relations by which a thing belongs to another, which then says where it is.
+_OWNING = frozenset(("have", "with", "wear", "hold", "carry"))
+_NUMBERS = {digits: word for word, digits in reversed(words.NUMBERS.items())}
+_UNCOUNTED = words.listed(
+    "grass sand water snow ice sky hair fur foliage plumage clothing rain fog smoke sunlight light "
+    "wood glass metal food bread rice furniture jewelry makeup dirt mud traffic greenery"
+)
+#: What has nothing, though a caption says "a room with a chair".
+_SURROUNDINGS = words.listed(
+    "room street road meadow field beach park garden yard sky landscape kitchen area background "
+    "foreground setting scene image picture photo corner shore city town forest"
+)
+#: Nouns of place whose article a relation's name leaves out.
+_AT_SIDE = ("left", "right", "top", "side", "edge", "back", "middle", "center", "centre", "bottom")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One component as a sentence. `phrase` names it shortly, `span` is where the text says it."""
+
+    text: str
+    part: Part
+    phrase: str
+    span: Span
+
+
+def questions(graph: Graph) -> list[Question]:
+    """A sentence for every component that the text says is there (`Graph.present`), each once."""
+    graph = graph.present()
+    speaker = _Speaker(graph)
+    made = [
+        Question(speaker.exists(i), Part.OBJECT, item.name, item.span)
+        for i, item in enumerate(graph.objects)
+    ]
+    for said in graph.attributes:
+        phrase = f"{said.value} {graph.objects[said.object].name}"
+        text = speaker.has(said.object, said.value, said.kind)
+        made.append(Question(text, Part.ATTRIBUTE, phrase, said.span))
+    for edge in graph.relations:
+        ends = graph.objects[edge.subject].name, graph.objects[edge.target].name
+        text = speaker.stands(edge.subject, edge.name, edge.target)
+        made.append(Question(text, Part.RELATION, f"{ends[0]} {edge.name} {ends[1]}", edge.span))
+    unique: dict[str, Question] = {}
+    for item in made:
+        unique.setdefault(item.text, item)
+    return list(unique.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Speaker:
+    """Speaks of a graph's objects."""
+
+    graph: Graph
+
+    def exists(self, index: int) -> str:
+        owner = self._owner(index)
+        if owner is not None:
+            return _sentence(f"{self._the(owner[0])} {self._having(*owner)} {self._a(index)}")
+        return _sentence(f"there {self._be(index)} {self._a(index)}")
+
+    def has(self, index: int, value: str, kind: Kind) -> str:
+        item = self.graph.objects[index]
+        if kind is Kind.COUNT:
+            return _sentence(f"there {self._be(index)} {_NUMBERS.get(value, value)} {item.name}")
+        if self._only(index):
+            return _sentence(f"{self._the(index)} {self._be(index)} {value}")
+        if value.endswith("ing"):
+            return _sentence(f"{self._a(index)} {self._be(index)} {value}")
+        return _sentence(
+            f"there {self._be(index)} {self._article(index, value)}{value} {item.name}"
+        )
+
+    def stands(self, subject: int, relation: str, target: int) -> str:
+        if relation in _OWNING:
+            who = self._the(subject)
+            return _sentence(f"{who} {self._having(subject, relation)} {self._a(target)}")
+        verb, _, rest = relation.partition(" ")
+        if verb in ("in", "wear") and self._last(target) in words.CLOTHES:
+            return _sentence(f"{self._the(subject)} {self._be(subject)} wearing {self._a(target)}")
+        if verb == "be" and rest:
+            verb, relation = rest.partition(" ")[0], rest
+        if verb in _PREPOSITIONS:
+            said = f"{self._be(subject)} {_with_article(relation)}"
+        else:
+            said = f"{self._be(subject)} {gerund(verb)}{' ' * bool(rest)}{_with_article(rest)}"
+        return _sentence(f"{self._the(subject)} {said} {self._the(target)}")
+
+    def _owner(self, index: int) -> tuple[int, str] | None:
+        """Who has a thing, and how, where the text says so."""
+        item = self.graph.objects[index]
+        if item.part_of is not None:
+            return item.part_of, "have"
+        for edge in self.graph.relations:
+            wide = self._last(edge.subject) in _SURROUNDINGS
+            if edge.target == index and edge.name in _OWNING and not wide:
+                return edge.subject, edge.name
+        return None
+
+    def _last(self, index: int) -> str:
+        return self.graph.objects[index].lemma.rpartition(" ")[2]
+
+    def _having(self, owner: int, relation: str) -> str:
+        if relation in ("have", "with"):
+            return "have" if self.graph.objects[owner].plural else "has"
+        return f"{self._be(owner)} {gerund(relation)}"
+
+    def _only(self, index: int) -> bool:
+        name = self.graph.objects[index].lemma
+        return sum(lemmas(item.lemma) == lemmas(name) for item in self.graph.objects) == 1
+
+    def _be(self, index: int) -> str:
+        return "are" if self.graph.objects[index].plural else "is"
+
+    def _the(self, index: int) -> str:
+        """ "the dog" where there is one, else "a dog"; several may be some of more."""
+        return f"the {self.graph.objects[index].name}" if self._only(index) else self._a(index)
+
+    def _a(self, index: int) -> str:
+        name = self.graph.objects[index].name
+        return self._article(index, name) + name
+
+    def _article(self, index: int, before: str) -> str:
+        item = self.graph.objects[index]
+        if item.plural or self._last(index) in _UNCOUNTED:
+            return ""
+        return "an " if before[:1].lower() in "aeiou" else "a "
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+_PREPOSITIONS = words.listed(
+    "on in at by near above below under over behind beside between among around inside outside "
+    "against along across beneath underneath atop next to from of into onto off through toward "
+    "towards within left right opposite past up down for about like front"
+)
+
+
+def _with_article(relation: str) -> str:
+    """ "to left of" with the article that captions have: "to the left of"."""
+    parts = relation.split()
+    if len(parts) == 3 and parts[1] in _AT_SIDE and parts[2] == "of" and parts[:2] != ["on", "top"]:
+        parts.insert(1, "the")
+    return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A question and the critic's answer. `yes`: whether it holds it true; None: unscored."""
+
+    question: Question
+    verdict: Verdict
+    yes: bool | None
+
+
+def look(
+    asked: Sequence[tuple[Image, Sequence[Question]]], critic: Critic
+) -> list[tuple[Seen, ...]]:
+    """The critic's answers, in order. Equal questions about one image are asked once."""
+    from revise_captions.critic.protocol import Paragraph
+
+    places: dict[tuple[int, str], int] = {}
+    paragraphs: list[Paragraph] = []
+    for image, items in asked:
+        for item in items:
+            if (id(image), item.text) not in places:
+                places[id(image), item.text] = len(paragraphs)
+                paragraphs.append(Paragraph(image, item.text, (Span(0, len(item.text)),)))
+    verdicts = [found[0] for found in critic.judge(paragraphs)] if paragraphs else []
+    return [
+        tuple(
+            _seen(item, verdicts[places[id(image), item.text]], critic.threshold) for item in items
+        )
+        for image, items in asked
+    ]
+
+
+def _seen(question: Question, verdict: Verdict, threshold: float) -> Seen:
+    p = verdict.p_factual
+    return Seen(question, verdict, None if p is None else p >= threshold)
