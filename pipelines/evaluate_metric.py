@@ -19,7 +19,8 @@ from revise_captions.pipelines import metric_levels as levels
 from revise_captions.pipelines import metric_people as people
 from revise_captions.pipelines import metric_systems as systems
 from revise_captions.pipelines.metric_figures import Figure
-from revise_captions.pipelines.metric_scores import Scores, read_scores
+from revise_captions.pipelines.metric_scores import Scores, all_floors, read_scores
+from revise_captions.pipelines.metric_spans import span_level
 from revise_captions.pipelines.text import plain
 from revise_captions.pipelines.writers import replacing
 from revise_captions.rows import dumps
@@ -35,7 +36,9 @@ TIES = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`scores`: `[NAME=]FILE` or a floor, two of them to be compared. `each`: a row a rating."""
+    """`scores`: `[NAME=]FILE` or a floor; all the others are compared with the first. `floors`: all
+    that the data allow too. `each`: a row a rating.
+    """
 
     benchmark: str
     folder: Path
@@ -46,6 +49,7 @@ class Job:
     by_captioner: bool = True
     field: str = "score"
     out: Path | None = None
+    floors: bool = False
 
 
 def evaluate(job: Job) -> dict[str, Any]:
@@ -54,7 +58,9 @@ def evaluate(job: Job) -> dict[str, Any]:
     items = list(entry.read(job.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]
-    metrics = [read_scores(given, examples, job.field) for given in job.scores]
+    metrics = [read_scores(given, examples, job.field, job.folder) for given in job.scores]
+    more, left_out = all_floors(examples) if job.floors else ([], {})
+    metrics += [scores for scores in more if scores.name not in job.scores]
     names = [metric.name for metric in metrics]
     if len(set(names)) < len(names):
         raise UserError("two scores have one name", hint="name them: NAME=FILE")
@@ -66,6 +72,7 @@ def evaluate(job: Job) -> dict[str, Any]:
         "signature": _signature(job, metrics),
         "published": dict(entry.published),
         "unscored": {m.name: dict(m.reasons) for m in metrics},
+        "left_out": left_out,
         "figures": [figure.as_json() for figure in figures],
     }
     if "system" in job.only and any(metric.scores_captions for metric in metrics):
@@ -99,7 +106,7 @@ def _figures(
     if "preference" in job.only and preferences and metrics:
         found += people.preference_level(preferences, metrics, job.replicates)
     if "spans" in job.only:
-        found += people.span_level(examples, metrics, job.replicates)
+        found += span_level(examples, metrics, job.replicates)
     if "agreement" in job.only:
         found += people.agreement_level(examples, job.replicates)
     return found
@@ -126,6 +133,7 @@ def as_text(found: Mapping[str, Any]) -> str:
     if found["preferences"]:
         parts[0] += f", {found['preferences']:,} preferences"
     parts += [_unscored(name, why) for name, why in found["unscored"].items() if why]
+    parts += [f"{name} is left out: {plain(why)}" for name, why in found["left_out"].items()]
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for figure in found["figures"]:
         groups.setdefault((figure["level"], figure["axis"]), []).append(figure)
@@ -153,7 +161,7 @@ def _table(level: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
         if row["p_value"] is not None:
             difference, low, high = row["difference"]
             between = _value({"value": difference, "low": low, "high": high})
-            said = f"first − second {between}, p = {row['p_value']:.4f}"
+            said = f"first − this {between}, p = {row['p_value']:.4f}"
             lines.append(f"  {'':<40} {said}")
     return "\n".join(lines)
 

@@ -12,14 +12,21 @@ EPILOG = """
 \b
 Examples:
   evaluate-metric chocolate DIR judged.jsonl       # what revise-captions judged
-  evaluate-metric chocolate DIR floor:length floor:position
+  evaluate-metric chocolate DIR judged.jsonl --floors
+  evaluate-metric chocolate DIR floor:digits floor:numbers=read.jsonl    # read by OCR, kept there
   evaluate-metric flickr8k-expert DIR CLIP=clip.csv BLEU=bleu.csv --ratings each
   evaluate-metric annotations DIR                                # agreement between your raters
 
 \b
 Rows of a scores file (JSON Lines, CSV, Parquet): {"id", "score"} for a caption,
-{"id", "sentence", "score"} for a sentence, {"id", "spans": [{"start", "end"}]} for what it finds
-wrong, or what revise-captions wrote. null is “could not judge”. Ids: `caption-benchmarks export`.
+{"id", "sentence", "score"} for a sentence, {"id", "spans": [{"start", "end", "score"}]} for what it
+finds wrong, or what revise-captions wrote. null is “could not judge”. Ids: `caption-benchmarks
+export`.
+
+\b
+Floors: length, position, digits (of the captions alone); bleu, rouge-l, meteor, cider, graph-f1
+(with references); numbers=FILE (charts' numbers that OCR does not find), clip=MODEL (CLIPScore or
+SigLIP, a folder or hub id).
 """
 
 
@@ -30,6 +37,7 @@ wrong, or what revise-captions wrote. null is “could not judge”. Ids: `capti
     "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False, exists=True)
 )
 @click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
+@click.option("--floors", is_flag=True, help="All floors too that the data alone allow.")
 @click.option(
     "--level", "only", multiple=True, type=click.Choice(LEVELS), help="Only these.  [default: all]"
 )
@@ -53,6 +61,7 @@ def evaluate_metric(
     name: str,
     folder: Path,
     scores: tuple[str, ...],
+    floors: bool,
     only: tuple[str, ...],
     ratings: str,
     by_captioner: bool,
@@ -63,18 +72,26 @@ def evaluate_metric(
     """Hold a metric's or a rater's SCORES against what people said in BENCHMARK (files in DIR).
 
     At every level that the data have: sentences, captions, captioners, preferences, marked spans,
-    and agreement between the raters themselves. Every figure has an interval over images; of two
-    SCORES, the second is also tested against the first. `caption-benchmarks list` names the
-    benchmarks, and two floors need no file: floor:length and floor:position.
+    and agreement between the raters themselves. Every figure has an interval over images, and all
+    SCORES but the first are tested against the first. `caption-benchmarks list` names the
+    benchmarks; scores named `floor:…` need no file of scores.
     """
-    from revise_captions.errors import UserError
     from revise_captions.pipelines.evaluate_metric import Job, as_text, evaluate
 
-    if len(scores) > 2:
-        raise UserError(f"{len(scores)} scores", hint="name one, or two to compare")
     chosen = only or LEVELS
     found = evaluate(
-        Job(name, folder, scores, chosen, replicates, ratings == "each", by_captioner, field, out)
+        Job(
+            name,
+            folder,
+            scores,
+            chosen,
+            replicates,
+            ratings == "each",
+            by_captioner,
+            field,
+            out,
+            floors,
+        )
     )
     click.echo(as_text(found))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from revise_captions.resampling import (
     ranks,
     unchanged,
 )
+from revise_captions.sentence_metrics import are_probabilities
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,8 +29,8 @@ class Figure:
     """One number. `axis`: over what it was averaged or pooled; `subset` "" for all of it.
 
     `value` None where it does not exist; `note` says why, or what must be known to read it.
-    `rows` it is of, `units` (images) resampled. Set for the second of two metrics, `difference`
-    (first minus second) has its interval and the p-value of the paired test.
+    `rows` it is of, `units` (images) resampled. Set for every metric but the first,
+    `difference` (first minus this) has its interval and the p-value of the paired test.
     """
 
     level: str
@@ -56,17 +57,28 @@ class Column:
 
     metric: str
     scores: Floats
+    probabilities: bool = True
+
+    def are_probabilities(self) -> bool:
+        known = self.scores[np.isfinite(self.scores)]
+        return self.probabilities and (len(known) == 0 or are_probabilities(known))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A statistic to be computed. `comparable`: how two metrics' scores are put on one scale."""
+    """A statistic to be computed. `comparable`: how two metrics' scores are put on one scale.
+
+    `of_probabilities`: it says nothing of other scores.
+    """
 
     name: str
     statistic: Statistic
     comparable: Scale = ranks
     note: str = ""
-    applies: Callable[[Floats], bool] = lambda scores: True
+    of_probabilities: bool = False
+
+    def applies(self, column: Column) -> bool:
+        return not self.of_probabilities or column.are_probabilities()
 
 
 def ask(
@@ -80,14 +92,14 @@ def ask(
     replicates: int,
     subset: str = "",
 ) -> list[Figure]:
-    """Every question for every metric, of the rows that it judged; of the whole, the second metric
+    """Every question for every metric, of the rows that it judged; of the whole, every other metric
     is also compared with the first, on the rows that both judged."""
     names = np.asarray(images, dtype=object)
     found = []
     for question in questions:
         for place, column in enumerate(columns):
             kept = np.isfinite(column.scores)
-            if kept.any() and not question.applies(column.scores[kept]):
+            if not question.applies(column):
                 continue
             one = measured(
                 question.statistic, column.scores[kept], truth[kept], list(names[kept]), replicates
@@ -95,12 +107,9 @@ def ask(
             figure = from_measured(
                 one, level, question.name, axis, column.metric, subset, question.note
             )
-            if (
-                place == 1
-                and not subset
-                and question.applies(columns[0].scores[np.isfinite(columns[0].scores)])
-            ):
-                figure = _with_test(figure, question, columns, truth, names, replicates)
+            if place and not subset and question.applies(columns[0]):
+                pair = columns[0], column
+                figure = _with_test(figure, question, pair, truth, names, replicates)
             found.append(figure)
     return found
 
@@ -118,7 +127,7 @@ def from_measured(
 def _with_test(
     figure: Figure,
     question: Question,
-    columns: Sequence[Column],
+    columns: tuple[Column, Column],
     truth: Floats,
     names: npt.NDArray[np.object_],
     replicates: int,

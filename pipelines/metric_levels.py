@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 
@@ -24,11 +24,12 @@ from revise_captions.pipelines.metric_figures import (
     Question,
     ask,
     compared_shares,
+    from_measured,
     hits_of,
     tested,
 )
 from revise_captions.pipelines.metric_scores import Scores
-from revise_captions.resampling import bounds, ranks, standardised, unchanged
+from revise_captions.resampling import bounds, measured, ranks, standardised, unchanged
 
 Floats = npt.NDArray[np.float64]
 SHARE = "factual share"
@@ -57,22 +58,27 @@ def sentence_level(
     truth = np.array([float(bool(e.sentences[k].factual)) for e, k in keys])
     images = [example.image for example, _ in keys]
     columns = [
-        Column(metric.name, _values([metric.sentences.get((e.id, k)) for e, k in keys]))
+        Column(
+            metric.name,
+            _values([metric.sentences.get((e.id, k)) for e, k in keys]),
+            metric.probabilities,
+        )
         for metric in metrics
         if metric.sentences
     ]
     questions = _sentence_questions(metrics)
     axis = "pooled over sentences"
     asked = partial(ask, level="sentence", axis=axis, replicates=replicates)
-    found = [_floor_of(truth, axis), *(_coverage(column, axis) for column in columns)]
+    found = [_floor_of(truth, images, axis, replicates)]
+    found += [_coverage(column, images, axis, replicates) for column in columns]
     found += asked(questions, columns, truth, images)
     captioners = sorted({example.captioner for example in examples} - {""})
     main = [q for q in questions if q.name.startswith(("ROC", "macro-F1 at"))]
     for name in captioners if by_captioner and len(captioners) > 1 else ():
         own = np.array([example.captioner == name for example, _ in keys])
-        chosen = [Column(column.metric, column.scores[own]) for column in columns]
+        chosen = [replace(column, scores=column.scores[own]) for column in columns]
         kept = [image for image, mine in zip(images, own, strict=True) if mine]
-        found += [_floor_of(truth[own], axis, name)]
+        found += [_floor_of(truth[own], kept, axis, replicates, name)]
         found += asked(main, chosen, truth[own], kept, subset=name)
     return found
 
@@ -83,7 +89,6 @@ def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
         (sentences.HALF, "0.5, the higher of two confidences"),
         *((t, "stored") for t in stored),
     ]
-    probabilities = sentences.are_probabilities
     return [
         Question("ROC-AUC", sentences.roc_auc),
         *(
@@ -92,7 +97,7 @@ def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
                 sentences.macro_f1_at(cut),
                 unchanged,
                 note,
-                probabilities,
+                of_probabilities=True,
             )
             for cut, note in cuts
         ),
@@ -102,34 +107,34 @@ def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
         Question("average precision of wrong", sentences.average_precision_of_wrong),
         Question(
             "calibration error", sentences.calibration_error, unchanged, "lower is better",
-            probabilities,
+            of_probabilities=True,
         ),
     ]  # fmt: skip
 
 
-def _floor_of(truth: Floats, axis: str, subset: str = "") -> Figure:
-    value = sentences.one_class_macro_f1(truth)
-    return Figure(
-        "sentence",
-        "macro-F1",
-        axis,
-        "floor: one class",
-        value if np.isfinite(value) else None,
-        rows=len(truth),
-        subset=subset,
-        note=f"{truth.mean():.1%} of them factual",
+def _floor_of(
+    truth: Floats, images: Sequence[str], axis: str, replicates: int, subset: str = ""
+) -> Figure:
+    one = measured(
+        lambda _, true: sentences.one_class_macro_f1(true), truth, truth, images, replicates
     )
+    note = f"{truth.mean():.1%} of them factual"
+    return from_measured(one, "sentence", "macro-F1", axis, "floor: one class", subset, note)
 
 
-def _coverage(column: Column, axis: str) -> Figure:
-    judged = int(np.isfinite(column.scores).sum())
+def _coverage(column: Column, images: Sequence[str], axis: str, replicates: int) -> Figure:
+    judged = np.isfinite(column.scores)
+    low, high = share_bounds(judged, images, replicates)
     return Figure(
         "sentence",
         "share judged",
         axis,
         column.metric,
-        judged / len(column.scores),
-        rows=len(column.scores),
+        float(judged.mean()),
+        low,
+        high,
+        rows=len(judged),
+        units=len(set(images)),
     )
 
 
@@ -229,7 +234,8 @@ def _within_images(
         if found:
             both = np.isfinite(columns[0].scores) & np.isfinite(column.scores)
             pairs = [_pairs(both, c.scores, judged.human, images) for c in (columns[0], column)]
-            hits = [hits_of(x, y, cut) for (_, x, y), cut in zip(pairs, thresholds, strict=True)]
+            cuts = thresholds[0], best.threshold
+            hits = [hits_of(x, y, cut) for (_, x, y), cut in zip(pairs, cuts, strict=True)]
             figure = tested(figure, compared_shares(hits[0], hits[1], pairs[0][0], replicates))
         found.append(figure)
     return found

@@ -1,4 +1,4 @@
-"""Preferences, agreement between raters, and marked spans."""
+"""Preferences, and agreement between raters."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions import span_metrics as spans
 from revise_captions.agreement import counts_of, fleiss_kappa, krippendorff_alpha
 from revise_captions.battles import Battles, battles, bradley_terry, rated, resampled, wins
 from revise_captions.benchmarks.protocol import AGAINST
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.correlations import (
+    Kind,
     accuracy_of_differences,
     correlation,
+    row_correlations,
     threshold_for_tie_rate,
 )
 from revise_captions.leaderboard import keys_of
@@ -32,12 +33,13 @@ from revise_captions.pipelines.metric_figures import (
 )
 from revise_captions.pipelines.metric_levels import share_bounds
 from revise_captions.pipelines.metric_scores import Scores
-from revise_captions.resampling import bounds, units_of
+from revise_captions.resampling import Compared, bounds, units_of
 from revise_captions.statistics import weights
 
 Floats = npt.NDArray[np.float64]
 #: More different scores than these are no labels: agreement is then of intervals only.
 _LABELS = 12
+_RATING_KINDS: tuple[Kind, ...] = ("spearman", "kendall-b")
 
 
 def preference_level(
@@ -60,8 +62,11 @@ def preference_level(
             axis=f"pooled over pairs, {axis}",
             replicates=replicates,
         )
-        for column in columns:
-            found += _ranking(own, column, axis, replicates)
+        for place, column in enumerate(columns):
+            rankings = _ranking(own, column, axis, replicates)
+            if place:
+                rankings = _ranking_tests(rankings, own, (columns[0], column), replicates)
+            found += rankings
     return found
 
 
@@ -126,8 +131,9 @@ def _accuracies(
                 len(set(own)),
                 note=way.note,
             )
-            if place == 1 and value is not None:
-                figure = _tested(figure, number, columns, human, names, replicates)
+            if place and value is not None:
+                pair = columns[0], column
+                figure = _tested(figure, number, pair, human, names, replicates)
             found.append(figure)
     return found
 
@@ -177,6 +183,12 @@ def ratings_of(preferences: Sequence[Preference], replicates: int) -> dict[str, 
     return found
 
 
+def _votes(human: Floats, gaps: Floats) -> Floats:
+    """The metric's preferences with as many ties as people's: > 0, 0 or < 0."""
+    cut = threshold_for_tie_rate(gaps, float((human == 0).mean()))
+    return np.where(np.abs(gaps) <= cut, 0, gaps)
+
+
 def _ranking(
     preferences: Sequence[Preference], column: Column, axis: str, replicates: int
 ) -> list[Figure]:
@@ -186,9 +198,7 @@ def _ranking(
     if not own:
         return []
     human = np.array([p.value for p in own])
-    gaps = column.scores[kept]
-    cut = threshold_for_tie_rate(gaps, float((human == 0).mean()))
-    sides = [_battles(own, human), _battles(own, np.where(np.abs(gaps) <= cut, 0, gaps))]
+    sides = [_battles(own, human), _battles(own, _votes(human, column.scores[kept]))]
     if len(sides[0].captioners) < 3:
         return []
     counts = resampled(sides[0], replicates)
@@ -196,9 +206,8 @@ def _ranking(
     drawn = [bradley_terry(wins(side, counts)) for side in sides]
     images = len({p.image for p in own})
     found = []
-    for kind in ("spearman", "kendall-b"):
+    for kind in _RATING_KINDS:
         value = correlation(kind, *values)
-        spread = np.array([correlation(kind, a, b) for a, b in zip(*drawn, strict=True)])
         exists = bool(np.isfinite(value))
         found.append(
             Figure(
@@ -207,12 +216,51 @@ def _ranking(
                 f"{len(sides[0].captioners)} captioners, {axis}",
                 column.metric,
                 value if exists else None,
-                *(bounds(spread, images) if exists else (None, None)),
+                *(bounds(row_correlations(kind, *drawn), images) if exists else (None, None)),
                 len(own),
                 images,
                 note="" if exists else "somebody never wins or never loses: no estimate",
             )
         )
+    return found
+
+
+def _ranking_tests(
+    figures: Sequence[Figure],
+    preferences: Sequence[Preference],
+    columns: tuple[Column, Column],
+    replicates: int,
+    seed: int = 0,
+) -> list[Figure]:
+    """Metrics swap their votes on all pairs of an image; the ratings are estimated anew."""
+    both = np.isfinite(columns[0].scores) & np.isfinite(columns[1].scores)
+    own = [p for p, keep in zip(preferences, both, strict=True) if keep]
+    if not own or not figures:
+        return list(figures)
+    human = np.array([p.value for p in own])
+    people = _battles(own, human)
+    sides = [_battles(own, _votes(human, column.scores[both])) for column in columns]
+    counts = resampled(people, replicates)
+    names, unit = units_of(people.images)
+    swap = (np.random.default_rng(seed).random((len(names), replicates)) < 0.5)[unit]
+    one, other = (side.won[:, None] for side in sides)
+    swapped = [np.where(swap, b, a) for a, b in ((one, other), (other, one))]
+    truth, *values = (bradley_terry(wins(side))[0] for side in (people, *sides))
+    drawn = [bradley_terry(wins(side, counts)) for side in (people, *sides)]
+    moved = [bradley_terry(wins(people, None, won)) for won in swapped]
+    found = []
+    for figure, kind in zip(figures, _RATING_KINDS, strict=True):
+        observed = correlation(kind, truth, values[0]) - correlation(kind, truth, values[1])
+        if not np.isfinite(observed):
+            found.append(figure)
+            continue
+        spread = np.subtract(*(row_correlations(kind, drawn[0], side) for side in drawn[1:]))
+        same = np.broadcast_to(truth, moved[0].shape)
+        gaps = np.subtract(*(row_correlations(kind, same, side) for side in moved))
+        known = np.abs(gaps[np.isfinite(gaps)])
+        p_value = (1 + int((known >= abs(observed) - 1e-12).sum())) / (1 + len(known))
+        test = Compared(float(observed), *bounds(spread, len(names)), p_value)
+        found.append(tested(figure, test))
     return found
 
 
@@ -225,8 +273,8 @@ def agreement_level(examples: Sequence[Example], replicates: int) -> list[Figure
         images = [image for image, _ in votes]
         four = [{who: str(r.vote) for who, r in ratings.items()} for _, ratings in votes]
         two = [{who: r.vote in AGAINST for who, r in ratings.items()} for _, ratings in votes]
-        found += _agreement(two, images, "sentences, wrong or not", replicates)
-        found += _agreement(four, images, "sentences, four labels", replicates)
+        found += agreement_of(two, images, "sentences, wrong or not", replicates)
+        found += agreement_of(four, images, "sentences, four labels", replicates)
     by_axis: dict[str, list[tuple[str, dict[str, float]]]] = {}
     for example in examples:
         given: dict[str, dict[str, float]] = {}
@@ -238,13 +286,16 @@ def agreement_level(examples: Sequence[Example], replicates: int) -> list[Figure
                 by_axis.setdefault(axis, []).append((example.image, scores))
     for axis, rows in sorted(by_axis.items()):
         images = [image for image, _ in rows]
-        found += _agreement([scores for _, scores in rows], images, f"captions, {axis}", replicates)
+        found += agreement_of(
+            [scores for _, scores in rows], images, f"captions, {axis}", replicates
+        )
     return found
 
 
-def _agreement(
+def agreement_of(
     items: Sequence[Mapping[str, Any]], images: Sequence[str], axis: str, replicates: int
 ) -> list[Figure]:
+    """Of items, each with the label that every rater gave it; `images`: the image of each."""
     labels = sorted({label for item in items for label in item.values()})
     numeric = all(isinstance(label, float) for label in labels)
     table = counts_of(items, labels)
@@ -297,53 +348,4 @@ def _agreement(
             int(same.sum()),
             note,
         )
-    return found
-
-
-def span_level(
-    examples: Sequence[Example], metrics: Sequence[Scores], replicates: int
-) -> list[Figure]:
-    """Spans that a metric finds wrong against those that people marked in the caption."""
-    found = []
-    for metric in metrics:
-        own = [e for e in examples if e.id in metric.spans]
-        if not own:
-            continue
-        counts = np.array(
-            [
-                astuple(
-                    spans.count_spans(
-                        e.caption,
-                        metric.spans[e.id],
-                        [error.span for error in e.errors if error.kind != "omission"],
-                    )
-                )
-                for e in own
-            ],
-            dtype=np.float64,
-        )
-        names, unit = units_of([e.image for e in own])
-        drawn = weights(keys_of(names), replicates)[unit].T.astype(np.float64) @ counts
-        for name, statistic in (
-            ("relaxed F1 of spans", spans.relaxed_f1),
-            ("macro-F1 of tokens", spans.token_macro_f1),
-        ):
-            value = statistic(counts.sum(0).tolist())
-            exists = bool(np.isfinite(value))
-            spread = np.array([statistic(row.tolist()) for row in drawn])
-            low, high = bounds(spread, len(names)) if exists else (None, None)
-            found.append(
-                Figure(
-                    "spans",
-                    name,
-                    "pooled over captions",
-                    metric.name,
-                    value if exists else None,
-                    low,
-                    high,
-                    len(own),
-                    len(names),
-                    note="" if exists else "nobody marked anything",
-                )
-            )
     return found

@@ -5,7 +5,10 @@ A row is one of:
     {"id", "score"}                 a caption
     {"id", "sentence", "score"}     a sentence: its number in the caption's labelled ones, from 0
     {"id", "revision": {…}}         a caption that the main command judged
-    {"id", "spans": [{"start", "end"}]}   spans that the metric finds wrong
+    {"id", "spans": [{"start", "end", "score"?}], "omissions": [the same]?}
+
+The last: spans of the caption that the metric finds wrong, and of its first reference that it finds
+left out, each with how sure of it the metric is (all of them, or none),
 
 in JSON Lines, CSV or Parquet. A score of null (CSV: empty) is “could not judge”. Where the main
 command judged, its own sentences are joined to the labelled ones by their spans: a labelled
@@ -17,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -28,11 +31,22 @@ from revise_captions.errors import UserError
 from revise_captions.records import Span
 from revise_captions.signature import settings_of
 
-#: Scores that need no file. Of sentences, the later and the longer are held to be worse; of whole
-#: captions, the longer is held to be better. The directions are not fitted to anything.
-FLOORS = ("floor:length", "floor:position")
+#: Scores that need nothing but the captions. Of sentences, the later, the longer, and those with
+#: more numbers are held to be worse; of whole captions, the longer is held to be better. The
+#: directions are not fitted to anything.
+PLAIN = ("floor:length", "floor:position", "floor:digits")
+#: Floors that need more, and are named with it.
+GIVEN = ("floor:numbers=FILE", "floor:clip=MODEL")
 NOT_THERE = "not in the file"
 NO_SENTENCE = "no judged sentence overlaps it"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSpan:
+    """A span that a metric finds wrong or left out; the higher `score`, the surer. None: none."""
+
+    span: Span
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +54,20 @@ class Scores:
     """`captions`, `sentences` (by id and number): None where it could not judge, for `reasons`.
 
     `threshold`: the one stored with a critic's answers. `source` names the scores exactly.
-    `of_captions` False: its sentences' scores say nothing of whole captions.
+    `of_captions` False: its sentences' scores say nothing of whole captions. `probabilities` False:
+    its scores are none, whatever their range.
     """
 
     name: str
     source: str
     captions: Mapping[str, float | None]
     sentences: Mapping[tuple[str, int], float | None]
-    spans: Mapping[str, tuple[Span, ...]]
+    spans: Mapping[str, tuple[ScoredSpan, ...]]
     reasons: Mapping[str, int]
     threshold: float | None = None
     of_captions: bool = True
+    probabilities: bool = True
+    omissions: Mapping[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
 
     @property
     def scores_captions(self) -> bool:
@@ -70,45 +87,118 @@ class Scores:
         return sum(known) / len(known) if known else None
 
 
-def read_scores(given: str, examples: Sequence[Example], field: str = "score") -> Scores:
-    """`[NAME=]FILE`, or one of `FLOORS`. Raises `UserError`."""
+def read_scores(
+    given: str, examples: Sequence[Example], column: str = "score", folder: Path = Path()
+) -> Scores:
+    """`[NAME=]FILE`, or a floor. Images are looked for from `folder`. Raises `UserError`."""
     if given.startswith("floor:"):
-        return _floor(given, examples)
+        return floor(given, examples, folder)
     name, equals, path = given.partition("=")
     if not equals or Path(given).exists():
         name, path = Path(given).stem, given
     if not Path(path).is_file():
         raise UserError(
-            f"there are no scores {path}", hint=f"a file, NAME=FILE, or one of {', '.join(FLOORS)}"
+            f"there are no scores {path}",
+            hint=f"a file, NAME=FILE, or one of {', '.join(known_floors())}",
         )
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
-    return _joined(name, f"sha256 {digest}", _entries(Path(path)), examples, field)
+    return _joined(name, f"sha256 {_digest(Path(path))}", _entries(Path(path)), examples, column)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def _entries(path: Path) -> Iterator[Entry]:
     return csv_rows(path) if path.suffix == ".csv" else rows(path)
 
 
-def _floor(given: str, examples: Sequence[Example]) -> Scores:
-    if given not in FLOORS:
-        raise UserError(f"there is no {given}", hint=f"known are: {', '.join(FLOORS)}")
+def known_floors() -> tuple[str, ...]:
+    from revise_captions.pipelines.metric_baselines import BASELINES
+
+    return (*PLAIN, *BASELINES, *GIVEN)
+
+
+def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str]]:
+    """Every floor that these data allow and that needs nothing else; the rest by why it is not."""
+    found: list[Scores] = []
+    left_out: dict[str, str] = {}
+    for name in (n for n in known_floors() if n not in GIVEN):
+        try:
+            scores = floor(name, examples, Path())
+        except UserError as error:
+            left_out[name] = str(error)
+            continue
+        if any(v is not None for v in (*scores.captions.values(), *scores.sentences.values())):
+            found.append(scores)
+        else:
+            left_out[name] = next(iter(scores.reasons), "there are no labelled sentences")
+    return found, left_out
+
+
+def floor(given: str, examples: Sequence[Example], folder: Path) -> Scores:
+    """Scores without a rater: `PLAIN`, `metric_baselines.BASELINES`, or one of `GIVEN`."""
+    from revise_captions.pipelines import metric_baselines as baselines
+
+    name, _, argument = given.partition("=")
+    if given in PLAIN:
+        return _plain(given, examples)
+    if given in baselines.BASELINES:
+        captions, source = baselines.baseline(given, examples)
+        return _of_floor(given, source, captions, {}, baselines.NO_REFERENCES)
+    if name == "floor:clip" and argument:
+        from revise_captions.pipelines import metric_similarity as similarity
+
+        found = similarity.similarities(argument, examples, folder)
+        why = similarity.NO_IMAGE
+        return _of_floor(name, found.source, found.captions, found.sentences, why)
+    if name == "floor:numbers" and argument:
+        from revise_captions.pipelines import metric_numbers as numbers
+
+        texts = numbers.texts_of(examples, Path(argument), folder)
+        sentences = numbers.not_found(examples, texts)
+        source = f"{numbers.READER}, sha256 {_digest(Path(argument))}"
+        return _of_floor(name, source, {}, sentences, numbers.NO_TEXT)
+    raise UserError(f"there is no {given}", hint=f"known are: {', '.join(known_floors())}")
+
+
+def _plain(given: str, examples: Sequence[Example]) -> Scores:
+    from revise_captions.pipelines.metric_numbers import digits
+
     length = given == "floor:length"
-    sentences = {
+    if given == "floor:digits":
+        return _of_floor(given, "floor", {}, digits(examples), "")
+    sentences: dict[tuple[str, int], float | None] = {
         (e.id, k): float(-len(s.span.of(e.caption)) if length else -k)
         for e in examples
         for k, s in enumerate(e.sentences)
     }
-    captions = {e.id: float(len(e.caption.split())) for e in examples} if length else {}
-    return Scores(given, "floor", captions, sentences, {}, {}, of_captions=length)
+    captions: dict[str, float | None] = {}
+    if length:
+        captions = {e.id: float(len(e.caption.split())) for e in examples}
+    scores = _of_floor(given, "floor", captions, sentences, "")
+    return scores if length else replace(scores, of_captions=False)
+
+
+def _of_floor(
+    name: str,
+    source: str,
+    captions: Mapping[str, float | None],
+    sentences: Mapping[tuple[str, int], float | None],
+    why: str,
+) -> Scores:
+    missing = sum(v is None for v in (sentences or captions).values())
+    reasons = {why: missing} if missing else {}
+    return Scores(name, source, captions, sentences, {}, reasons, probabilities=False)
 
 
 def _joined(
-    name: str, source: str, entries: Iterator[Entry], examples: Sequence[Example], field: str
+    name: str, source: str, entries: Iterator[Entry], examples: Sequence[Example], column: str
 ) -> Scores:
     known = {example.id: example for example in examples}
     captions: dict[str, float | None] = {}
     sentences: dict[tuple[str, int], float | None] = {}
-    spans: dict[str, tuple[Span, ...]] = {}
+    spans: dict[str, tuple[ScoredSpan, ...]] = {}
+    omissions: dict[str, tuple[ScoredSpan, ...]] = {}
     reasons: Counter[str] = Counter()
     thresholds: set[float] = set()
     strangers, signatures = 0, set()
@@ -123,18 +213,17 @@ def _joined(
             thresholds.add(float(settings_of(signature)["threshold"]))
             _judged(entry, known[which], sentences, reasons)
         elif "spans" in entry.data:
-            spans[which] = tuple(
-                Span(int(s.number_at("start")), int(s.number_at("end")))
-                for s in entry.within("spans")
-            )
+            spans[which] = _spans(entry, "spans")
+            if "omissions" in entry.data:
+                omissions[which] = _spans(entry, "omissions")
         elif entry.data.get("sentence") not in (None, ""):
             number = int(entry.number_at("sentence"))
             if not 0 <= number < len(known[which].sentences):
                 many = len(known[which].sentences)
                 raise entry.error(f"there is no sentence {number}: {which} has {many}, from 0")
-            sentences[which, number] = _score(entry, field, reasons)
+            sentences[which, number] = _score(entry, column, reasons)
         else:
-            captions[which] = _score(entry, field, reasons)
+            captions[which] = _score(entry, column, reasons)
     if not (captions or sentences or spans):
         raise UserError(
             f"none of the scores of {name} is of this benchmark ({strangers:,} other ids)",
@@ -145,7 +234,17 @@ def _joined(
     if sentences:
         _complete(sentences, examples, reasons)
     threshold = thresholds.pop() if thresholds else None
-    return Scores(name, source, captions, sentences, spans, reasons, threshold)
+    return Scores(name, source, captions, sentences, spans, reasons, threshold, omissions=omissions)
+
+
+def _spans(entry: Entry, key: str) -> tuple[ScoredSpan, ...]:
+    return tuple(
+        ScoredSpan(
+            Span(int(s.number_at("start")), int(s.number_at("end"))),
+            s.number_at("score") if s.data.get("score") is not None else None,
+        )
+        for s in entry.within(key)
+    )
 
 
 def _complete(
@@ -161,13 +260,13 @@ def _complete(
                 reasons[NOT_THERE] += 1
 
 
-def _score(entry: Entry, field: str, reasons: Counter[str]) -> float | None:
-    if entry[field] in (None, ""):
+def _score(entry: Entry, column: str, reasons: Counter[str]) -> float | None:
+    if entry[column] in (None, ""):
         reasons[str(entry.data.get("reason") or "no reason given")] += 1
         return None
-    value = entry.number_at(field)
+    value = entry.number_at(column)
     if not isfinite(value):
-        raise entry.error(f"`{field}` is {shown(entry[field])}; null means “could not judge”")
+        raise entry.error(f"`{column}` is {shown(entry[column])}; null means “could not judge”")
     return value
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +13,20 @@ from revise_captions.correlations import (
     KINDS,
     correlation,
     pairwise_accuracy,
+    row_correlations,
     soft_pairwise_accuracy,
 )
 from revise_captions.leaderboard import keys_of, resamples
 from revise_captions.pipelines.metric_figures import Column, Figure, tested
 from revise_captions.pipelines.metric_levels import Judged, caption_columns
 from revise_captions.pipelines.metric_scores import Scores
-from revise_captions.resampling import bounds, compared, standardised
+from revise_captions.resampling import bounds, compared, standardised, units_of
 from revise_captions.statistics import weights
 
 Floats = npt.NDArray[np.float64]
 #: Resamples of soft pairwise accuracy, each of which is a permutation test itself.
 _SOFT = 200
+PAIRWISE, SOFT = "pairwise accuracy with ties", "soft pairwise accuracy"
 
 
 def system_level(judged: Judged, metrics: Sequence[Scores], replicates: int) -> list[Figure]:
@@ -32,44 +36,70 @@ def system_level(judged: Judged, metrics: Sequence[Scores], replicates: int) -> 
     """
     columns = caption_columns(judged, metrics)
     found = [_systems(judged, column, replicates) for column in columns]
-    if len(found) == 2 and all(found):
-        found[1] = [_system_test(f, judged, columns, replicates) for f in found[1]]
+    for place in range(1, len(found)):
+        if found[0]:
+            pair = columns[0], columns[place]
+            found[place] = [_system_test(f, judged, pair, replicates) for f in found[place]]
     return [figure for figures in found for figure in figures]
 
 
 def _system_test(
-    figure: Figure, judged: Judged, columns: Sequence[Column], replicates: int
+    figure: Figure, judged: Judged, columns: tuple[Column, Column], replicates: int
 ) -> Figure:
-    """Metrics swap their standardised scores of all captions of an image. Correlations only."""
-    if figure.name not in KINDS:
-        return figure
+    """Metrics swap their standardised scores of all captions of an image."""
     both = np.isfinite(columns[0].scores) & np.isfinite(columns[1].scores)
     both &= np.array([bool(example.captioner) for example in judged.examples])
     rows = np.flatnonzero(both)
-    names = [judged.examples[row].captioner for row in rows]
-    who = np.unique(names, return_inverse=True)[1]
-    human = judged.human[rows]
-
-    def statistic(scores: Floats, chosen: Floats) -> float:
-        """`chosen`: places in `rows`, as numbers, so that resampling carries captioners along."""
-        at = chosen.astype(np.int64)
-        count = np.bincount(who[at], minlength=who.max() + 1)
-        if (count == 0).any():
-            return float("nan")
-        means = [np.bincount(who[at], values) / count for values in (scores, human[at])]
-        return correlation(figure.name, *means)  # type: ignore[arg-type]
-
-    places = np.arange(len(rows), dtype=np.float64)
+    if not len(rows):
+        return figure
+    images = [judged.examples[row].image for row in rows]
+    who = np.unique([judged.examples[row].captioner for row in rows], return_inverse=True)[1]
+    cells = _Cells(who, units_of(images)[1], judged.human[rows])
+    soft = figure.name == SOFT
     test = compared(
-        statistic,
+        cells.soft if soft else partial(cells.order, figure.name),
         columns[0].scores[rows],
         columns[1].scores[rows],
-        places,
-        [judged.examples[row].image for row in rows],
+        np.arange(len(rows), dtype=np.float64),
+        images,
         comparable=standardised,
-        replicates=replicates,
+        replicates=min(replicates, _SOFT) if soft else replicates,
     )
     return tested(figure, test)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Captions by captioner and image. Statistics take scores and the captions' places, as numbers,
+    so that resampling carries captioner, image and people's score along."""
+
+    who: npt.NDArray[np.int64]
+    image: npt.NDArray[np.int64]
+    human: Floats
+
+    def order(self, name: str, scores: Floats, chosen: Floats) -> float:
+        """A correlation, or the pairwise accuracy with ties calibrated anew."""
+        at = chosen.astype(np.int64)
+        count = np.bincount(self.who[at], minlength=self.who.max() + 1)
+        if (count == 0).any():
+            return float("nan")
+        means = [np.bincount(self.who[at], v) / count for v in (scores, self.human[at])]
+        if name == PAIRWISE:
+            return pairwise_accuracy(*means, threshold=None).accuracy
+        return correlation(name, *means)  # type: ignore[arg-type]
+
+    def soft(self, scores: Floats, chosen: Floats) -> float:
+        """Soft pairwise accuracy; an image that is drawn twice is two items."""
+        at, first, times = np.unique(chosen.astype(np.int64), return_index=True, return_counts=True)
+        shape = self.who.max() + 1, self.image.max() + 1
+        sums = np.zeros((3, *shape))
+        for table, values in zip(sums, (scores[first], self.human[at], 1.0), strict=True):
+            np.add.at(table, (self.who[at], self.image[at]), values)
+        drawn = np.zeros(shape[1], dtype=np.int64)
+        drawn[self.image[at]] = times
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = [np.repeat(table / sums[2], drawn, axis=1) for table in sums[:2]]
+        return soft_pairwise_accuracy(*means, resamples=_SOFT)
 
 
 def _systems(judged: Judged, column: Column, replicates: int) -> list[Figure]:
@@ -114,15 +144,15 @@ def _systems(judged: Judged, column: Column, replicates: int) -> list[Figure]:
 
     found = [
         figure(kind, correlation(kind, *means),
-               np.array([correlation(kind, m, h) for m, h in zip(*drawn, strict=True)]))
+               row_correlations(kind, *drawn))
         for kind in KINDS
     ]  # fmt: skip
     best = pairwise_accuracy(*means, threshold=None)
     spread = [pairwise_accuracy(m, h, threshold=best.threshold).accuracy
               for m, h in zip(*drawn, strict=True)]  # fmt: skip
     note = f"the metric ties up to {best.threshold:.4g}, calibrated on these captioners"
-    found.append(figure("pairwise accuracy with ties", best.accuracy, np.array(spread), note))
-    found.append(figure("soft pairwise accuracy", *_soft(sums, keys)))
+    found.append(figure(PAIRWISE, best.accuracy, np.array(spread), note))
+    found.append(figure(SOFT, *_soft(sums, keys)))
     return found
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from revise_captions.benchmarks.published import TABLE_4
@@ -313,8 +314,63 @@ def test_two_metrics_are_tested_on_every_kind_of_figure(folder):
     assert (order["value"], order["difference"][0]) == (0, 1)
     # six images: only two of 64 flips are as far apart
     assert order["p_value"] == pytest.approx(2 / 64, abs=0.04)
-    systems = figures(found, level="system", metric="opposite", name="pearson")
-    assert systems[0]["difference"][0] == pytest.approx(2, abs=0.1)
+    for name, gap in (
+        ("pearson", 2), ("spearman", 2), ("kendall-b", 2), ("soft pairwise accuracy", 1),
+        ("pairwise accuracy with ties", 1),
+    ):  # fmt: skip
+        (figure,) = figures(found, level="system", metric="opposite", name=name)
+        assert figure["difference"][0] == pytest.approx(gap, abs=0.1), name
+        # three captioners: after most swaps orders are as far apart as before, means are not
+        assert figure["p_value"] <= (0.2 if name == "pearson" else 1), name
+
+
+def test_ratings_by_two_metrics_are_tested(tmp_path):
+    """Eight captioners, each a little better than the last; one metric sees it, one sees nothing,
+    and one is the first again with another scale."""
+    rng = np.random.default_rng(0)
+    names = [f"c{k}" for k in range(8)]
+    rows = [
+        {"id": f"{name}-{image}", "image": f"{image}.png", "model": name, "caption": CAPTION}
+        for image in range(40) for name in names
+    ]  # fmt: skip
+    quality = {row["id"]: int(row["model"][1]) + rng.normal(0, 4) for row in rows}
+    pairs = []
+    for image in range(40):
+        for _ in range(4):
+            a, b = rng.choice(names, 2, replace=False)
+            ids = {"first_id": f"{a}-{image}", "second_id": f"{b}-{image}"}
+            won = 1 if quality[ids["first_id"]] > quality[ids["second_id"]] else -1
+            pairs.append({"image": f"{image}.png", "first": a, "second": b, "value": won, **ids})
+    write(tmp_path / "captions.jsonl", rows)
+    write(tmp_path / "preferences.jsonl", pairs)
+    made = {
+        "sees": lambda row: quality[row["id"]] + rng.normal(0, 0.5),
+        "blind": lambda row: rng.normal(),
+    }
+    files = {
+        name: write(tmp_path / f"{name}.jsonl", [{"id": r["id"], "score": of(r)} for r in rows])
+        for name, of in made.items()
+    }
+    again = [json.loads(line) for line in files["sees"].read_text().splitlines()]
+    for row in again:
+        row["score"] = 10 * row["score"] + 3
+    files["again"] = write(tmp_path / "again.jsonl", again)
+    found = run(tmp_path, *files.values(), only=("preference",))
+    for kind in ("spearman", "kendall-b"):
+        _, blind, same = figures(found, name=f"{kind} of Bradley–Terry ratings")
+        assert blind["p_value"] < 0.05
+        assert blind["difference"][1] > 0
+        assert (same["difference"][0], same["p_value"]) == (0, 1)
+
+
+def test_every_score_but_the_first_is_tested_against_the_first(folder):
+    found = run(folder, oracle(folder), "floor:position", "floor:length", only=("sentence",))
+    aucs = figures(found, name="ROC-AUC", subset="")
+    assert [figure["metric"] for figure in aucs] == ["oracle", "floor:position", "floor:length"]
+    assert aucs[0]["p_value"] is None
+    for figure in aucs[1:]:
+        assert figure["difference"][0] == pytest.approx(1 - figure["value"])
+        assert figure["p_value"] < 0.2
 
 
 def test_agreement_of_scores(folder):
@@ -327,16 +383,52 @@ def test_agreement_of_scores(folder):
     assert figures(found, name="Fleiss' κ")[0]["value"] < 0
 
 
-def test_marked_spans(folder):
+def marked(folder: Path) -> None:
+    """People marked the first of the two sentences, and the last word of the reference."""
     rows = captions()
     for row in rows:
-        row["errors"] = [{"start": 0, "end": 10}]
+        row["references"] = ["It is red and tall."]
+        row["errors"] = [
+            {"start": 0, "end": 10},
+            {"start": 14, "end": 18, "kind": "omission"},
+        ]
     write(folder / "captions.jsonl", rows)
+
+
+def test_marked_spans(folder):
+    marked(folder)
     said = [{"id": row["id"], "spans": [{"start": 0, "end": 10 if k % 2 else 2}]}
-            for k, row in enumerate(rows)]  # fmt: skip
+            for k, row in enumerate(captions())]  # fmt: skip
     found = run(folder, write(folder / "spans.jsonl", said), only=("spans",))
     # every predicted span is inside; the human one is matched where all three tokens are named
     assert value(found, name="relaxed F1 of spans") == pytest.approx(2 * 1 * 0.5 / 1.5)
+    assert figures(found, name="macro-F1 of tokens, best threshold") == []
+
+
+def test_scored_spans_and_omissions_at_the_best_threshold(folder):
+    """A metric that is surer of what is wrong finds all of it above 0.5; the other is as sure of
+    everything. Six tokens a caption, three of them wrong; five of a reference, one left out."""
+    marked(folder)
+    omissions = [{"start": 3, "end": 5, "score": 0.1}, {"start": 14, "end": 18, "score": 0.6}]
+
+    def said(name, scores):
+        spans = [{"start": a, "end": b, "score": s}
+                 for (a, b), s in zip(((0, 10), (11, 21)), scores, strict=True)]  # fmt: skip
+        rows = [{"id": r["id"], "spans": spans, "omissions": omissions} for r in captions()]
+        return write(folder / f"{name}.jsonl", rows)
+
+    found = run(folder, said("sure", (0.9, 0.2)), said("vague", (0.5, 0.5)), only=("spans",))
+    best = {"name": "macro-F1 of tokens, best threshold"}
+    mistakes = "mistakes, pooled over captions"
+    assert value(found, axis=mistakes, metric="sure", **best) == 1
+    (vague,) = figures(found, axis=mistakes, metric="vague", **best)
+    # all or none of six tokens, three of them wrong: F1 2/3 of one class and 0 of the other
+    assert vague["value"] == pytest.approx(1 / 3)
+    assert vague["difference"][0] == pytest.approx(2 / 3)
+    assert vague["p_value"] == pytest.approx(2 / 64, abs=0.04)
+    for metric in ("sure", "vague"):
+        axis = "omissions, pooled over references"
+        assert value(found, axis=axis, metric=metric, **best) == 1
 
 
 # --- the rest -------------------------------------------------------------------------------------
@@ -386,7 +478,7 @@ def test_the_command_prints_and_writes(command, folder):
     )
     assert code == 0
     assert "sentence: pooled over sentences" in text
-    assert "first − second" in text
+    assert "first − this" in text
     assert "captioners: mean quality, and rank" in text
     stored = json.loads(out.read_text())
     assert {figure["level"] for figure in stored["figures"]} == {
@@ -413,7 +505,6 @@ def test_wrong_scores_are_a_mistake_that_is_named(command, folder, rows, said):
 def test_other_mistakes(command, folder):
     assert "floor:length" in command("plain", folder, "floor:luck")[2]
     assert "there are no scores nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
-    assert "two to compare" in command("plain", folder, *["floor:length"] * 3)[2]
     assert "one name" in command("plain", folder, *["floor:length"] * 2)[2]
     assert "there is no benchmark “plane”" in command("plane", folder)[2]
 

@@ -6,14 +6,28 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from revise_captions import sentence_metrics as sentences
 from revise_captions.agreement import counts_of, fleiss_kappa, krippendorff_alpha
 from revise_captions.battles import battles, bradley_terry, elo, rated, wins
 from revise_captions.correlations import correlation
 from revise_captions.records import Span
-from revise_captions.resampling import compared, measured, standardised
-from revise_captions.span_metrics import count_spans, relaxed_f1, token_macro_f1
+from revise_captions.resampling import (
+    compared,
+    compared_sums,
+    measured,
+    measured_sums,
+    standardised,
+)
+from revise_captions.span_metrics import (
+    best_token_macro_f1,
+    count_spans,
+    relaxed_f1,
+    token_macro_f1,
+    token_scores,
+)
 from revise_captions.statistics import ratio_interval
 
 # --- agreement ------------------------------------------------------------------------------------
@@ -155,6 +169,32 @@ def test_relaxed_f1_by_hand():
     assert token_macro_f1(total) == pytest.approx((2 / 8 + 2 / 8) / 2)
 
 
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=20))
+def test_the_best_threshold_is_the_best_of_all(tokens):
+    from sklearn.metrics import f1_score
+
+    levels = np.zeros((6, 2))
+    for level, marked in tokens:
+        levels[level, 0 if marked else 1] += 1
+    found = best_token_macro_f1(levels)
+    truth = [marked for _, marked in tokens]
+    if len(set(truth)) == 1:
+        assert math.isnan(found)
+        return
+    tried = [
+        f1_score(truth, [level >= cut for level, _ in tokens], average="macro", zero_division=0)
+        for cut in range(7)
+    ]
+    assert found == pytest.approx(max(tried))
+
+
+def test_a_token_has_the_highest_score_of_the_spans_over_it():
+    spans = [(span("two three"), 0.2), (span("three four"), 0.7)]
+    scores, marked = token_scores(TEXT, spans, [span("four five")])
+    assert scores == [-math.inf, 0.2, 0.7, 0.7, *[-math.inf] * 4]
+    assert marked == [False, False, False, True, True, False, False, False]
+
+
 def test_equal_spans_agree_wholly_and_nothing_is_no_agreement():
     same = count_spans(TEXT, [span("two three")], [span("two three")])
     assert relaxed_f1((same.predicted, same.predicted_matched, same.human, same.human_matched)) == 1
@@ -247,6 +287,30 @@ def test_a_better_correlation_is_found_and_a_scale_is_not():
     options = {"comparable": standardised, "replicates": 300}
     assert compared(pearson, good, 100 * bad, truth, names, **options).p_value < 0.02
     assert compared(pearson, good, 100 * good + 5, truth, names, **options).p_value > 0.9
+
+
+def test_sums_are_measured_and_compared_as_rows_are():
+    rng = np.random.default_rng(0)
+    first, second = (rng.random(120) < 0.7).astype(float), (rng.random(120) < 0.4).astype(float)
+    names = [str(k // 3) for k in range(120)]
+
+    def share(total):
+        return total[0] / total[1]
+
+    def table(values):
+        return np.column_stack([values, np.ones(120)])
+
+    assert measured_sums(share, table(first), names, 300) == measured(
+        mean, first, first, names, 300
+    )
+    one = compared_sums(share, table(first), table(second), names, replicates=2000)
+    other = compared(mean, first, second, first, names, comparable=lambda s: s, replicates=2000)
+    assert (one.difference, one.low, one.high) == pytest.approx(
+        (other.difference, other.low, other.high)
+    )
+    assert one.p_value == pytest.approx(other.p_value, abs=0.01)
+    none = measured_sums(lambda total: math.nan, table(first), names, 100)
+    assert (none.value, none.rows) == (None, 120)
 
 
 def test_too_few_images_have_no_interval():

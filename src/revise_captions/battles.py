@@ -58,16 +58,20 @@ def battles(rows: Sequence[tuple[str, str, float, str]]) -> Battles:
     )
 
 
-def wins(fought: Battles, counts: npt.ArrayLike | None = None) -> Floats:
+def wins(
+    fought: Battles, counts: npt.ArrayLike | None = None, won: npt.ArrayLike | None = None
+) -> Floats:
     """(replicates, captioners, captioners): how often the row beat the column.
 
-    `counts` (battles, replicates): how often a battle counts; once by default.
+    `counts` (battles, replicates): how often a battle counts; once by default. `won` (battles,
+    replicates): who won it in each replicate, where that differs.
     """
     n = len(fought.captioners)
-    drawn = np.ones((len(fought.won), 1)) if counts is None else np.asarray(counts, np.float64)
-    table = np.zeros((n * n, drawn.shape[1]))
-    np.add.at(table, fought.first * n + fought.second, fought.won[:, None] * drawn)
-    np.add.at(table, fought.second * n + fought.first, (1 - fought.won)[:, None] * drawn)
+    first = fought.won[:, None] if won is None else np.asarray(won, np.float64)
+    drawn = np.ones((len(first), 1)) if counts is None else np.asarray(counts, np.float64)
+    table = np.zeros((n * n, max(drawn.shape[1], first.shape[1])))
+    np.add.at(table, fought.first * n + fought.second, first * drawn)
+    np.add.at(table, fought.second * n + fought.first, (1 - first) * drawn)
     return table.T.reshape(-1, n, n)
 
 

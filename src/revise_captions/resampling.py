@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +139,69 @@ def compared(
             existing += 1
             reached += abs(gap) >= abs(observed) - 1e-12
     return Compared(float(observed), *bounds(drawn, len(names)), reached / existing)
+
+
+def measured_sums(
+    statistic: Callable[[Floats], float],
+    counts: npt.ArrayLike,
+    images: Sequence[str],
+    replicates: int = 1000,
+) -> Measured:
+    """As `measured`, for a statistic of summed counts: `counts` (rows, …), summed over rows."""
+    table = _floats(counts)
+    names, by_unit = _unit_sums(table, images)
+    value = statistic(by_unit.sum(0)) if len(table) else float("nan")
+    if not np.isfinite(value):
+        return Measured(None, None, None, len(table), len(names))
+    drawn = _of_sums(statistic, weights(keys_of(names), replicates).T, by_unit)
+    return Measured(float(value), *bounds(drawn, len(names)), len(table), len(names))
+
+
+def compared_sums(
+    statistic: Callable[[Floats], float],
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    images: Sequence[str],
+    *,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Compared:
+    """As `compared`, for a statistic of summed counts: metrics swap their counts of an image."""
+    names, one = _unit_sums(_floats(first), images)
+    other = _unit_sums(_floats(second), images)[1]
+    gap = one - other
+    observed = statistic(one.sum(0)) - statistic(other.sum(0)) if len(one) else float("nan")
+    if not np.isfinite(observed):
+        return Compared(None, None, None, None)
+    drawn = weights(keys_of(names), replicates).T
+    spread = _of_sums(statistic, drawn, one) - _of_sums(statistic, drawn, other)
+    swap = np.random.default_rng(seed).random((replicates, len(names))) < 0.5
+    flipped = _of_sums(statistic, ~swap, gap, other) - _of_sums(statistic, swap, gap, other)
+    known = np.isfinite(flipped)
+    reached = 1 + int((np.abs(flipped[known]) >= abs(observed) - 1e-12).sum())
+    p_value = reached / (1 + int(known.sum()))
+    return Compared(float(observed), *bounds(spread, len(names)), p_value)
+
+
+def _unit_sums(counts: Floats, images: Sequence[str]) -> tuple[list[str], Floats]:
+    names, unit = units_of(images)
+    sums = np.zeros((len(names), *counts.shape[1:]))
+    np.add.at(sums, unit, counts)
+    return names, sums
+
+
+def _of_sums(
+    statistic: Callable[[Floats], float],
+    chosen: npt.NDArray[Any],
+    counts: Floats,
+    base: Floats | None = None,
+) -> Floats:
+    """The statistic of `chosen` (replicates, units) times `counts`, plus all of `base`."""
+    flat = chosen.astype(np.float64) @ counts.reshape(len(counts), -1)
+    if base is not None:
+        flat += base.reshape(len(base), -1).sum(0)
+    shape = counts.shape[1:]
+    return np.array([statistic(row.reshape(shape)) for row in flat])
 
 
 def _floats(values: npt.ArrayLike) -> Floats:

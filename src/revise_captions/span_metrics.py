@@ -1,5 +1,8 @@
 """How well marked spans agree: relaxed F1 over spans, macro-F1 over tokens.
 
+`best_token_macro_f1` is POSH's granular figure (section 5, Table 2): spans have scores, and the
+macro-F1 over tokens is the maximum over all thresholds of them.
+
 Relaxed F1 (Hripcsak & Rothschild 2005; DOCENT's agreement): a span is matched where at least half
 of its tokens are inside spans of the other side. Precision is the share of predicted spans that are
 matched, recall the share of human ones. Tokens are runs of letters and digits; a token belongs to a
@@ -11,6 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from revise_captions.records import Span
 
@@ -72,3 +78,34 @@ def token_macro_f1(total: Sequence[float]) -> float:
         return float("nan")
     wrong = only_predicted + only_human
     return (2 * both / (2 * both + wrong) + 2 * neither / (2 * neither + wrong)) / 2
+
+
+def token_scores(
+    text: str, spans: Sequence[tuple[Span, float]], human: Sequence[Span]
+) -> tuple[list[float], list[bool]]:
+    """Of each token: the highest score of the spans over it (-inf: none), and whether people
+    marked it."""
+    tokens = [Span(*found.span()) for found in _TOKEN.finditer(text)]
+    scores = [float("-inf")] * len(tokens)
+    for span, score in spans:
+        for k in _inside(tokens, span):
+            scores[k] = max(scores[k], score)
+    marked = set[int]().union(*(_inside(tokens, span) for span in human))
+    return scores, [k in marked for k in range(len(tokens))]
+
+
+def best_token_macro_f1(counts: npt.NDArray[np.float64]) -> float:
+    """The highest `token_macro_f1` over thresholds; NaN where one class is missing.
+
+    `counts` (levels, 2): tokens that people marked, and did not, at each level of the score from
+    low to high. A threshold lies below each level; above the last, nothing is marked.
+    """
+    human, clean = counts.sum(0)
+    if human == 0 or clean == 0:
+        return float("nan")
+    marked = np.append(np.cumsum(counts[::-1], axis=0)[::-1], np.zeros((1, 2)), axis=0)
+    both, only_predicted = marked.T
+    only_human, neither = human - both, clean - only_predicted
+    wrong = only_predicted + only_human
+    found = both / (2 * both + wrong) + neither / (2 * neither + wrong)
+    return float(found.max())

@@ -1,0 +1,136 @@
+"""Caption metrics of old, through the libraries that keep them: what a new one has to beat.
+
+Each compares a caption with its references and knows nothing of the image.
+
+    floor:bleu      sacreBLEU's sentence BLEU, lower-cased, exponential smoothing, in 0 to 1
+    floor:rouge-l   rouge-score's ROUGE-L F1 with stems, the best of the references
+    floor:meteor    NLTK's METEOR: exact words and stems, and WordNet's synonyms where NLTK has them
+    floor:cider     pycocoevalcap's CIDEr; document frequencies from this benchmark's references
+    floor:graph-f1  F1 of this project's scene graphs, against all references' together: SPICE
+                    (Anderson et al. 2016) without synonyms
+
+Words for METEOR and CIDEr are NLTK's Treebank tokens, lower-cased, without punctuation (COCO's own
+tokenizer is Java). A caption without references has no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from revise_captions.benchmarks.types import Example
+from revise_captions.errors import UserError
+
+NO_REFERENCES = "no references"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """`package` computes it and `extra` installs it; `scores` of captions that have references."""
+
+    package: str
+    extra: str
+    scores: Callable[[Sequence[Example]], list[float]]
+
+
+def bleu(examples: Sequence[Example]) -> list[float]:
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(lowercase=True, effective_order=True, smooth_method="exp")
+    return [metric.sentence_score(e.caption, list(e.references)).score / 100 for e in examples]
+
+
+def rouge_l(examples: Sequence[Example]) -> list[float]:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeL"], use_stemmer=True)
+    return [scorer.score_multi(e.references, e.caption)["rougeL"].fmeasure for e in examples]
+
+
+def meteor(examples: Sequence[Example]) -> list[float]:
+    from nltk.translate.meteor_score import meteor_score
+
+    synonyms = _wordnet() or _NoSynonyms()
+    return [
+        float(meteor_score([_words(r) for r in e.references], _words(e.caption), wordnet=synonyms))
+        for e in examples
+    ]
+
+
+class _NoSynonyms:
+    """Stands for WordNet where NLTK's copy has not been downloaded."""
+
+    def synsets(self, word: str) -> tuple[()]:
+        return ()
+
+
+def _wordnet() -> Any:
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        return None
+    return wordnet
+
+
+def cider(examples: Sequence[Example]) -> list[float]:
+    from pycocoevalcap.cider.cider import Cider
+
+    references = {k: [" ".join(_words(r)) for r in e.references] for k, e in enumerate(examples)}
+    captions = {k: [" ".join(_words(e.caption))] for k, e in enumerate(examples)}
+    return [float(score) for score in Cider().compute_score(references, captions)[1]]
+
+
+def _words(text: str) -> list[str]:
+    from nltk.tokenize import TreebankWordTokenizer
+
+    found = TreebankWordTokenizer().tokenize(text.lower())
+    return [word for word in found if re.search(r"\w", word)]
+
+
+def graph_f1(examples: Sequence[Example]) -> list[float]:
+    from revise_captions.graphs.parse import parse
+    from revise_captions.graphs.triples import convention, f1, tuples
+
+    texts = list(dict.fromkeys(t for e in examples for t in (e.caption, *e.references)))
+    graphs = zip(texts, parse(texts), strict=True)
+    found = {text: tuples(convention(graph)).all for text, graph in graphs}
+    return [
+        f1(found[e.caption], frozenset().union(*(found[r] for r in e.references))) for e in examples
+    ]
+
+
+BASELINES: Mapping[str, Baseline] = {
+    "floor:bleu": Baseline("sacrebleu", "metrics", bleu),
+    "floor:rouge-l": Baseline("rouge_score", "metrics", rouge_l),
+    "floor:meteor": Baseline("nltk", "metrics", meteor),
+    "floor:cider": Baseline("pycocoevalcap", "metrics", cider),
+    "floor:graph-f1": Baseline("spacy", "posh", graph_f1),
+}
+
+
+def baseline(name: str, examples: Sequence[Example]) -> tuple[dict[str, float | None], str]:
+    """Scores by caption, None without references, and what made them, for the signature.
+
+    Raises `UserError` where its package is not installed.
+    """
+    known = BASELINES[name]
+    try:
+        import_module(known.package)
+    except ImportError:
+        raise UserError(
+            f"{name} needs {known.package}", hint=f"pip install 'revise-captions[{known.extra}]'"
+        ) from None
+    judged = [e for e in examples if any(r.strip() for r in e.references)]
+    values = known.scores(judged) if judged else []
+    scores: dict[str, float | None] = {e.id: None for e in examples}
+    scores.update((e.id, value) for e, value in zip(judged, values, strict=True))
+    made = f"{known.package} {version(known.package)}"
+    if name == "floor:meteor":
+        made += " with WordNet" if _wordnet() else " without WordNet"
+    return scores, made

@@ -1,0 +1,120 @@
+"""Floors from numbers: a chart caption's numbers that cannot be read in its image are suspect.
+
+`digits` reads no image: the more numbers a sentence names, the more can be wrong. `numbers` counts
+only those that optical character recognition does not find (RapidOCR, extra `ocr`, whose models
+come in its wheel). Reading takes seconds an image, so what was read is kept in a file, one JSON
+line an image, and never read twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from revise_captions.benchmarks.types import Example
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.images import load_image
+from revise_captions.records import ImageRef
+from revise_captions.rows import dumps
+
+#: What reads the images, for the signature, and why a sentence has no score.
+READER = "RapidOCR"
+NO_TEXT = "its image has not been read"
+#: Digits with separators of thousands and a decimal point; a minus sign is no part of it.
+_NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
+
+
+def numbers_in(text: str) -> list[float]:
+    """The numbers written in digits, in order: `20,000` is 20000, and `3.50 %` is 3.5."""
+    return [float(found.replace(",", "")) for found in _NUMBER.findall(text)]
+
+
+def digits(examples: Sequence[Example]) -> dict[tuple[str, int], float | None]:
+    """Minus the count of numbers, by sentence."""
+    return {key: -float(len(named)) for key, named in _by_sentence(examples)}
+
+
+def not_found(
+    examples: Sequence[Example], texts: Mapping[str, str]
+) -> dict[tuple[str, int], float | None]:
+    """Minus the count of numbers that the image's text lacks; None where the text is unknown."""
+    seen = {image: frozenset(numbers_in(text)) for image, text in texts.items()}
+    images = {example.id: example.image for example in examples}
+    scores: dict[tuple[str, int], float | None] = {}
+    for key, named in _by_sentence(examples):
+        known = seen.get(images[key[0]])
+        missing = None if known is None else sum(number not in known for number in named)
+        scores[key] = None if missing is None else -float(missing)
+    return scores
+
+
+def _by_sentence(examples: Sequence[Example]) -> Iterator[tuple[tuple[str, int], list[float]]]:
+    for example in examples:
+        for k, sentence in enumerate(example.sentences):
+            yield (example.id, k), numbers_in(sentence.span.of(example.caption))
+
+
+def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str, str]:
+    """Image to the text in it: what `file` holds, and what it lacks read now and added to it.
+
+    An image that cannot be read has no text; paths start at `folder`. Interrupted, it keeps what
+    it has read. Raises `UserError` without the extra `ocr`.
+    """
+    known = _stored(file)
+    refs = {e.image: e.record.image for e in examples}
+    # in an order of their own, so that what was read until an interruption is a fair sample
+    order = sorted(refs, key=lambda image: hashlib.sha256(image.encode()).digest())
+    missing = {image: refs[image] for image in order if image not in known}
+    if missing:
+        with file.open("a", encoding="utf-8") as out:
+            for image, text in _read(missing, folder, _engine()):
+                out.write(dumps({"image": image, "text": text}) + "\n")
+                out.flush()
+                known[image] = text
+    return {image: text for image, text in known.items() if text is not None}
+
+
+def _stored(file: Path) -> dict[str, str | None]:
+    """Raises `UserError` for a file of something else; a last line cut short is cut off."""
+    if not file.exists():
+        return {}
+    whole, newline, rest = file.read_text(encoding="utf-8").rpartition("\n")
+    try:
+        rows = [json.loads(line) for line in whole.split("\n")] if whole else []
+        found = {str(row["image"]): row["text"] for row in rows}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{file} holds no texts of images: {error}", hint="name a file to be made"
+        ) from None
+    if rest:
+        file.write_text(whole + newline, encoding="utf-8")
+    return found
+
+
+def _engine() -> Any:
+    try:
+        from rapidocr import RapidOCR
+    except ImportError:
+        raise UserError(
+            "floor:numbers needs OCR", hint="pip install 'revise-captions[ocr]', or floor:digits"
+        ) from None
+    return RapidOCR(params={"Global.log_level": "error"})
+
+
+def _read(
+    images: Mapping[str, ImageRef], folder: Path, engine: Any
+) -> Iterator[tuple[str, str | None]]:
+    for done, (name, ref) in enumerate(images.items(), start=1):
+        print(f"\rreading images: {done:,} of {len(images):,}", end="", file=sys.stderr)
+        try:
+            picture = load_image(ref, folder=folder)
+        except BadRecord:
+            yield name, None
+            continue
+        yield name, "\n".join(engine(picture, use_cls=False).txts or ())
+    print(file=sys.stderr)
