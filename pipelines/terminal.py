@@ -146,10 +146,9 @@ def _verification(summary: Mapping[str, Any]) -> Iterator[Line]:
         if (share := found[key]) is not None:
             of = f"of {share['denominator']:,} {of}"
             yield f"{label:<31}{_interval(share)}  {of}", "", ""
-    for line in not_verified(summary):
-        yield f"  {line}", "", ""
-    for warning in found["warnings"]:
-        for line in textwrap.wrap(f"Note. {warning['text']}", _WIDTH):
+    notes = [f"Note. {warning['text']}" for warning in found["warnings"]]
+    for text in (*not_verified(summary), *notes):
+        for line in textwrap.wrap(_printable(text), _WIDTH, break_on_hyphens=False):
             yield line, "", ""
 
 

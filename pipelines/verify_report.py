@@ -52,11 +52,10 @@ def _lines(found: Mapping[str, Any]) -> Iterator[Line]:
 def not_verified(summary: Mapping[str, Any]) -> list[str]:
     """What could not be checked, and why, a line for each check."""
     found = summary["verification"]
-    units = {"visual": "components or captions"}
     return [
         f"{_NAMES[check]}, not checked: "
-        + "; ".join(f"{n:,} {units.get(check, 'captions')}, {why}" for why, n in reasons.items())
-        + "."
+        + "; ".join(f"{n:,} {why}" for why, n in reasons.items())
+        + (" (components, or captions)." if check == "visual" else " (captions).")
         for check, reasons in (found["unscored"] if found is not None else {}).items()
     ]
 
