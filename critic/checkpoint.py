@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.critic import prompts
+from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.packing import Regime
 from revise_captions.errors import UserError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
 
 CARD = "critic.json"
+_CHAT = {chat_prompts.VERSION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,12 @@ class CriticCard:
         (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def read_card(folder: Path) -> CriticCard:
+def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
     """`critic.json` of a checkpoint folder; for a plain PaliGemma, PaliGemma's own regime and 0.5.
 
-    Raises UserError where the folder is no critic, or its card is broken or of another prompt.
+    `prompt`: the version of the prompts that the model will be asked with (`chat_prompts.VERSION`
+    for an instruct model). Raises UserError where the folder is no critic, or its card is broken or
+    of another prompt.
     """
     path = folder / CARD
     if not path.exists():
@@ -54,12 +57,21 @@ def read_card(folder: Path) -> CriticCard:
         card = CriticCard(**{**fields, "regime": Regime(fields["regime"])})
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is not a critic's card: {error}") from None
-    if card.prompt != prompts.VERSION:
+    if card.prompt != prompt:
         raise UserError(
-            f"{folder} was trained with prompt {card.prompt}, this version sends {prompts.VERSION}",
+            f"{folder} was trained with prompt {card.prompt}, this version sends {prompt}",
             hint="train it again, or use the version of revise-captions that wrote it",
         )
     return card
+
+
+def asks_by_chat(folder: Path) -> bool:
+    """Whether a folder's card, if it has one, is an instruct model's."""
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and str(card.get("prompt", "")) in _CHAT
 
 
 def _plain_card(folder: Path) -> CriticCard:
@@ -87,8 +99,14 @@ def save_critic(
     """Writes weights (in the model's dtype), tokenizer, image processor and card to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder, safe_serialization=True)
+    save_processor(model.config, tokenizer, folder)
+    card.write(folder)
+
+
+def save_processor(config: Any, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Writes tokenizer and image processor of a model of that configuration."""
     tokenizer.save_pretrained(folder)
-    vision = model.config.vision_config
+    vision = config.vision_config
     image = {
         "image_processor_type": "SiglipImageProcessor",
         "do_convert_rgb": True,
@@ -107,4 +125,3 @@ def save_critic(
     (folder / "processor_config.json").write_text(
         json.dumps({"processor_class": "PaliGemmaProcessor"}) + "\n"
     )
-    card.write(folder)

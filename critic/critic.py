@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.calibration import threshold_for
-from revise_captions.critic.checkpoint import CriticCard, read_card
+from revise_captions.critic.adapters import base_of, check_base, with_adapter
+from revise_captions.critic.checkpoint import CARD, CriticCard, read_card
 from revise_captions.critic.packing import Regime
 from revise_captions.errors import UserError
 
@@ -61,6 +62,23 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     )
 
 
+def critic_folders(name: str, adapter: str | None = None) -> tuple[Path, Path, Path | None]:
+    """Where a critic's card is, where its weights are, and the adapter to add to them, if any.
+
+    An adapter that finetune-critic wrote has a card of its own.
+    """
+    folder = find_checkpoint(name)
+    base = base_of(folder)
+    if base is not None:
+        if adapter is not None:
+            raise UserError(f"--critic {name} is an adapter itself, and --adapter names another")
+        return folder, find_checkpoint(base, "critic"), folder
+    if adapter is None:
+        return folder, folder, None
+    added = find_checkpoint(adapter, "adapter")
+    return (added if (added / CARD).exists() else folder), folder, added
+
+
 def stored_card(name: str = "bundled") -> CriticCard:
     """What the checkpoint says about itself; loads no weights."""
     return read_card(find_checkpoint(name))
@@ -109,15 +127,16 @@ def load_critic(
 ) -> LocalCritic:
     """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
 
-    `adapter`: a PEFT adapter's folder or hub id, merged into the weights. `dtype` auto is float32
-    on a CPU (the reference numbers) and bfloat16 elsewhere. `threshold` or `target_precision`
+    `adapter`: a PEFT adapter's folder or hub id, merged into the weights; where the critic is one
+    itself, its base is loaded first. `dtype` auto is float32 on a CPU (the reference numbers) and
+    bfloat16 elsewhere. `threshold` or `target_precision`
     overrule the stored threshold. `packed=False` asks one prompt per sentence: the same numbers,
     slower. `regime` overrules the checkpoint's, which makes its answers wrong: to see by how much.
     Raises UserError where it cannot be found or does not fit.
     """
     name = str(path_or_name)
-    folder = find_checkpoint(name)
-    card = read_card(folder)
+    own, folder, merged = critic_folders(name, adapter)
+    card = read_card(own)
     if regime is not None:
         card = replace(card, regime=Regime(regime))
     limit = chosen_threshold(card, threshold, target_precision)
@@ -131,14 +150,16 @@ def load_critic(
     from revise_captions.critic.model import keep_freed_memory
 
     place, number = _device_and_dtype(device, dtype)
-    merged = find_checkpoint(adapter, "adapter") if adapter is not None else None
+    digest = weights_digest(folder)
+    if merged is not None:
+        check_base(merged, digest, folder)
     model = _load_model(folder, number, merged)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if place == "cpu":
         keep_freed_memory()
-    label = name if name == "bundled" else folder.name
+    label = "bundled" if folder == BUNDLED else folder.name
     settings = {
-        "critic": f"{label}@{weights_digest(folder)}",
+        "critic": f"{label}@{digest}",
         **({"adapter": f"{merged.name}@{weights_digest(merged)}"} if merged else {}),
         "regime": str(card.regime),
         "prompt": card.prompt,
@@ -150,8 +171,8 @@ def load_critic(
         model.to(place),
         Codec(tokenizer),
         card,
-        lexicon=read_lexicon(folder),
-        gate=read_gate(folder),
+        lexicon=read_lexicon(own),
+        gate=read_gate(own),
         threshold=limit,
         settings=settings,
         batch_size=batch_size,
@@ -188,30 +209,9 @@ def _load_model(
             hint="its files may be incomplete: train or download it again",
         ) from None
     if adapter is not None:
-        model = _merged(model, adapter)
+        model = with_adapter(model, adapter)
     use_tree_attention(model)
     return model
-
-
-def _merged(
-    model: PaliGemmaForConditionalGeneration, adapter: Path
-) -> PaliGemmaForConditionalGeneration:
-    try:
-        from peft import PeftModel
-    except ImportError:
-        raise UserError(
-            "--adapter needs the package peft", hint="pip install 'revise-captions[peft]'"
-        ) from None
-    try:
-        merged: PaliGemmaForConditionalGeneration = PeftModel.from_pretrained(
-            model, adapter
-        ).merge_and_unload()
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise UserError(
-            f"the adapter in {adapter} cannot be loaded: {str(error).strip().splitlines()[0]}",
-            hint="--adapter takes a folder or hub id of a PEFT adapter for this critic",
-        ) from None
-    return merged
 
 
 def weights_digest(folder: Path) -> str:

@@ -15,8 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from revise_captions.critic.checkpoint import CARD, CriticCard
-from revise_captions.critic.critic import BUNDLED, chosen_threshold, find_checkpoint, load_critic
+from revise_captions.critic import chat_prompts
+from revise_captions.critic.adapters import check_base, with_adapter
+from revise_captions.critic.checkpoint import CARD, CriticCard, asks_by_chat, read_card
+from revise_captions.critic.critic import (
+    BUNDLED,
+    chosen_threshold,
+    critic_folders,
+    load_critic,
+    weights_digest,
+)
 from revise_captions.critic.packing import Regime
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.loading import model_type
@@ -54,8 +62,11 @@ def find_critic(name: str, engine: str = "transformers", *, fetch: bool = True) 
         )
     if name != "bundled" and not fetch and not Path(name).expanduser().is_dir():
         return None
-    folder = find_checkpoint(name)
-    own = name == "bundled" or (folder / CARD).exists() or model_type(folder) == "paligemma"
+    card, folder, _ = critic_folders(name)
+    chat = asks_by_chat(card)
+    own = not chat and (
+        name == "bundled" or (card / CARD).exists() or model_type(folder) == "paligemma"
+    )
     if own and engine != "transformers":
         raise UserError(
             f"--engine {engine} does not compute PaliGemma's attention as this critic was trained "
@@ -100,17 +111,53 @@ def load(
         )
     if regime is not None:
         raise UserError("only PaliGemma 2 critics have a regime to choose")
-    if adapter is not None:
-        raise UserError(
-            "--adapter is for PaliGemma 2 critics",
-            hint="merge it into the model first (peft: merge_and_unload), and name the result",
-        )
-    limit = chosen_threshold(UNCALIBRATED, threshold, target_precision)
+    return _instruct(
+        name,
+        asked,
+        adapter,
+        threshold=threshold,
+        target_precision=target_precision,
+        dtype=dtype,
+        device=device,
+        batch_size=batch_size,
+        samples=samples,
+    )
+
+
+def _instruct(
+    name: str,
+    asked: Asked,
+    adapter: str | None,
+    *,
+    threshold: float | None,
+    target_precision: float | None,
+    dtype: str,
+    device: str,
+    batch_size: int,
+    samples: int,
+) -> Critic:
+    """An instruct model as a critic, as it is or as finetune-critic left it."""
     from revise_captions.critic.instruct import InstructCritic
     from revise_captions.engines.load import load_engine
+    from revise_captions.engines.transformers_chat import TransformersEngine
 
+    own, added, model = None, None, name
+    if asked.place is not None:
+        own, folder, added = critic_folders(name, adapter)
+        if added is not None:
+            model = str(folder)
+            check_base(added, weights_digest(folder), folder)
+    if (adapter is not None or added is not None) and asked.engine != "transformers":
+        raise UserError(
+            f"--engine {asked.engine} cannot add an adapter to a model",
+            hint="train with --merge and name the merged folder",
+        )
+    card = UNCALIBRATED
+    if own is not None and asks_by_chat(own):
+        card = read_card(own, chat_prompts.VERSION)
+    limit = chosen_threshold(card, threshold, target_precision)
     loaded = load_engine(
-        name,
+        model,
         engine=asked.engine,
         option="--critic",
         dtype=dtype,
@@ -119,4 +166,9 @@ def load(
         samples=samples,
         scores=True,
     )
+    if added is not None:
+        assert isinstance(loaded, TransformersEngine)
+        loaded.model = with_adapter(loaded.model, added).eval()
+        digest = weights_digest(added)
+        loaded.settings = {**loaded.settings, "adapter": f"{added.name}@{digest}"}
     return InstructCritic(loaded, threshold=limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,17 @@ import click
 
 from revise_captions.critic.packing import Regime
 from revise_captions.errors import UserError
+from revise_captions.finetune.presets import PRESETS, preset_for
 from revise_captions.finetune.settings import Settings
 
 DEFAULT = Settings()
+CHOICES = {
+    "regime": [str(regime) for regime in Regime],
+    "dtype": ["bfloat16", "float32"],
+    "schedule": ["cosine", "constant"],
+    "method": ["full", "lora", "qlora"],
+    "keep": ["last", "best"],
+}
 
 
 def _options(command: Any) -> Any:
@@ -26,12 +34,9 @@ def _options(command: Any) -> Any:
         flag = f"--{name}"
         if isinstance(default, bool):
             kind, flag = {}, f"--{name}/--no-{name}"
-        elif item.name == "regime":
-            kind = {"type": click.Choice([str(regime) for regime in Regime])}
+        elif item.name in CHOICES:
+            kind = {"type": click.Choice(CHOICES[item.name])}
             default = str(default)
-        elif item.name in ("dtype", "schedule"):
-            choices = {"dtype": ["bfloat16", "float32"], "schedule": ["cosine", "constant"]}
-            kind = {"type": click.Choice(choices[item.name])}
         command = click.option(
             flag, item.name, default=default, show_default=True, help=HELP[item.name], **kind
         )(command)
@@ -45,16 +50,16 @@ HELP = {
     "steps": "End of the main phase, in optimiser steps (0: no limit).",
     "tower_minutes": "Train the image tower alone first, on dense labels, for so long.",
     "tower_from": "Start the image tower of a new model from this checkpoint folder.",
-    "batch_size": "Captions in a batch.",
+    "batch_size": "Captions in a batch, over all processes.",
     "learning_rate": "Peak learning rate.",
     "tower_rate": "The image tower's share of that rate in the main phase.",
     "warmup": "Steps of linear warmup.",
     "schedule": "After the warmup.",
     "weight_decay": "Decoupled weight decay, on matrices only.",
     "beta2": "AdamW's second moment decay.",
-    "clip": "Largest gradient norm.",
-    "ema": "Decay of the averaged weights, which are the ones validated and written.",
-    "dtype": "Compute dtype; the weights' masters are float32.",
+    "clip": "Largest gradient norm (0: no limit).",
+    "ema": "Decay of the averaged weights, which are validated and written (0: no averaging).",
+    "dtype": "Compute dtype; the masters of weights that learn are float32.",
     "seed": "Decides initial weights, data order, and every random choice.",
     "rationales": "At most so many rationales of a caption in one step.",
     "rewrites": "Probability that a wrong sentence's true version is asked about too.",
@@ -74,16 +79,65 @@ HELP = {
     "validate_minutes": "Minutes between validations.",
     "validate_captions": "Captions in an interim validation (0: all); the last uses all.",
     "compile": "Compile the layers (needs a C++ compiler).",
+    "epochs": "End of the main phase, in times through the data (0: no limit).",
+    "micro_batch": "Captions in one forward pass (0: a process's whole share of the batch).",
+    "method": "All weights, LoRA adapters, or adapters of a base in four bits (bitsandbytes).",
+    "targets": "What learns: some of language, tower, projector.",
+    "lora_rank": "Rank of the adapters.",
+    "lora_alpha": "Their scale: alpha / rank.",
+    "lora_dropout": "Dropout before the adapters.",
+    "dropout": "Dropout of attention weights.",
+    "checkpointing": "Compute activations again in the backward pass: less memory, slower.",
+    "balance": "1: wrong and true sentences weigh the same in all; 0: as they come.",
+    "device": "auto, cpu, cuda, …",
+    "keep": "Which weights are written: the last, or the best by interim validation.",
+    "patience": "Stop after so many validations without a better one (0: never).",
+    "validate_steps": "Steps between validations, instead of minutes (0: minutes).",
+    "save_steps": "Steps between saves, instead of minutes (0: minutes).",
+    "samples": "Rationales of so many validation sentences in each validation's log line.",
+    "tensorboard": "Curves in OUT/training/tensorboard too (needs tensorboard).",
+    "merge": "With LoRA: write merged weights, and keep the adapter in OUT/adapter.",
 }
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--base", required=True, help="Folder or hub id of a PaliGemma 2, or 'new'.")
+@click.option("--base", required=True, help="Folder or hub id of a model, 'bundled', or 'new'.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
 @click.option("--resume", is_flag=True, help="Go on from the last save in --out.")
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="Settings to start from; what it sets is printed, and options here overrule it. "
+    "Without one: small for 'new' and critics of ours, else lora.",
+)
+@click.option("--dry-run", is_flag=True, help="Check the data, measure two steps, train nothing.")
+@click.option(
+    "--held-out",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="JSONL file or folder whose images must not be trained on (validation always is).",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(["missing-rationales", "duplicates", "shared-images"]),
+    help="Go on although the data check found this.",
+)
 @_options
-def main(data: Path, base: str, out: Path, resume: bool, **settings: Any) -> None:
+@click.pass_context
+def main(
+    context: click.Context,
+    data: Path,
+    base: str,
+    out: Path,
+    resume: bool,
+    preset: str | None,
+    dry_run: bool,
+    held_out: tuple[Path, ...],
+    allow: tuple[str, ...],
+    **settings: Any,
+) -> None:
     """Fine-tune a critic on judged and explained sentences.
 
     DATA is a folder with train.jsonl, validation.jsonl and images. A row:
@@ -95,22 +149,75 @@ def main(data: Path, base: str, out: Path, resume: bool, **settings: Any) -> Non
                     "rationale": "The cat is awake."}],
      "description": "A grey cat sits on a wall."}
 
-    One JSON line of progress at a time goes to the terminal and to OUT/training/log.jsonl.
+    BASE is a PaliGemma 2, an instruct model, or a critic that was trained before. Several GPUs:
+    torchrun --nproc-per-node 8 -m revise_captions.finetune.cli DATA …
+
+    The data is checked first. One JSON line of progress at a time goes to the terminal and to
+    OUT/training/log.jsonl.
     """
     from transformers.utils import logging
 
-    from revise_captions.finetune.train import finetune
-
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    chosen = Settings(**{**settings, "regime": Regime(settings["regime"])})
+    given = {
+        name: value
+        for name, value in settings.items()
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
     try:
-        finetune(data, base, out, chosen, resume=resume, report=_print)
+        _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
     except UserError as error:
         click.echo(f"finetune-critic: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("stopped; add --resume to go on from the last save", err=True)
         sys.exit(130)
+
+
+def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, Settings]:
+    """The preset's name, by the base where none is asked for, and its settings with what is given.
+
+    What the preset sets goes to the terminal.
+    """
+    from revise_captions.finetune.bases import is_own
+
+    name = preset or preset_for(base, own=is_own(base))
+    values = {**PRESETS[name], **given}
+    if "regime" in values:
+        values["regime"] = Regime(values["regime"])
+    if PRESETS[name]:
+        said = []
+        for key, value in PRESETS[name].items():
+            changed = f" (overruled: {given[key]})" if key in given else ""
+            said.append(f"--{key.replace('_', '-')} {value}{changed}")
+        click.echo(f"preset {name}: {', '.join(said)}", err=True)
+    return name, replace(DEFAULT, **values)
+
+
+def _run(
+    data: Path,
+    base: str,
+    out: Path,
+    resume: bool,
+    preset: str | None,
+    dry_run: bool,
+    held_out: tuple[Path, ...],
+    allow: tuple[str, ...],
+    given: dict[str, Any],
+) -> None:
+    from revise_captions.finetune.check import check_data
+    from revise_captions.finetune.train import finetune, needs_an_end
+
+    _, settings = chosen(base, preset, given)
+    needs_an_end(settings)
+    if dry_run:
+        from revise_captions.finetune.estimate import dry_run as estimate
+
+        click.echo(check_data(data, held_out, allow, settings))
+        click.echo(estimate(data, base, out, settings))
+        return
+    if not resume:
+        click.echo(check_data(data, held_out, allow, settings), err=True)
+    finetune(data, base, out, settings, resume=resume, report=_print)
 
 
 def _print(line: dict[str, Any]) -> None:

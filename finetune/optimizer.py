@@ -15,10 +15,11 @@ from torch import nn
 
 
 class FlatAdamW:
-    """Owns the model's parameters: they become views of `self.compute`, their grads of `grad`.
+    """Owns the parameters that learn: they become views of `self.compute`, their grads of `grad`.
 
     Weight decay applies to matrices only. Parameters for which `slow(name)` holds learn at
-    `slow_rate` times the rate. `average`: exponential moving average of the masters.
+    `slow_rate` times the rate. `average`: exponential moving average of the masters, which it is
+    where `ema` is 0.
     """
 
     def __init__(
@@ -32,6 +33,8 @@ class FlatAdamW:
     ) -> None:
         groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
         for name, parameter in model.named_parameters():
+            if not parameter.requires_grad:
+                continue
             groups.setdefault((slow(name), parameter.ndim >= 2), []).append(parameter)
         self.parameters = [p for key in sorted(groups) for p in groups[key]]
         total = sum(p.numel() for p in self.parameters)
@@ -47,7 +50,7 @@ class FlatAdamW:
             parameter.grad = self.grad[start:end].view_as(parameter)
             start = end
         self.compute.copy_(self.master)
-        self.average = self.master.clone()
+        self.average = self.master.clone() if ema else self.master
         self.ema, self.steps = ema, 0
         sizes = [sum(p.numel() for p in groups[key]) for key in sorted(groups)]
         self._parts = [nn.Parameter(part) for part in self.master.split(sizes)]
@@ -65,12 +68,12 @@ class FlatAdamW:
     def step(self, rate: float, clip: float, slow_rate: float = 1.0) -> float:
         """One update at learning rate `rate`; returns the gradient's norm before clipping.
 
-        A gradient that is not finite is dropped.
+        `clip` 0 does not clip. A gradient that is not finite is dropped.
         """
         grad = self.grad.float()
         norm = float(torch.linalg.vector_norm(grad))
         if math.isfinite(norm):
-            if norm > clip:
+            if 0 < clip < norm:
                 grad.mul_(clip / norm)
             for part, own in zip(self._parts, grad.split(self._sizes), strict=True):
                 part.grad = own
@@ -78,7 +81,9 @@ class FlatAdamW:
                 group["lr"] = rate * (slow_rate if slow else 1.0)
             self.optimizer.step()
             self.steps += 1
-            self.average.lerp_(self.master, 1 - min(self.ema, (1 + self.steps) / (10 + self.steps)))
+            if self.ema:
+                decay = min(self.ema, (1 + self.steps) / (10 + self.steps))
+                self.average.lerp_(self.master, 1 - decay)
             self.compute.copy_(self.master)
         self.grad.zero_()
         return norm

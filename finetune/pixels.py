@@ -14,11 +14,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from revise_captions.critic.pixels import Pixels, resized
-from revise_captions.errors import UserError
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.images import load_image
+from revise_captions.records import ImageRef
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,23 @@ class PixelCache:
         return int(self.pixels.shape[1]) - 1
 
 
+def upright(image: Path | bytes) -> Image:
+    """The image as inference sees it: RGB, upright, transparency on white."""
+    ref = ImageRef(data=image) if isinstance(image, bytes) else ImageRef(path=str(image))
+    try:
+        return load_image(ref)
+    except BadRecord as error:
+        where = "" if isinstance(image, bytes) else f"{image}: "
+        raise UserError(f"{where}{error}", hint="mend or leave out its rows") from None
+
+
 def worn(image_bytes: bytes, size: int, seed: int) -> Pixels:
     """The image after a random rescale by 0.5–2 and, mostly, JPEG at quality 60–95; resized."""
-    from PIL import Image
+    from PIL import Image as pillow
     from PIL.Image import Resampling
 
     rng = np.random.default_rng(seed)
-    with Image.open(io.BytesIO(image_bytes)) as opened:
-        image = opened.convert("RGB")
+    image = upright(image_bytes)
     scale = 2 ** rng.uniform(-1, 1)
     target = (max(8, round(image.width * scale)), max(8, round(image.height * scale)))
     filters = (Resampling.BILINEAR, Resampling.BICUBIC, Resampling.LANCZOS, Resampling.BOX)
@@ -50,17 +65,18 @@ def worn(image_bytes: bytes, size: int, seed: int) -> Pixels:
     if rng.random() < 0.75:
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=int(rng.integers(60, 96)))
-        image = Image.open(buffer)
+        image = pillow.open(buffer)
     return resized(image, size)
 
 
 def _rows(path: Path, size: int, variants: int) -> Pixels:
-    from PIL import Image
-
     data = path.read_bytes()
+    try:
+        image = upright(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error.message}", hint=error.hint) from None
     seed = int.from_bytes(hashlib.sha256(data).digest()[:6], "big")
-    with Image.open(io.BytesIO(data)) as image:
-        clean = resized(image, size)
+    clean = resized(image, size)
     return np.stack([clean, *(worn(data, size, seed + v) for v in range(variants))])
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
-from revise_captions.critic.checkpoint import CriticCard, read_card, save_critic
-from revise_captions.critic.codec import Codec, train_tokenizer
-from revise_captions.critic.model import keep_freed_memory, new_model, use_tree_attention
+from revise_captions.critic.checkpoint import CriticCard, save_critic
+from revise_captions.critic.codec import Codec
+from revise_captions.critic.model import keep_freed_memory
+from revise_captions.engines.transformers_chat import device_and_dtype
 from revise_captions.errors import UserError
-from revise_captions.finetune.data import Examples, open_split, texts
+from revise_captions.finetune.adapters import cast, choose_weights, part_of, set_dropout
+from revise_captions.finetune.bases import Base, copy_tower, load_base, named
+from revise_captions.finetune.chat import ChatLearner
+from revise_captions.finetune.data import Examples, open_split
+from revise_captions.finetune.learner import Learner
 from revise_captions.finetune.optimizer import FlatAdamW
+from revise_captions.finetune.packed import PackedLearner
+from revise_captions.finetune.parallel import Parallel, start
 from revise_captions.finetune.pixels import PixelCache, pixel_cache
 from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.state import Progress, RunFolder
@@ -22,7 +31,9 @@ from revise_captions.finetune.tower import Dense, Heads, dense_labels
 from revise_captions.finetune.validate import Measured
 
 if TYPE_CHECKING:
-    from transformers import PaliGemmaForConditionalGeneration
+    from revise_captions.finetune.tensorboard import Board
+
+__all__ = ["DTYPES", "Network", "Report", "Run", "compile_layers", "copy_tower", "prepare"]
 
 Report = Callable[[dict[str, Any]], None]
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -34,80 +45,70 @@ class Network(torch.nn.Module):
     `trace` reads from a word's last hidden state whether its sentence has gone wrong by then.
     """
 
-    def __init__(self, model: PaliGemmaForConditionalGeneration, heads: Heads | None) -> None:
+    def __init__(self, model: Any, heads: Heads | None) -> None:
         super().__init__()
         self.model, self.heads = model, heads
-        self.trace = torch.nn.Linear(model.config.text_config.hidden_size, 1)
+        self.trace = torch.nn.Linear(model.config.get_text_config().hidden_size, 1)
 
 
 @dataclass(slots=True)
 class Run:
-    """All that a training run holds on to."""
+    """All that a training run holds on to. `wrapped`: PEFT's wrapper of the model, if it adapts.
+
+    `class_weights`: of wrong and of true sentences, for `Settings.balance`.
+    """
 
     settings: Settings
     folder: RunFolder
-    codec: Codec
+    base: Base
+    base_name: str
+    learner: Learner
     network: Network
+    wrapped: Any | None
     optimizer: FlatAdamW
     train: Examples
     validation: Examples
-    train_pixels: PixelCache
-    validation_pixels: PixelCache
+    train_pixels: PixelCache | None
     dense: Dense | None
     progress: Progress
     report: Report
+    parallel: Parallel = field(default_factory=Parallel)
+    class_weights: tuple[float, float] = (1.0, 1.0)
     measured: Measured | None = None
+    board: Board | None = None
 
     @property
-    def model(self) -> PaliGemmaForConditionalGeneration:
+    def model(self) -> Any:
         return self.network.model
 
+    @property
+    def codec(self) -> Codec:
+        assert self.base.codec is not None
+        return self.base.codec
+
     def log(self, event: str, **values: Any) -> None:
-        self.report(self.folder.log(event, **values))
+        """One line to the log and to the terminal, from the first process."""
+        if self.parallel.first:
+            line = self.folder.log(event, **values)
+            self.report(line)
+            if self.board is not None:
+                self.board.add(line, self.progress.step)
 
+    def learn(self) -> None:
+        """Train mode, where dropout and gradient checkpointing act; other runs do without it."""
+        settings = self.settings
+        if settings.dropout or settings.lora_dropout or settings.checkpointing:
+            self.network.train()
 
-def load_base(base: str, train: Examples, settings: Settings) -> tuple[Any, Codec]:
-    """A fresh model with a tokenizer of its own (`new`), or a checkpoint folder or hub id."""
-    from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
-
-    torch.manual_seed(settings.seed)
-    if base == "new":
-        codec = Codec(train_tokenizer(texts(train), settings.vocab_size))
-        model = new_model(codec)
-        if settings.tower_from:
-            copy_tower(Path(settings.tower_from), model)
-        return model, codec
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(base)
-        model = PaliGemmaForConditionalGeneration.from_pretrained(base)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"no base model at {base!r}: {str(error).splitlines()[0]}",
-            hint="--base takes a folder, a hub id that you have access to, or 'new'",
-        ) from None
-    if (Path(base) / "critic.json").exists():
-        trained = read_card(Path(base)).regime
-        if trained is not settings.regime and not settings.change_regime:
-            raise UserError(
-                f"{base} was trained {trained}, this run is set to {settings.regime}",
-                hint=f"add --regime {trained}, or --change-regime to teach it the other one",
-            )
-    use_tree_attention(model)
-    return model, Codec(tokenizer)
-
-
-def copy_tower(folder: Path, model: PaliGemmaForConditionalGeneration) -> None:
-    """Gives `model` the image tower of a checkpoint of the same tower shape."""
-    from transformers import PaliGemmaForConditionalGeneration
-
-    try:
-        other = PaliGemmaForConditionalGeneration.from_pretrained(folder)
-        model.model.vision_tower.load_state_dict(other.model.vision_tower.state_dict())
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(
-            f"no image tower of this shape in {folder}: {str(error).splitlines()[0]}",
-            hint="--tower-from takes a folder that finetune-critic wrote",
-        ) from None
+    def dense_loss(
+        self, tower: torch.Tensor, images: np.ndarray[Any, Any]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss of the heads on patch features, and each channel's accuracy."""
+        assert self.dense is not None
+        assert self.network.heads is not None
+        labels = torch.from_numpy(self.dense.labels[images].astype(np.int64)).to(tower.device)
+        result: tuple[torch.Tensor, torch.Tensor] = self.network.heads(tower, labels.flatten(1, 2))
+        return result
 
 
 def prepare(
@@ -115,62 +116,170 @@ def prepare(
 ) -> Run:
     """Reads and checks everything before the first step."""
     keep_freed_memory()
+    parallel = start()
     torch.manual_seed(settings.seed)
     folder = RunFolder(out)
     saved = folder.load() if resume else None
     if not resume and (folder.training / "state.pt").exists():
         raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
     train, validation = open_split(data, "train"), open_split(data, "validation")
-    model, codec = load_base(str(folder.training / "base") if saved else base, train, settings)
-    if saved is None:
-        card = CriticCard(settings.regime)
-        folder.export("base", lambda path: save_critic(model, codec.tokenizer, card, path))
-    size = model.config.vision_config.image_size
-    grid = size // model.config.vision_config.patch_size
-    cache = train.root / ".pixels"
-    variants = 1 if settings.robust_share > 0 else 0
-    train_pixels = pixel_cache(train.root, train.images, cache, size=size, variants=variants)
-    validation_pixels = pixel_cache(
-        validation.root, validation.images, cache, size=size, variants=0
-    )
-    dense = dense_labels(train.root, train.path.stem, len(train.images), grid)
-    if settings.tower_minutes and dense is None:
-        raise UserError(f"--tower-minutes needs dense labels: {train.root}/labels/train.npy")
-    heads = Heads(model.config.vision_config.hidden_size, dense.sizes) if dense else None
-    network = Network(model, heads).to(DTYPES[settings.dtype])
-    network.eval()  # no dropout: a critic this small underfits
+    device, _ = device_and_dtype(settings.device, "auto")
+    if device == "cuda" and parallel.world > 1:
+        device = f"cuda:{parallel.local}"
+    copied = folder.training / "base"
+    if saved is not None:
+        same_base(folder, base)
+    loaded = load_base(str(copied) if saved and copied.exists() else base, train, settings, device)
+    if saved is None and parallel.first:
+        _keep_base(folder, base, loaded, settings)
+    wrapped = choose_weights(loaded.model, settings, named(base))
+    caches = _caches(parallel, loaded, settings, train, validation)
+    dense, network = _network(loaded, settings, train, device)
+    learner = _learner(loaded, settings, network, caches)
     optimizer = FlatAdamW(
         network,
         weight_decay=settings.weight_decay,
         betas=(0.9, settings.beta2),
         ema=settings.ema,
-        slow=lambda name: "vision_tower" in name,
+        slow=lambda name: part_of(name) == "tower",
     )
     progress = Progress()
     if saved is not None:
         optimizer.load(saved["optimizer"])
         progress = Progress(**saved["progress"])
         torch.set_rng_state(saved["rng"])
-    if settings.compile:
-        compile_layers(model)
+        if "cuda_rng" in saved and torch.cuda.is_available():
+            torch.cuda.set_rng_state(saved["cuda_rng"])
+    if settings.compile and loaded.codec is not None:
+        compile_layers(loaded.model)
     run = Run(
-        settings, folder, codec, network, optimizer, train, validation, train_pixels,
-        validation_pixels, dense, progress, report,
+        settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
+        caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
     )  # fmt: skip
-    run.log(
-        "start",
-        settings={**asdict(settings), "regime": str(settings.regime)},
-        resumed=saved is not None,
-        parameters=sum(p.numel() for p in model.parameters()),
-        captions=len(train),
-        images=len(train.images),
-        validation_captions=len(validation),
-        dense=dict(zip(dense.names, dense.sizes, strict=True)) if dense else None,
-    )
+    if settings.tensorboard and parallel.first:
+        from revise_captions.finetune.tensorboard import open_board
+
+        run.board = open_board(folder.training / "tensorboard")
+    _log_start(run, resumed=saved is not None)
     return run
 
 
-def compile_layers(model: PaliGemmaForConditionalGeneration) -> None:
+def _log_start(run: Run, *, resumed: bool) -> None:
+    settings, dense = run.settings, run.dense
+    run.log(
+        "start",
+        settings={**asdict(settings), "regime": str(settings.regime)},
+        resumed=resumed,
+        parameters=sum(p.numel() for p in run.model.parameters()),
+        trained=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
+        captions=len(run.train),
+        images=len(run.train.images),
+        validation_captions=len(run.validation),
+        processes=run.parallel.world,
+        device=str(run.model.device),
+        dense=dict(zip(dense.names, dense.sizes, strict=True)) if dense else None,
+    )
+
+
+def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: Settings) -> None:
+    """A new model is kept as it began; of another one the name is, to be loaded again."""
+    (folder.training / "base.json").write_text(json.dumps({"base": named(base)}) + "\n")
+    if loaded.folder is None:
+        codec = loaded.codec
+        assert codec is not None
+        card = CriticCard(settings.regime)
+        folder.export("base", lambda path: save_critic(loaded.model, codec.tokenizer, card, path))
+
+
+def same_base(folder: RunFolder, base: str) -> None:
+    """Raises UserError where a run that goes on began from another base."""
+    path = folder.training / "base.json"
+    began = json.loads(path.read_text())["base"] if path.exists() else named(base)
+    if began != named(base):
+        raise UserError(
+            f"the run in {folder.out} began from {began}, not from {base}",
+            hint=f"add --base {began}",
+        )
+
+
+def _caches(
+    parallel: Parallel, base: Base, settings: Settings, *splits: Examples
+) -> dict[Path, PixelCache]:
+    """Resized images by split; built by the first process. An instruct model has its own ways."""
+    if base.codec is None:
+        return {}
+    size = base.model.config.vision_config.image_size
+    made: dict[Path, PixelCache] = {}
+    if not parallel.first:
+        parallel.wait()
+    for number, split in enumerate(splits):
+        worn = 1 if settings.robust_share > 0 and number == 0 else 0
+        made[split.path] = pixel_cache(
+            split.root, split.images, split.root / ".pixels", size=size, variants=worn
+        )
+    if parallel.first:
+        parallel.wait()
+    return made
+
+
+def _network(
+    base: Base, settings: Settings, train: Examples, device: str
+) -> tuple[Dense | None, Network]:
+    """The model with its heads, in the dtype and on the device that it trains in."""
+    dense = None
+    if base.codec is not None:
+        vision = base.model.config.vision_config
+        grid = vision.image_size // vision.patch_size
+        dense = dense_labels(train.root, train.path.stem, len(train.images), grid)
+    if settings.tower_minutes and dense is None:
+        raise UserError(f"--tower-minutes needs dense labels: {train.root}/labels/train.npy")
+    heads = Heads(base.model.config.vision_config.hidden_size, dense.sizes) if dense else None
+    network = Network(base.model, heads)
+    cast(network, DTYPES[settings.dtype])
+    if settings.method != "qlora":
+        network.to(device)
+    else:
+        network.trace.to(device)
+    network.eval()  # no dropout: a critic this small underfits
+    if settings.dropout:
+        set_dropout(base.model, settings.dropout)
+    if settings.checkpointing:
+        enable = getattr(base.model, "activation_checkpointing_enable", None)
+        (enable or base.model.gradient_checkpointing_enable)({"use_reentrant": False})
+    return dense, network
+
+
+def _learner(
+    base: Base, settings: Settings, network: Network, caches: dict[Path, PixelCache]
+) -> Learner:
+    if base.codec is None:
+        assert base.engine is not None
+        return ChatLearner(base.engine, settings.max_length)
+    return PackedLearner(
+        base.model,
+        base.codec,
+        settings.regime,
+        settings.max_length,
+        multiple=64 if settings.compile else 8,
+        trace=network.trace if settings.trace_weight else None,
+        pixels=caches,
+    )
+
+
+def class_weights(train: Examples, settings: Settings) -> tuple[float, float]:
+    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in all."""
+    if not settings.balance:
+        return 1.0, 1.0
+    truth = [sentence.factual for example in train for sentence in example.sentences]
+    true = sum(truth)
+    wrong = len(truth) - true
+    if not true or not wrong:
+        return 1.0, 1.0
+    weights = [(len(truth) / (2 * count)) ** settings.balance for count in (wrong, true)]
+    return weights[0], weights[1]
+
+
+def compile_layers(model: Any) -> None:
     """Compiles each layer for the few padded lengths that training meets."""
     import torch._dynamo
 

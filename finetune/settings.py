@@ -9,10 +9,12 @@ from revise_captions.critic.packing import Regime
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`minutes` and `steps` limit the main phase, whichever comes first; 0 means no limit.
+    """`minutes`, `steps` and `epochs` limit the main phase, whichever comes first; 0: no limit.
 
     `describe_early` and `describe_late`: share of captions that ask for the image's description in
     the first half of training and after. `*_weight` scale each task's mean loss per token.
+    `targets`: what learns (`adapters.PARTS`), by `method` with all its weights or through LoRA.
+    The defaults are for a small model from nothing; `presets.PRESETS` has those for large ones.
     """
 
     regime: Regime = Regime.IMAGE_PREFIX
@@ -50,3 +52,21 @@ class Settings:
     validate_minutes: float = 4.0
     validate_captions: int = 400
     compile: bool = True
+    epochs: float = 0.0
+    micro_batch: int = 0
+    method: str = "full"
+    targets: str = "language,tower,projector"
+    lora_rank: int = 16
+    lora_alpha: float = 32.0
+    lora_dropout: float = 0.0
+    dropout: float = 0.0
+    checkpointing: bool = False
+    balance: float = 0.0
+    device: str = "auto"
+    keep: str = "last"
+    patience: int = 0
+    validate_steps: int = 0
+    save_steps: int = 0
+    samples: int = 0
+    tensorboard: bool = False
+    merge: bool = False

@@ -12,12 +12,16 @@ from typing import Any
 
 import torch
 
+from revise_captions.errors import UserError
+
 
 @dataclass(slots=True)
 class Progress:
     """Where training is. `seconds` counts training time of earlier runs too.
 
-    `longest`: the highest position, in tokens, that any prompt with its answer reached.
+    `longest`: the highest position, in tokens, that any prompt with its answer reached. `best`: the
+    best interim validation's score, at `best_step`; `worse`: validations since. `checked`: the
+    step of the last interim validation.
     """
 
     epoch: int = 0
@@ -29,6 +33,10 @@ class Progress:
     tower_seconds: float = 0.0
     tower_step: int = 0
     longest: int = 0
+    best: float | None = None
+    best_step: int = 0
+    worse: int = 0
+    checked: int = 0
 
 
 @dataclass(slots=True)
@@ -53,16 +61,29 @@ class RunFolder:
             file.write(json.dumps(line) + "\n")
         return line
 
-    def save(self, state: dict[str, Any]) -> None:
-        draft = self.training / "state.pt.tmp"
-        with draft.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.training / "state.pt")
+    def save(self, state: dict[str, Any], name: str = "state.pt") -> None:
+        """Writes `training/<name>` whole or not at all. Raises UserError where the disk is full."""
+        draft = self.training / f"{name}.tmp"
+        try:
+            with draft.open("wb") as file:
+                torch.save(state, file)
+                file.flush()
+                os.fsync(file.fileno())
+        except (OSError, RuntimeError) as error:  # torch's own writer raises RuntimeError
+            draft.unlink(missing_ok=True)
+            raise self._full(error) from None
+        draft.replace(self.training / name)
 
-    def load(self) -> dict[str, Any] | None:
-        path = self.training / "state.pt"
+    def _full(self, error: Exception) -> UserError:
+        free = shutil.disk_usage(self.training).free / 2**30
+        return UserError(
+            f"{self.training} cannot be written ({free:.1f} GiB free): "
+            f"{str(error).splitlines()[0]}",
+            hint="what was saved before is whole: make room, then add --resume",
+        )
+
+    def load(self, name: str = "state.pt") -> dict[str, Any] | None:
+        path = self.training / name
         if not path.exists():
             return None
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
@@ -74,7 +95,11 @@ class RunFolder:
         old = self.training / f"{name}.old"
         for leftover in (draft, old):
             shutil.rmtree(leftover, ignore_errors=True)
-        write(draft)
+        try:
+            write(draft)
+        except OSError as error:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise self._full(error) from None
         if target.exists():
             target.rename(old)
         draft.rename(target)

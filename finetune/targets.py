@@ -153,8 +153,11 @@ def encode(
     regime: Regime,
     multiple: int,
     max_length: int,
-) -> Encoded:
-    """Rows and targets. A row over `max_length` loses its last branches, counted in `skipped`."""
+) -> Encoded | None:
+    """Rows and targets. A row over `max_length` loses its last branches, counted in `skipped`.
+
+    None where nothing is left.
+    """
     rows: list[Row] = []
     owners: list[int] = []
     asked_of_row: list[list[_Asked]] = []
@@ -178,6 +181,8 @@ def encode(
             rows.append(row)
             owners.append(owner)
             asked_of_row.append(parts)
+    if not rows:
+        return None
     batch = collate(rows, codec, multiple)
     return Encoded(batch, _targets(codec, batch, asked_of_row), np.array(owners), skipped)
 

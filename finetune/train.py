@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from revise_captions.calibration import calibrate
-from revise_captions.critic.checkpoint import CriticCard, save_critic
-from revise_captions.critic.language import common_words, write_lexicon
-from revise_captions.critic.model import hidden_states, image_tokens, logits_at, tower_output
+from revise_captions.critic.model import tower_output
 from revise_captions.critic.pixels import pixel_values
 from revise_captions.errors import UserError
 from revise_captions.finetune.align import align_projector
+from revise_captions.finetune.export import export, snapshot
 from revise_captions.finetune.optimizer import rate
+from revise_captions.finetune.parallel import stop
 from revise_captions.finetune.run import Report, Run, prepare
 from revise_captions.finetune.settings import Settings
-from revise_captions.finetune.targets import Encoded, Task, choose, encode, endless
+from revise_captions.finetune.step import fraction, step
+from revise_captions.finetune.targets import endless
 from revise_captions.finetune.tower import Dense
-from revise_captions.finetune.validate import Measured, measure
+from revise_captions.finetune.validate import Measured, measure_learner, samples
 
 
 def train_tower(run: Run) -> None:
@@ -39,7 +38,8 @@ def train_tower(run: Run) -> None:
         began = time.monotonic()
         rng = np.random.default_rng((settings.seed, 1, progress.tower_step))
         images = np.sort(rng.choice(count, min(size, count), replace=False))
-        loss, right = _dense_loss(run, images, rng)
+        features = tower_output(run.model, _pixels(run, images, rng))
+        loss, right = run.dense_loss(features, images)
         loss.backward()  # type: ignore[no-untyped-call]
         run.optimizer.step(
             rate(
@@ -71,47 +71,25 @@ def train_tower(run: Run) -> None:
     save(run)
 
 
-def _dense_loss(
-    run: Run, images: np.ndarray[Any, Any], rng: np.random.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
-    features = tower_output(run.model, _pixels(run, images, rng))
-    return _heads(run, features, images)
-
-
-def _heads(
-    run: Run, features: torch.Tensor, images: np.ndarray[Any, Any]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    assert run.dense is not None
-    assert run.network.heads is not None
-    labels = torch.from_numpy(run.dense.labels[images].astype(np.int64))
-    result: tuple[torch.Tensor, torch.Tensor] = run.network.heads(features, labels.flatten(1, 2))
-    return result
-
-
 def _pixels(run: Run, images: np.ndarray[Any, Any], rng: np.random.Generator) -> torch.Tensor:
     """Pixel values of images, some of them the worn variant."""
+    assert run.train_pixels is not None
     worn = rng.random(len(images)) < run.settings.robust_share
     variants = np.where(worn, 1, 0) if run.train_pixels.variants else np.zeros(len(images), int)
-    return pixel_values(run.train_pixels.take(images.tolist(), variants.tolist()), run.model.dtype)
+    pixels = run.train_pixels.take(images.tolist(), variants.tolist())
+    return pixel_values(pixels, run.model.dtype).to(run.model.device)
 
 
 def align(run: Run, dense: Dense) -> None:
     """Starts image tokens as bags of words (`finetune.align`)."""
+    assert run.train_pixels is not None
     explained = align_projector(run.model, run.codec, dense, run.train_pixels)
     run.optimizer.absorb()
     run.log("align", explained=round(explained, 4))
 
 
-def fraction(run: Run) -> float:
-    """How far the main phase is, in [0, 1], by whichever limit is nearer."""
-    settings, progress = run.settings, run.progress
-    by_time = progress.seconds / (settings.minutes * 60) if settings.minutes else 0.0
-    by_step = progress.step / settings.steps if settings.steps else 0.0
-    return min(1.0, max(by_time, by_step))
-
-
 def train_all(run: Run) -> None:
-    """The main phase: every task, until `minutes` or `steps` are used up."""
+    """The main phase: every task, until a limit is reached or validations get no better."""
     settings, progress = run.settings, run.progress
     order = endless(
         run.train.sizes,
@@ -122,23 +100,53 @@ def train_all(run: Run) -> None:
     )
     shown = saved = validated = time.monotonic()
     tally: list[dict[str, float]] = []
+    run.learn()
     for epoch, index, members in order:
-        if fraction(run) >= 1:
+        if fraction(run) >= 1 or (settings.patience and progress.worse >= settings.patience):
             break
         began = time.monotonic()
-        tally.append(_step(run, epoch, index, members))
+        tally.append(step(run, epoch, index, members))
         now = time.monotonic()
-        progress.seconds += now - began
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
+        # the first process's clock is everybody's: all must stop, validate and save together
+        due_validate = _due(progress.step, settings.validate_steps, settings.validate_minutes,
+                            now - validated)  # fmt: skip
+        due_save = _due(progress.step, settings.save_steps, settings.save_minutes, now - saved)
+        took, check, keep = run.parallel.agree(now - began, due_validate, due_save)
+        progress.seconds += took
         if now - shown > 20:
             _show(run, tally, now - shown)
             shown, tally = now, []
-        if now - validated > settings.validate_minutes * 60:
-            validate(run)
+        if check:
+            _compare(run)
             validated = time.monotonic()
-        if now - saved > settings.save_minutes * 60:
+        if keep:
             save(run)
             saved = time.monotonic()
+    if settings.keep == "best" and progress.checked < progress.step:
+        _compare(run)
+
+
+def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
+    """Whether it is time again, by steps where they are given, else by minutes."""
+    return step % steps == 0 if steps else waited > minutes * 60
+
+
+def _compare(run: Run) -> None:
+    """Validates; keeps the weights where they are the best so far."""
+    settings, progress = run.settings, run.progress
+    progress.checked = progress.step
+    score = 0.0
+    if run.parallel.first:
+        score = validate(run).score
+    (score,) = run.parallel.agree(score)
+    if progress.best is None or score > progress.best:
+        progress.best, progress.best_step, progress.worse = score, progress.step, 0
+        if settings.keep == "best" and run.parallel.first:
+            run.folder.save({"average": run.optimizer.average, "step": progress.step}, "best.pt")
+    else:
+        progress.worse += 1
+    run.learn()
 
 
 def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
@@ -158,103 +166,15 @@ def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
     )
 
 
-def _step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, float]:
-    """One optimiser step on one batch. Its randomness depends on (seed, epoch, index) only."""
-    settings, progress = run.settings, run.progress
-    rng = np.random.default_rng((settings.seed, 2, epoch, index))
-    share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
-    describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
-    examples = [run.train[i] for i in members]
-    encoded = encode(
-        run.codec,
-        examples,
-        [
-            choose(example, rng, settings.rationales, describe, settings.rewrites)
-            for example in examples
-        ],
-        images=image_tokens(run.model),
-        regime=settings.regime,
-        multiple=64 if settings.compile else 8,
-        max_length=settings.max_length,
-    )
-    images = np.array([run.train.image_of[i] for i in members])
-    features = tower_output(run.model, _pixels(run, images, rng))
-    loss, losses = _losses(run, encoded, features)
-    if run.dense is not None and settings.tower_weight:
-        dense, _ = _heads(run, features, images)
-        losses["dense"] = float(dense.detach())
-        loss = loss + settings.tower_weight * dense
-    loss.backward()  # type: ignore[no-untyped-call]
-    losses["rate"] = rate(
-        fraction(run),
-        progress.step,
-        peak=settings.learning_rate,
-        warmup=settings.warmup,
-        schedule=settings.schedule,
-    )
-    losses["norm"] = run.optimizer.step(losses["rate"], settings.clip, settings.tower_rate)
-    progress.longest = max(progress.longest, int(encoded.batch.positions.max()))
-    losses["captions"] = len(members)
-    losses["sentences"] = int((encoded.targets.tasks == Task.CLASSIFY).sum())
-    losses["length"] = encoded.batch.ids.shape[1]
-    losses["skipped"] = encoded.skipped
-    progress.captions += len(members)
-    progress.sentences += int(losses["sentences"])
-    return losses
-
-
-def _losses(
-    run: Run, encoded: Encoded, features: torch.Tensor
-) -> tuple[torch.Tensor, dict[str, float]]:
-    """The weighted sum of each task's mean loss per target token, and the means."""
-    settings = run.settings
-    hidden = hidden_states(
-        run.model, features, torch.from_numpy(encoded.example_of_row), encoded.batch
-    )
-    logits = logits_at(run.model, hidden, torch.from_numpy(encoded.targets.at))
-    each = cross_entropy(logits, torch.from_numpy(encoded.targets.ids), reduction="none")
-    weights = {
-        Task.CLASSIFY: 1.0,
-        Task.FOLLOW: settings.follow_weight,
-        Task.RATIONALE: settings.rationale_weight,
-        Task.DESCRIBE: settings.describe_weight,
-        Task.CAPTION: settings.caption_weight,
-    }
-    loss = each.new_zeros(())
-    losses: dict[str, float] = {}
-    for task, weight in weights.items():
-        members = torch.from_numpy(encoded.targets.tasks == task)
-        if members.any():
-            mean = each[members].mean()
-            losses[task.name.lower()] = float(mean.detach())
-            loss = loss + weight * mean
-    if settings.trace_weight and len(encoded.targets.trace):
-        words = hidden.flatten(0, 1)[torch.from_numpy(encoded.targets.trace_at)]
-        scores = run.network.trace(words).float()[:, 0]
-        trace = binary_cross_entropy_with_logits(
-            scores, torch.from_numpy(encoded.targets.trace).float()
-        )
-        losses["trace"] = float(trace.detach())
-        loss = loss + settings.trace_weight * trace
-    return loss, losses
-
-
 def validate(run: Run) -> Measured:
-    """Measures the averaged weights on the validation split and logs the figures."""
+    """Measures the averaged weights on the validation split and logs figures and samples."""
     began = time.monotonic()
     run.optimizer.use(run.optimizer.average)
     rng = np.random.default_rng(run.settings.seed)
     count = min(len(run.validation), run.settings.validate_captions or len(run.validation))
     indices = np.sort(rng.choice(len(run.validation), count, replace=False)).tolist()
-    run.measured = measure(
-        run.model,
-        run.codec,
-        run.validation,
-        indices,
-        run.validation_pixels,
-        run.settings.regime,
-        max_length=run.settings.max_length,
-    )
+    run.measured = measure_learner(run.learner, run.validation, indices)
+    said = list(samples(run.learner, run.learner.card(), run.validation, run.settings.samples))
     run.optimizer.use(run.optimizer.master)
     run.log(
         "validation",
@@ -262,53 +182,31 @@ def validate(run: Run) -> Measured:
         captions=count,
         took=round(time.monotonic() - began, 1),
         **{k: round(v, 4) for k, v in run.measured.figures.items()},
+        **({"samples": said} if said else {}),
     )
     return run.measured
 
 
 def save(run: Run) -> None:
     """Writes the resumable state and a loadable critic of the averaged weights."""
-    run.folder.save(
-        {
-            "optimizer": run.optimizer.state(),
-            "progress": asdict(run.progress),
-            "rng": torch.get_rng_state(),
-        }
-    )
-    run.folder.export("snapshot", lambda path: export(run, path))
+    if not run.parallel.first:
+        return
+    state = {
+        "optimizer": run.optimizer.state(),
+        "progress": asdict(run.progress),
+        "rng": torch.get_rng_state(),
+    }
+    if torch.cuda.is_available():
+        state["cuda_rng"] = torch.cuda.get_rng_state()
+    run.folder.save(state)
+    run.folder.export("snapshot", lambda path: snapshot(run, path))
+    run.log("saved", step=run.progress.step)
 
 
-def export(run: Run, path: Path) -> None:
-    """The averaged weights as a critic folder, with the last validation's calibration."""
-    from transformers import __version__ as transformers_version
-
-    run.optimizer.use(run.optimizer.average)
-    card = CriticCard(
-        run.settings.regime,
-        transformers=transformers_version,
-        max_length=run.progress.longest or run.settings.max_length,
-        training={
-            **asdict(run.settings),
-            **asdict(run.progress),
-            "regime": str(run.settings.regime),
-            "train_captions": len(run.train),
-            "train_images": len(run.train.images),
-        },
-    )
-    if run.measured is not None and 0 < run.measured.factual.mean() < 1:
-        calibration = calibrate(run.measured.p, run.measured.factual)
-        card = replace(
-            card,
-            threshold=calibration.threshold,
-            calibration={**calibration.as_dict(), "figures": run.measured.figures},
-        )
-    save_critic(run.model, run.codec.tokenizer, card, path)
-    write_lexicon(path, common_words(run.train[i].caption for i in _spread(len(run.train), 20_000)))
-    run.optimizer.use(run.optimizer.master)
-
-
-def _spread(total: int, limit: int) -> range:
-    return range(0, total, max(1, total // limit))
+def needs_an_end(settings: Settings) -> None:
+    """Raises UserError for settings under which training would never stop."""
+    if not settings.minutes and not settings.steps and not settings.epochs:
+        raise UserError("training without an end", hint="add --minutes, --steps or --epochs")
 
 
 def finetune(
@@ -318,17 +216,27 @@ def finetune(
 
     The loop, its state and its log are in `out/training`; `resume` goes on from the last save.
     """
-    if not settings.minutes and not settings.steps:
-        raise UserError("training without an end", hint="add --minutes or --steps")
+    needs_an_end(settings)
     run = prepare(data, base, out, settings, resume=resume, report=report)
     train_tower(run)
     if base == "new" and run.dense is not None and settings.align and run.progress.step == 0:
         align(run, run.dense)
     train_all(run)
-    whole = replace(settings, validate_captions=0)
-    run.settings = whole
-    validate(run)
     save(run)
+    _finish(run, out)
+    run.parallel.wait()
+    stop(run.parallel)
+    return out
+
+
+def _finish(run: Run, out: Path) -> None:
+    """The best weights, or the last ones, measured on the whole validation split and written."""
+    if not run.parallel.first:
+        return
+    best = run.folder.load("best.pt") if run.settings.keep == "best" else None
+    if best is not None:
+        run.optimizer.average.copy_(best["average"])
+    run.settings = replace(run.settings, validate_captions=0)
+    validate(run)
     export(run, out)
     run.log("end", out=str(out), **asdict(run.progress))
-    return out

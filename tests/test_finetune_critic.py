@@ -135,7 +135,7 @@ def test_bad_rows_are_named_with_their_line(data, base, tmp_path, change, says):
 def test_a_run_needs_an_end_and_the_base_its_regime(data, base, tmp_path):
     result = command(data, "--base", base, "--out", tmp_path / "a")
     assert result.exit_code == 2
-    assert "--minutes or --steps" in result.output
+    assert "--minutes, --steps or --epochs" in result.output
     result = command(
         data, "--base", base, "--out", tmp_path / "b", "--steps", 1, "--regime", "causal"
     )

@@ -194,18 +194,21 @@ def load_engine(
     device: str = "auto",
     batch_size: int = 16,
     scores: bool = False,
+    quantization: Any = None,
 ) -> TransformersEngine:
     """The model of that name (a folder or a hub id), asked once whether it runs.
 
     `option`: what the user gave the name to, for messages. `dtype` auto: float32 on a CPU, else
-    bfloat16. `scores`: it will be asked for log-probabilities. Code that comes with a model is
-    never run. Raises UserError where it cannot be had.
+    bfloat16. `scores`: it will be asked for log-probabilities. `quantization`: transformers'
+    settings for weights in few bits. Code that comes with a model is never run. Raises UserError
+    where it cannot be had.
     """
     import transformers
 
     folder = find_model(name, option)
     place, number = device_and_dtype(device, dtype)
-    tokenizer, processor, model = _parts(folder, name, number)
+    bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
+    tokenizer, processor, model = _parts(folder, name, number, bits)
     settings = {
         "engine": "transformers",
         "model": named(name, folder),
@@ -215,13 +218,16 @@ def load_engine(
         "transformers": transformers.__version__,
     }
     encoder = Encoder(tokenizer, processor, name)
-    engine = TransformersEngine(model.to(place), encoder, settings, batch_size=batch_size)
+    placed = model if bits else model.to(place)
+    engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
     engine.check(scores=scores)
     return engine
 
 
-def _parts(folder: Path, name: str, dtype: Any) -> tuple[Any, Any | None, Any]:
-    """Tokenizer, processor (None for a language model) and model."""
+def _parts(
+    folder: Path, name: str, dtype: Any, more: Mapping[str, Any]
+) -> tuple[Any, Any | None, Any]:
+    """Tokenizer, processor (None for a language model) and model, loaded with `more`."""
     import safetensors
     import transformers
     from transformers.models.auto import modeling_auto
@@ -234,14 +240,14 @@ def _parts(folder: Path, name: str, dtype: Any) -> tuple[Any, Any | None, Any]:
         )
         if not sees:
             tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-            return tokenizer, None, kind.from_pretrained(folder, dtype=dtype)
+            return tokenizer, None, kind.from_pretrained(folder, dtype=dtype, **more)
         processor: Any = transformers.AutoProcessor.from_pretrained(folder)
         if not hasattr(processor, "image_processor"):
             raise UserError(
                 f"{name}: the folder has no image processor (preprocessor_config.json)",
                 hint="copy the processor's files of the original model into it",
             )
-        return processor.tokenizer, processor, kind.from_pretrained(folder, dtype=dtype)
+        return processor.tokenizer, processor, kind.from_pretrained(folder, dtype=dtype, **more)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModelForImageTextToText") from error
     except safetensors.SafetensorError as error:

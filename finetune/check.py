@@ -1,0 +1,219 @@
+"""The data check before training: what the data holds, and what must not be trained on.
+
+Hard stops: rows that are none (`data.Examples`), images that are missing or do not decode, one
+class only, wrong sentences without a rationale, the same caption of the same image twice, and
+images that an evaluation split has too. Those are looked for by content, and by sight: a copy that
+was rescaled or compressed again has the same difference hash to a few bits, and nearly the same
+thumbnail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.data import Examples, open_split
+from revise_captions.finetune.pixels import upright
+from revise_captions.finetune.settings import Settings
+
+#: Two images are one by sight where at most so many of the hash's 64 bits differ, and no cell of
+#: their thumbnails differs by more than this (of 255): flat drawings often share the bits alone.
+BITS, SIGHT = 10, 24
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Prints:
+    """Fingerprints of images: SHA-256 of the file, difference hash, thumbnail (16 × 16 × 3)."""
+
+    names: tuple[str, ...]
+    content: tuple[str, ...]
+    sight: NDArray[np.uint64]
+    thumbnails: NDArray[np.uint8]
+
+
+def difference_hash(image: object) -> int:
+    """64 bits: is each cell of a 9 × 8 grey thumbnail brighter than its right neighbour?"""
+    from PIL.Image import Image, Resampling
+
+    assert isinstance(image, Image)
+    small = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
+    bits = (small[:, :-1] > small[:, 1:]).flatten()
+    return int.from_bytes(np.packbits(bits).tobytes(), "big")
+
+
+def _print(path: Path) -> tuple[str, int, bytes]:
+    from PIL.Image import Resampling
+
+    data = path.read_bytes()
+    try:
+        image = upright(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error.message}", hint=error.hint) from None
+    thumbnail = np.asarray(image.resize((16, 16), Resampling.BOX))
+    return hashlib.sha256(data).hexdigest(), difference_hash(image), thumbnail.tobytes()
+
+
+def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) -> Prints:
+    """Fingerprints in the order given. Raises UserError for what is missing or no image."""
+    if missing := [path for path in paths if not path.is_file()]:
+        more = f" (and {len(missing) - 1:,} more)" * (len(missing) > 1)
+        raise UserError(
+            f"image {missing[0]} does not exist{more}",
+            hint="image paths are looked up below the folder of the JSONL file",
+        )
+    if len(paths) > 200:
+        with ProcessPoolExecutor(workers) as pool:
+            made = list(pool.map(_print, paths, chunksize=64))
+    else:
+        made = [_print(path) for path in paths]
+    thumbnails = np.array([np.frombuffer(t, np.uint8) for _, _, t in made], dtype=np.uint8)
+    return Prints(
+        tuple(names),
+        tuple(content for content, _, _ in made),
+        np.array([sight for _, sight, _ in made], dtype=np.uint64),
+        thumbnails.reshape(len(made), 16, 16, 3),
+    )
+
+
+def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
+    """(name in a, name in b, how) of every image of `a` that is in `b`, one pair each."""
+    known = {content: name for name, content in zip(b.names, b.content, strict=True)}
+    found: dict[str, tuple[str, str, str]] = {}
+    for name, content in zip(a.names, a.content, strict=True):
+        if content in known:
+            found[name] = (name, known[content], "the same file")
+    block = max(1, 4_000_000 // max(1, len(b.names)))
+    for start in range(0, len(a.names), block):
+        apart = np.bitwise_count(a.sight[start : start + block, None] ^ b.sight[None, :])
+        for i, j in np.argwhere(apart <= BITS):
+            name = a.names[start + i]
+            if name not in found and _alike(a.thumbnails[start + i], b.thumbnails[j]):
+                found[name] = (name, b.names[j], "the same by sight")
+    return list(found.values())
+
+
+def _alike(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
+    return int(np.abs(a.astype(np.int16) - b.astype(np.int16)).max()) <= SIGHT
+
+
+def images_of(path: Path) -> Iterator[Path]:
+    """The images of a held-out set: those in a folder, or those that a JSONL file's rows name."""
+    if path.is_dir():
+        yield from sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
+        return
+    from revise_captions.fields import IMAGES
+
+    names = set()
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                name = next(str(row[key]) for key in IMAGES if row.get(key))
+            except (ValueError, AttributeError, StopIteration):
+                raise UserError(
+                    f"{path}, line {number}: no image",
+                    hint="--held-out takes a folder of images, or JSONL rows that name them",
+                ) from None
+            if name not in names:
+                names.add(name)
+                yield path.parent / name
+
+
+def check_data(
+    data: Path, held_out: Sequence[Path], allow: Sequence[str], settings: Settings
+) -> str:
+    """What the training data is, in lines. Raises UserError where it must not be trained on.
+
+    `allow`: names of findings that are only reported.
+    """
+    train, validation = open_split(data, "train"), open_split(data, "validation")
+    lines = [*_described("train", train), *_described("validation", validation)]
+    _both_classes(train)
+    found: list[tuple[str, str, str]] = []
+    found += _unexplained(train, settings)
+    found += _twice(train)
+    prints = fingerprints([train.root / i for i in train.images], train.images)
+    others = [("validation", [validation.root / i for i in validation.images])]
+    others += [(str(path), list(images_of(path))) for path in held_out]
+    for name, paths in others:
+        pairs = shared(prints, fingerprints(paths, [str(p) for p in paths]))
+        lines.append(f"{name}: {len(paths):,} images, {len(pairs):,} of them also trained on")
+        found += _shared_images(name, pairs)
+    for kind, what, hint in found:
+        if kind not in allow:
+            raise UserError(what, hint=f"{hint}, or add --allow {kind}")
+        lines.append(f"allowed: {what}")
+    return "\n".join(lines)
+
+
+def _described(name: str, examples: Examples) -> list[str]:
+    sentences = [s for example in examples for s in example.sentences]
+    wrong = [s for s in sentences if not s.factual]
+    explained = sum(bool(s.rationales) for s in wrong)
+    return [
+        f"{name}: {len(examples):,} captions of {len(examples.images):,} images, "
+        f"{len(sentences):,} sentences, {len(wrong):,} wrong ({len(wrong) / len(sentences):.0%}), "
+        f"{explained:,} of those explained"
+    ]
+
+
+def _both_classes(train: Examples) -> None:
+    classes = {s.factual for example in train for s in example.sentences}
+    if len(classes) == 1:
+        kind = "factual" if classes == {True} else "nonfactual"
+        raise UserError(
+            f"every sentence in {train.path} is {kind}: there is nothing to tell apart",
+            hint="judged sentences of both kinds are needed",
+        )
+
+
+def _unexplained(train: Examples, settings: Settings) -> Iterator[tuple[str, str, str]]:
+    without = [
+        (example.id or str(number), s)
+        for number, example in enumerate(train, start=1)
+        for s in example.sentences
+        if not s.factual and not s.rationales
+    ]
+    if without and settings.rationale_weight:
+        yield (
+            "missing-rationales",
+            f"{len(without):,} wrong sentences have no rationale (first: caption {without[0][0]})",
+            "explain them, train without (--rationale-weight 0)",
+        )
+
+
+def _twice(train: Examples) -> Iterator[tuple[str, str, str]]:
+    counts = Counter((example.image, example.caption) for example in train)
+    twice = [(image, count) for (image, _), count in counts.items() if count > 1]
+    if twice:
+        yield (
+            "duplicates",
+            f"{len(twice):,} captions occur more than once with the same image "
+            f"(first: {twice[0][1]} times with {twice[0][0]})",
+            "merge their rows (several rationales go into `rationales`)",
+        )
+
+
+def _shared_images(
+    name: str, pairs: Sequence[tuple[str, str, str]]
+) -> Iterable[tuple[str, str, str]]:
+    if pairs:
+        shown = "; ".join(f"{a} is {b} ({how})" for a, b, how in pairs[:SHOWN])
+        yield (
+            "shared-images",
+            f"{len(pairs):,} training images are in {name} too: {shown}",
+            "leave them out of train.jsonl",
+        )

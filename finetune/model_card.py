@@ -1,0 +1,173 @@
+"""The card of a fine-tuned critic: what it was trained on and how, and how good it is, with floors.
+
+Figures are of the validation split, which the threshold was set on, and say so. Intervals are over
+images (`revise_captions.resampling`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.critic import chat_prompts, prompts
+from revise_captions.finetune.adapters import trained_parts
+from revise_captions.finetune.settings import Settings
+from revise_captions.resampling import Measured as Figure
+from revise_captions.resampling import measured
+from revise_captions.sentence_metrics import macro_f1, one_class_macro_f1, roc_auc
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.data import Examples
+    from revise_captions.finetune.run import Run
+
+Floats = NDArray[np.float64]
+_LICENCE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
+_UNKNOWN = "not stated: look it up before you pass this critic on"
+
+
+def licence_of(folder: Path | None, base: str) -> str:
+    """The licence that a base's own card names."""
+    if folder is None:
+        return "none: trained from nothing"
+    page = folder / "README.md"
+    found = _LICENCE.search(page.read_text(encoding="utf-8")) if page.exists() else None
+    if found:
+        return found[1].strip()
+    return "Gemma Terms of Use" if base.startswith("google/paligemma") else _UNKNOWN
+
+
+def data_licence(root: Path) -> str:
+    """The first line of a LICENSE file beside the data."""
+    for name in ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE"):
+        path = root / name
+        if path.is_file():
+            lines = [line.strip("# ").strip() for line in path.read_text("utf-8").splitlines()]
+            return next((line for line in lines if line), _UNKNOWN)
+    return _UNKNOWN
+
+
+def floors(validation: Examples) -> tuple[Floats, Floats, Floats, list[str]]:
+    """Truth, minus the length, minus the place in the caption, and the image of every sentence."""
+    rows = [
+        (s.factual, s.span.start - s.span.end, -k, example.image)
+        for example in validation
+        for k, s in enumerate(example.sentences)
+    ]
+    truth, length, place, images = zip(*rows, strict=True)
+    return (
+        np.array(truth, dtype=float),
+        np.array(length, dtype=float),
+        np.array(place, dtype=float),
+        list(images),
+    )
+
+
+def figures(run: Run, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Lines of the table: the critic on the validation split, and floors that need no model."""
+    found = run.measured
+    assert found is not None
+    images = [run.validation.images[run.validation.image_of[i]] for i in found.caption]
+    p, truth = found.p, found.factual.astype(float)
+    limit = float(card["threshold"])
+    whole, length, place, of = floors(run.validation)
+    calibration = card["calibration"]
+    ece = f"{calibration['ece']:.3f}" if calibration else "none: one class only"
+    return [
+        ("ROC-AUC", _shown(measured(roc_auc, p, truth, images))),
+        ("… floor: the shorter the truer", _shown(measured(roc_auc, length, whole, of))),
+        ("… floor: the earlier the truer", _shown(measured(roc_auc, place, whole, of))),
+        (
+            f"macro-F1 at the threshold {limit:.4f}",
+            _shown(measured(partial(macro_f1, threshold=limit), p, truth, images)),
+        ),
+        ("… floor: the more frequent class", f"{one_class_macro_f1(whole):.3f}"),
+        ("expected calibration error", ece),
+        ("rationale: loss per token", f"{found.rationale_loss:.3f}"),
+        ("rationale: tokens foretold", f"{found.rationale_accuracy:.3f}"),
+    ]
+
+
+def _shown(figure: Figure) -> str:
+    if figure.value is None:
+        return "none: one class only"
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.3f} (too few images for an interval)"
+    return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
+
+
+def model_card(run: Run, card: Mapping[str, Any]) -> str:
+    """README.md of the critic's folder. `card`: what its critic.json holds."""
+    chat = card["prompt"] == chat_prompts.VERSION
+    settings, base = run.settings, run.base_name
+    data = _data_lines(run)
+    table = "\n".join(f"| {name} | {value} |" for name, value in figures(run, card))
+    changed = "\n".join(f"| `{name}` | {value} |" for name, value in _chosen(settings))
+    learned = ", ".join(f"{p} ({n:,})" for p, n in trained_parts(run.model).items())
+    what = {"full": "all weights", "lora": "LoRA", "qlora": "LoRA on a base in four bits (NF4)"}
+    asks = chat_prompts if chat else prompts
+    regime = "the model's own" if chat else f"`{card['regime']}`"
+    front = "" if run.base.folder is None else f"base_model: {base}\n"
+    return f"""---
+{front}library_name: transformers
+pipeline_tag: image-text-to-text
+tags: [caption-factuality, critic]
+---
+
+# A critic of image captions
+
+Judges each sentence of a caption against its image, and says what is wrong with it. Written by
+`finetune-critic`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
+
+- Base: {base} (licence: {licence_of(run.base.folder, base)}).
+- Trained: {what[settings.method]} of {learned} parameters.
+- Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {regime}.
+- Data: {data}
+- Licence of the data: {data_licence(run.train.root)}.
+
+## Figures
+
+On the validation split ({len(run.validation):,} captions). The threshold was set on it, and with
+`--keep best` the weights were chosen on it, so other data of this kind will show somewhat less. In
+brackets: 95 % intervals over images.
+
+| figure | value |
+| --- | --- |
+{table}
+
+It knows the kind of images and captions that it was trained on. On others, measure first:
+`evaluate-metric` holds it against human labels.
+
+## Training
+
+{run.progress.step:,} steps of {settings.batch_size} captions; the seed, and everything else:
+
+| setting | value |
+| --- | --- |
+{changed}
+"""
+
+
+def _data_lines(run: Run) -> str:
+    sentences = [s for example in run.train for s in example.sentences]
+    wrong = sum(not s.factual for s in sentences)
+    explained = sum(not s.factual and bool(s.rationales) for s in sentences)
+    return (
+        f"{len(run.train):,} captions of {len(run.train.images):,} images, {len(sentences):,} "
+        f"sentences, {wrong:,} of them wrong, {explained:,} explained."
+    )
+
+
+def _chosen(settings: Settings) -> list[tuple[str, str]]:
+    """Every setting with its value, as the command line names it."""
+    values = asdict(settings)
+    return [
+        (f"--{item.name.replace('_', '-')}", str(values[item.name]) or "–")
+        for item in fields(Settings)
+    ]

@@ -1,0 +1,76 @@
+"""Named settings: how the paper trained, and what fits on one card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from revise_captions.critic.packing import Regime
+
+_FOR_REAL_DATA: Mapping[str, Any] = {
+    "steps": 0,
+    "weight_decay": 0.0,
+    "beta2": 0.999,
+    "ema": 0.0,
+    "tower_rate": 1.0,
+    "rewrites": 0.0,
+    "describe_early": 0.0,
+    "describe_late": 0.0,
+    "rationale_weight": 1.0,
+    "follow_weight": 0.2,
+    "caption_weight": 0.0,
+    "trace_weight": 0.0,
+    "tower_weight": 0.0,
+    "robust_share": 0.0,
+    "max_length": 4096,
+    "compile": False,
+    "keep": "best",
+    "samples": 3,
+    "validate_captions": 0,
+}
+
+#: `small`: the defaults of `Settings`, which trained the bundled critic. `paper`: appendix B of
+#: VNLI-Critique, with PaliGemma's own attention; its batch of 128 prompts is about 16 captions of
+#: eight sentences. `lora`: one card. `adapt`: a small critic of ours on a new domain.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "small": {},
+    "paper": {
+        **_FOR_REAL_DATA,
+        "method": "full",
+        "epochs": 5.0,
+        "batch_size": 16,
+        "micro_batch": 1,
+        "dropout": 0.1,
+        "learning_rate": 1e-6,
+        "schedule": "constant",
+        "warmup": 1,
+        "clip": 0.0,
+        "regime": Regime.PREFIX,
+        "checkpointing": True,
+        "validate_minutes": 30.0,
+    },
+    "lora": {
+        **_FOR_REAL_DATA,
+        "method": "lora",
+        "targets": "language,tower",
+        "epochs": 3.0,
+        "batch_size": 16,
+        "micro_batch": 2,
+        "lora_dropout": 0.05,
+        "learning_rate": 1e-4,
+        "schedule": "cosine",
+        "warmup": 20,
+        "clip": 1.0,
+        "checkpointing": True,
+        "patience": 4,
+        "validate_minutes": 15.0,
+    },
+}
+
+
+def preset_for(base: str, *, own: bool) -> str:
+    """The preset where none is named: `small` for new models and critics of ours, else `lora`.
+
+    `own`: `base` is a folder that finetune-critic wrote, of a PaliGemma.
+    """
+    return "small" if base in ("new", "bundled") or own else "lora"

@@ -1,0 +1,158 @@
+"""One optimiser step, in as many forward passes and processes as are wanted, always the same one.
+
+What is drawn at random depends on (seed, epoch, batch) alone and is drawn for the whole batch. Each
+task's loss is the mean over the tokens of the whole batch: sums over parts of it are divided by
+counts that all parts and processes share. So eight captions at once, eight times one, and two
+processes with four each give the same gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.learner import Asked, Images, Seen
+from revise_captions.finetune.optimizer import rate
+from revise_captions.finetune.targets import Choice, Task, choose
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.data import Example
+    from revise_captions.finetune.run import Run
+
+#: Sums that are kept of a step: one for each task, then the trace.
+TRACE = len(Task)
+Floats = NDArray[np.float64]
+
+
+def fraction(run: Run) -> float:
+    """How far the main phase is, in [0, 1], by whichever limit is nearer."""
+    settings, progress = run.settings, run.progress
+    by_time = progress.seconds / (settings.minutes * 60) if settings.minutes else 0.0
+    by_step = progress.step / settings.steps if settings.steps else 0.0
+    by_epoch = 0.0
+    if settings.epochs:
+        by_epoch = progress.captions / (settings.epochs * len(run.train))
+    return min(1.0, max(by_time, by_step, by_epoch))
+
+
+def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, float]:
+    """One optimiser step on one batch; what it cost, by task."""
+    progress = run.progress
+    asked = _asked(run, epoch, index, members)
+    totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(TRACE + 1)))
+    if not totals[: len(Task)].any():
+        raise UserError(
+            f"no question about the captions of a batch fits into {run.settings.max_length} tokens",
+            hint="raise --max-length",
+        )
+    sums, dense = np.zeros(TRACE + 1), 0.0
+    for one, images in asked:
+        seen = run.learner.forward(one)
+        loss, parts = _loss(run, one, seen, totals)
+        if run.dense is not None and run.settings.tower_weight and seen.tower is not None:
+            share = len(images) / len(members)
+            found, _ = run.dense_loss(seen.tower, np.array(images))
+            loss = loss + run.settings.tower_weight * share * found
+            dense += share * float(found.detach())
+        loss.backward()  # type: ignore[no-untyped-call]
+        sums += parts
+    run.parallel.add(run.optimizer.grad)
+    sums = run.parallel.total(sums)
+    losses = {t.name.lower(): sums[t] / totals[t] for t in Task if totals[t]}
+    if totals[TRACE]:
+        losses["trace"] = sums[TRACE] / totals[TRACE]
+    if run.dense is not None:
+        losses["dense"] = dense
+    losses["rate"] = rate(
+        fraction(run),
+        progress.step,
+        peak=run.settings.learning_rate,
+        warmup=run.settings.warmup,
+        schedule=run.settings.schedule,
+    )
+    losses["norm"] = run.optimizer.step(losses["rate"], run.settings.clip, run.settings.tower_rate)
+    progress.longest = max([progress.longest, *(one.longest for one, _ in asked)])
+    losses["captions"] = len(members)
+    losses["sentences"] = totals[Task.CLASSIFY]
+    losses["length"] = max([0, *(one.width for one, _ in asked)])
+    losses["skipped"] = sum(one.skipped for one, _ in asked)
+    progress.captions += len(members)
+    progress.sentences += int(losses["sentences"])
+    return losses
+
+
+def _asked(
+    run: Run, epoch: int, index: int, members: list[int]
+) -> list[tuple[Asked, Sequence[int]]]:
+    """This process's share of a batch, encoded, with the images of each part."""
+    settings = run.settings
+    rng = np.random.default_rng((settings.seed, 2, epoch, index))
+    share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
+    describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
+    examples = [run.train[i] for i in members]
+    choices = [choose(e, rng, settings.rationales, describe, settings.rewrites) for e in examples]
+    worn = (rng.random(len(members)) < settings.robust_share).astype(int)
+    mine = list(range(run.parallel.rank, len(members), run.parallel.world))
+    size = settings.micro_batch or len(mine)
+    asked = []
+    for start in range(0, len(mine), max(1, size)):
+        part = mine[start : start + size]
+        images = Images(
+            run.train, [run.train.image_of[members[k]] for k in part], [int(worn[k]) for k in part]
+        )
+        one = run.learner.encode(*_picked(examples, choices, part), images)
+        if one is not None:
+            asked.append((one, images.index))
+    return asked
+
+
+def _picked(
+    examples: Sequence[Example], choices: Sequence[Choice], part: Sequence[int]
+) -> tuple[list[Example], list[Choice]]:
+    return [examples[k] for k in part], [choices[k] for k in part]
+
+
+def counts(asked: Asked) -> Floats:
+    """Target tokens by task, and places of the trace."""
+    found = np.bincount(asked.tasks, minlength=TRACE + 1).astype(float)
+    found[TRACE] = len(asked.trace)
+    return found
+
+
+def token_weights(run: Run, asked: Asked) -> Floats:
+    """What each target token weighs: its task's weight, and the balance of the two classes."""
+    settings = run.settings
+    by_task = np.zeros(len(Task))
+    by_task[Task.CLASSIFY] = 1.0
+    by_task[Task.FOLLOW] = settings.follow_weight
+    by_task[Task.RATIONALE] = settings.rationale_weight
+    by_task[Task.DESCRIBE] = settings.describe_weight
+    by_task[Task.CAPTION] = settings.caption_weight
+    weights = by_task[asked.tasks]
+    if settings.balance:
+        judged = asked.tasks == Task.CLASSIFY
+        wrong = np.isin(asked.ids, run.learner.wrong_ids)
+        weights[judged & wrong] *= run.class_weights[0]
+        weights[judged & ~wrong] *= run.class_weights[1]
+    return weights
+
+
+def _loss(run: Run, asked: Asked, seen: Seen, totals: Floats) -> tuple[torch.Tensor, Floats]:
+    """This part's share of the batch's loss, and the sums of the losses by task, unweighted."""
+    device = seen.logits.device
+    each = cross_entropy(seen.logits, torch.from_numpy(asked.ids).to(device), reduction="none")
+    shares = token_weights(run, asked) / np.maximum(totals, 1)[asked.tasks]
+    loss = (each * torch.from_numpy(shares).to(device, each.dtype)).sum()
+    sums = np.bincount(asked.tasks, each.detach().double().cpu().numpy(), TRACE + 1)
+    if run.settings.trace_weight and seen.trace is not None and len(asked.trace):
+        told = torch.from_numpy(asked.trace).to(device).float()
+        trace = binary_cross_entropy_with_logits(seen.trace, told, reduction="sum")
+        sums[TRACE] = float(trace.detach())
+        loss = loss + run.settings.trace_weight / totals[TRACE] * trace
+    return loss, sums
