@@ -39,6 +39,8 @@ STARTS = (*(f"{name} " for name in SCRIPTS), "python ", "bash ", "scripts/", "pi
 
 def options(of) -> set[str]:
     names = {name for parameter in of.params for name in parameter.opts}
+    if isinstance(of, click.Group):
+        names |= set().union(*(options(command) for command in of.commands.values()))
     return {name for name in names if name.startswith("--")} | {"--help"}
 
 

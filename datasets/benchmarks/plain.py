@@ -3,7 +3,8 @@
 `captions.jsonl`, a caption a row; everything but the first four may be left out:
 
     {"id", "image", "model", "caption", "references": […],
-     "sentences": [{"start", "end", "label": "factual" | "nonfactual"}],
+     "sentences": [{"start", "end", "label": "factual" | "nonfactual", "assessable", "rationale",
+                    "error_types": […]}],
      "scores": [{"axis", "value", "rater"}],
      "errors": [{"start", "end", "kind"}]}
 
@@ -39,10 +40,7 @@ def read(folder: Path) -> Iterator[Item]:
             record(entry, caption, ImageRef(path=image)),
             image,
             str(entry["model"]),
-            sentences=tuple(
-                LabelledSentence(_span(s, caption), s.one_of("label", _LABELS))
-                for s in _within(entry, "sentences")
-            ),
+            sentences=tuple(_sentence(s, caption) for s in _within(entry, "sentences")),
             scores=tuple(
                 Score(s.text("axis"), s.number_at("value"), str(s.data.get("rater", "")))
                 for s in _within(entry, "scores")
@@ -64,6 +62,17 @@ def read(folder: Path) -> Iterator[Item]:
                 str(entry["first_id"]),
                 str(entry["second_id"]),
             )
+
+
+def _sentence(entry: Entry, caption: str) -> LabelledSentence:
+    assessable, rationale = entry.data.get("assessable"), entry.data.get("rationale")
+    return LabelledSentence(
+        _span(entry, caption),
+        entry.one_of("label", _LABELS),
+        None if assessable is None else bool(assessable),
+        entry.texts("error_types") if "error_types" in entry.data else (),
+        None if rationale is None else entry.text("rationale"),
+    )
 
 
 def _within(entry: Entry, key: str) -> Iterator[Entry]:

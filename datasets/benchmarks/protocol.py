@@ -171,12 +171,17 @@ def _first(value: Any, key: str) -> str:
     return found if isinstance(found, str) else "\n".join(map(str, found))
 
 
+def vote_of(label: object) -> Vote | None:
+    """The label as raters' tools spell it; None for no known label."""
+    return _VOTES.get(" ".join(str(label).lower().replace("_", " ").replace("-", " ").split()))
+
+
 def _vote(entry: Entry, label: object) -> Vote:
-    key = " ".join(str(label).lower().replace("_", " ").replace("-", " ").split())
-    if key not in _VOTES:
+    vote = vote_of(label)
+    if vote is None:
         known = ", ".join(sorted(_VOTES))
         raise entry.error(f"the label is {shown(label)}; expected one of {known}")
-    return _VOTES[key]
+    return vote
 
 
 def _span(entry: Entry) -> Span:

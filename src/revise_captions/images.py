@@ -86,6 +86,17 @@ def load_image(
     nothing outside it is read, whether by `..`, an absolute path or a symbolic link. Without, they
     start at `folder` (the input's own) and absolute paths are allowed. Raises `BadRecord`.
     """
+    return _decode(image_bytes(ref, root, folder, allow_urls, limits), limits)
+
+
+def image_bytes(
+    ref: ImageRef,
+    root: Path | None = None,
+    folder: Path = Path(),
+    allow_urls: bool = False,
+    limits: ImageLimits = ImageLimits(),
+) -> bytes:
+    """The encoded image as it is stored, not looked into. Arguments and errors: `load_image`."""
     if ref.data is not None:
         data = ref.data
     elif ref.url is not None:
@@ -96,7 +107,7 @@ def load_image(
         raise BadRecord(Reason.MISSING_IMAGE, "the record names no image")
     if len(data) > limits.max_bytes:
         raise _too_large(f"{len(data):,} bytes; the limit is {limits.max_bytes:,}")
-    return _decode(data, limits)
+    return data
 
 
 # --- Values -------------------------------------------------------------------------------------

@@ -1,0 +1,53 @@
+"""The command `annotate`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from revise_captions.pipelines import annotate_commands
+
+EPILOG = """
+\b
+Examples:
+  annotate export revised.jsonl ask --size 300      # tasks for five raters each
+  annotate import ask answers-*.json --out data     # figures, and data for finetune-critic
+  annotate convert chocolate DIR data               # a public data set as training data
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"show_default": True, "max_content_width": 100})
+@click.version_option(package_name="revise-captions")
+def annotate() -> None:
+    """From a run to people, and from people to training data and figures.
+
+    The protocol is that of VNLI-Critique (sections 3 and 4.3, appendix C): five raters each, the
+    majority decides, the longest rationale counts.
+    """
+
+
+annotate.add_command(annotate_commands.export)
+annotate.add_command(annotate_commands.import_)
+annotate.add_command(annotate_commands.convert)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point: a user's mistake is one line and exit 2."""
+    from revise_captions.errors import UserError
+
+    try:
+        annotate.main(arguments, "annotate", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UserError as error:
+        click.echo(f"annotate: {error}", err=True)
+        sys.exit(2)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("annotate: interrupted", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Images that are the same to the eye: rescaled, compressed again, or saved in another format.
+
+Two images look alike where at most `BITS` of their difference hashes' 64 bits differ (Krawetz
+2013: is each cell of a 9 × 8 grey thumbnail brighter than its right neighbour?) and no cell of
+their 16 × 16 colour thumbnails differs by more than `SIGHT` of 255. The hash alone takes flat
+drawings and charts for one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BITS, SIGHT = 10, 24
+#: Pairs of hashes that are compared at a time.
+_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """`bits`: the difference hash; `thumbnail`: uint8 (16, 16, 3)."""
+
+    bits: int
+    thumbnail: npt.NDArray[np.uint8]
+
+
+def fingerprint(image: Image) -> Fingerprint:
+    """Of an upright RGB image, as `images.load_image` gives it."""
+    from PIL.Image import Resampling
+
+    grey = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
+    bits = np.packbits((grey[:, :-1] > grey[:, 1:]).ravel())
+    thumbnail = np.asarray(image.resize((16, 16), Resampling.BOX), dtype=np.uint8)
+    return Fingerprint(int.from_bytes(bits.tobytes()), thumbnail)
+
+
+def alike(a: Fingerprint, b: Fingerprint) -> bool:
+    return (a.bits ^ b.bits).bit_count() <= BITS and _near(a.thumbnail, b.thumbnail)
+
+
+def _near(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> bool:
+    return int(np.abs(a.astype(np.int16) - b.astype(np.int16)).max()) <= SIGHT
+
+
+def groups(prints: Mapping[str, Fingerprint]) -> dict[str, str]:
+    """Each image's group, named after one of its images; chains of lookalikes are one group.
+
+    Compares all pairs of hashes: 20,000 images take seconds.
+    """
+    names = sorted(prints)
+    bits = np.array([prints[name].bits for name in names], dtype=np.uint64)
+    leader = list(range(len(names)))
+
+    def root(k: int) -> int:
+        while leader[k] != k:
+            leader[k] = k = leader[leader[k]]
+        return k
+
+    rows = max(1, _BLOCK // max(1, len(names)))
+    for start in range(0, len(names), rows):
+        apart = np.bitwise_count(bits[start : start + rows, None] ^ bits[None, :])
+        for i, j in np.argwhere(apart <= BITS):
+            a, b = start + int(i), int(j)
+            if a < b and root(a) != root(b):
+                first, second = prints[names[a]], prints[names[b]]
+                if _near(first.thumbnail, second.thumbnail):
+                    leader[max(root(a), root(b))] = min(root(a), root(b))
+    return {name: names[root(k)] for k, name in enumerate(names)}

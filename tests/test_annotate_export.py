@@ -1,0 +1,383 @@
+"""A run as tasks: what is drawn and with which weight, what raters see, what they must not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import annotated
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from revise_captions.benchmarks.catalog import benchmark
+from revise_captions.errors import UserError
+from revise_captions.pipelines import annotate_draw as draw
+from revise_captions.pipelines.annotate_cli import annotate
+from revise_captions.pipelines.annotate_images import ImageFolder
+from revise_captions.pipelines.annotate_interfaces import ASKING, INTERFACES, data_of, marked
+from revise_captions.pipelines.annotate_sheets import guarded, sheet, unguarded
+from revise_captions.pipelines.annotate_units import Asked, Text, Unit, read_key
+from revise_captions.records import ImageRef, Span
+
+# --- The draw -----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.integers(0, 300))
+def test_allocations_give_all_that_there_is_and_no_more(sizes, total):
+    for share in (draw.equal, draw.proportional):
+        given_ = share(sizes, total)
+        assert sum(given_) == min(total, sum(sizes))
+        assert all(0 <= n <= size for n, size in zip(given_, sizes, strict=True))
+
+
+def test_equal_allocation_fills_up_from_large_strata():
+    assert draw.equal([1, 2, 500], 100) == [1, 2, 97]
+    assert draw.equal([50, 50, 50], 9) == [3, 3, 3]
+
+
+def test_proportional_allocation_is_by_size_and_leaves_no_stratum_out():
+    assert draw.proportional([100, 200, 700], 10) == [1, 2, 7]
+    assert draw.proportional([1, 2, 997], 10) == [1, 1, 8]
+    assert sum(n > 0 for n in draw.proportional([1, 1, 1, 97], 3)) < 4  # fewer than strata
+
+
+def drawn(sizes: dict[str, int], design: draw.Design, order: random.Random | None = None):
+    places = [
+        (name, draw.Place(line, "", k))
+        for line, name in enumerate(sizes)
+        for k in range(sizes[name])
+    ]
+    if order is not None:
+        order.shuffle(places)
+    found = draw.Draw(design)
+    for name, place in places:
+        found.add((name,), place)
+    return list(found.drawn())
+
+
+def test_a_sample_is_the_seeds_and_no_matter_of_order():
+    sizes = {"a": 400, "b": 30}
+    one = drawn(sizes, draw.Design(size=50, seed=3))
+    assert one == drawn(sizes, draw.Design(size=50, seed=3), random.Random(1))
+    assert one != drawn(sizes, draw.Design(size=50, seed=4))
+    assert Counter(found.stratum for found in one) == {"a": 25, "b": 25}
+    assert {found.stratum: found.weight for found in one} == {"a": 400 / 25, "b": 30 / 25}
+
+
+def test_memory_is_bounded_by_strata_and_size_not_by_the_run():
+    found = draw.Draw(draw.Design(size=5))
+    for k in range(3000):
+        found.add((str(k % 3),), draw.Place(k, "", 0))
+    assert all(len(heap) == 5 for heap in found._kept.values())
+    for k in range(draw.MAX_STRATA - 3):
+        found.add((f"x{k}",), draw.Place(k, "", 1))
+    with pytest.raises(UserError, match="more than 500 strata"):
+        found.add(("one more",), draw.Place(0, "", 2))
+
+
+def test_every_sentence_is_drawn_as_often_as_every_other_of_its_stratum():
+    times: Counter[draw.Place] = Counter()
+    for seed in range(400):
+        times.update(
+            found.place for found in drawn({"a": 20, "b": 4}, draw.Design(size=8, seed=seed))
+        )
+    mine = [times[draw.Place(0, "", k)] for k in range(20)]
+    assert all(times[draw.Place(1, "", k)] == 400 for k in range(4))
+    assert sum(mine) == 400 * 4
+    assert all(45 < n < 120 for n in mine)  # 80 each; 400 draws of probability 0.2: deviation 8
+
+
+def test_strata():
+    design, bins = draw.Design(), draw.bin_names((0.2, 0.4, 0.6, 0.8))
+
+    def name(p, attempts=(), accepted=None, errors=()):
+        row = {"p_factual": p, "attempts": attempts, "accepted": accepted}
+        return draw.name_of(draw.stratum_of(row, errors, design, bins))
+
+    assert name(0.2) == "P 0.2–0.4, no rewrite"
+    assert name(1.0) == "P 0.8–1.0, no rewrite"
+    assert name(0.1, [{}], True, ("count", "object")) == "P 0.0–0.2, rewrite accepted, count"
+    assert name(None, [{}], False) == "unscored, rewrite rejected"
+
+
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        (draw.Design(by=("p", "mood")), "cannot stratify by mood"),
+        (draw.Design(bins=(0.5, 0.5)), "expected rising numbers between 0 and 1"),
+        (draw.Design(bins=(0.5, 1.5)), "expected rising numbers between 0 and 1"),
+    ],
+)
+def test_designs_that_make_no_sense(design, said):
+    with pytest.raises(UserError, match=said):
+        design.check()
+
+
+# --- The interfaces -----------------------------------------------------------------------------
+
+#: Tags and parameters of Label Studio's documentation (labelstud.io/tags) that the interfaces use.
+DOCUMENTED = {
+    "View": {"className", "visibleWhen", "whenTagName", "whenChoiceValue"},
+    "Style": set(),
+    "Header": {"value"},
+    "Image": {"name", "value", "zoom"},
+    "HyperText": {"name", "value", "valueType", "inline"},
+    "Text": {"name", "value", "valueType"},
+    "Choices": {"name", "toName", "choice", "required", "showInline"},
+    "Choice": {"value"},
+    "TextArea": {
+        *("name", "toName", "rows", "maxSubmissions", "editable", "required", "requiredMessage"),
+    },
+}
+
+
+def unit(caption="A cat. It sleeps.", rewrite: str | None = "It is awake.", **more) -> Unit:
+    start = caption.index(" ") and len(caption.split(". ")[0]) + 2
+    original = Text(caption, Span(start, len(caption)), 2, 2)
+    revised = None
+    if rewrite is not None:
+        text = caption[:start] + rewrite
+        revised = Text(text, Span(start, len(text)), 2, 2)
+    given = {"rationale": "It is awake.", "attempted": True, "accepted": True} | more
+    return Unit("u1", draw.Place(1, "", 1), "s", 2.0, original, 0.1, True, revised=revised, **given)
+
+
+@pytest.mark.parametrize("name", INTERFACES)
+def test_configurations_are_as_documented(name):
+    interface = INTERFACES[name]
+    root = ElementTree.fromstring(interface.config)
+    tags = list(root.iter())
+    assert root.tag == "View"
+    for tag in tags:
+        assert set(tag.attrib) <= DOCUMENTED[tag.tag], tag.tag
+    names = [tag.attrib["name"] for tag in tags if "name" in tag.attrib]
+    assert len(names) == len(set(names))
+    objects = {t.attrib["name"] for t in tags if t.tag in ("Image", "HyperText", "Text")}
+    controls = {t.attrib["name"]: t for t in tags if t.tag in ("Choices", "TextArea")}
+    assert set(controls) == set(interface.controls)
+    assert {tag.attrib["toName"] for tag in controls.values()} <= objects
+    for control, choices in interface.controls.items():
+        shown = tuple(choice.attrib["value"] for choice in controls[control])
+        assert shown == choices
+    for tag in tags:
+        if tag.attrib.get("whenTagName"):
+            allowed = interface.controls[tag.attrib["whenTagName"]]
+            assert set(tag.attrib["whenChoiceValue"].split(",")) <= set(allowed)
+
+
+@pytest.mark.parametrize("asked", list(Asked))
+def test_tasks_hold_what_the_configuration_shows_and_no_controls_name(asked):
+    interface = INTERFACES[ASKING[asked]]
+    data = data_of(unit(), asked, "x.png")
+    shown = {
+        tag.attrib["value"][1:]
+        for tag in ElementTree.fromstring(interface.config).iter()
+        if tag.attrib.get("value", "").startswith("$")
+    }
+    assert shown <= set(data)
+    assert not set(data) & {*interface.controls, "id", "annotator", "annotation_id", "lead_time"}
+    assert set(interface.columns) <= set(data)
+
+
+def test_the_papers_answers():
+    """Section 3's four labels; figure 4's four answers, in its order."""
+    labels = {"Entailment", "Neutral", "Contradiction", "Nothing to assess"}
+    assert set(INTERFACES["factuality"].controls["label"]) == labels
+    figure_4 = ("Nothing to assess", "Correct", "Neutral", "Incorrect")
+    assert INTERFACES["critique"].controls["quality"] == figure_4
+
+
+def test_captions_are_text_and_no_markup():
+    evil = "A <script>alert(1)</script>. It & <img src=x onerror=y> \u202egnp."
+    text = Text(evil, Span(29, len(evil)), 2, 2)
+    html = marked(text)
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "\u202e" not in html
+    assert html.count("<mark>") == 1
+    before, inside = html.split("<mark>")
+    assert "&lt;script&gt;" in before
+    assert inside.startswith("It &amp; &lt;img")
+
+
+def test_raters_do_not_learn_what_the_critic_thinks():
+    for swapped in (True, False):
+        one = unit(swapped=swapped)
+        for asked in one.asked():
+            told = json.dumps(data_of(one, asked, "x.png"))
+            assert "0.1" not in told
+            assert all(str(word) not in told for word in (*Asked, "swapped", "accepted"))
+    first = data_of(unit(swapped=True), Asked.PREFERENCE, "x.png")
+    assert (first["first_sentence"], first["second_sentence"]) == ("It is awake.", "It sleeps.")
+
+
+# --- Sheets and images --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1", "|calc", "=cmd|'/c'!A0"]
+)
+def test_no_cell_is_a_formula(text):
+    cell = guarded(text)
+    assert cell == f"'{text}"
+    assert unguarded(cell) == text
+
+
+@given(st.text())
+def test_guarding_is_undone(text):
+    if not text.startswith("'"):
+        assert unguarded(guarded(text)) == text
+
+
+def test_ordinary_cells_stay_as_they_are():
+    for text in ("", "A cat.", "It's 1+1", "'quoted'", "¿qué?"):
+        assert guarded(text) == text
+        assert unguarded(text) == text
+
+
+def test_sheets_are_read_back_as_written():
+    rows = [{"a": 'He said "no",\nand left.', "b": "=1", "other": 3}, {"a": "é\ud800", "b": ""}]
+    lines = sheet(("a", "b"), rows).decode("utf-8-sig").splitlines(keepends=True)
+    found = list(csv.DictReader(lines))
+    assert found == [{"a": rows[0]["a"], "b": "'=1"}, {"a": "é\\ud800", "b": ""}]
+
+
+def test_images_are_stored_once_and_as_the_critic_sees_them(tmp_path):
+    store = ImageFolder(tmp_path / "out")
+    picture = Image.new("RGB", (6, 4), "red")
+    picture.save(tmp_path / "a.png")
+    picture.save(tmp_path / "b.png")
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a quarter turn
+    picture.save(tmp_path / "turned.jpg", exif=exif)
+    Image.new("RGBA", (6, 4), (0, 0, 0, 0)).save(tmp_path / "clear.png")
+    names = {
+        name: store.add(ImageRef(path=name), folder=tmp_path)
+        for name in ("a.png", "b.png", "turned.jpg", "clear.png")
+    }
+    assert names["a.png"] == names["b.png"]
+    assert (tmp_path / "out" / names["a.png"]).read_bytes() == (tmp_path / "a.png").read_bytes()
+    with Image.open(tmp_path / "out" / names["turned.jpg"]) as turned:
+        assert (turned.size, turned.format) == ((4, 6), "PNG")
+    with Image.open(tmp_path / "out" / names["clear.png"]) as clear:
+        assert clear.getpixel((0, 0)) == (255, 255, 255)
+    assert len(list((tmp_path / "out/images").iterdir())) == 3
+
+
+# --- The command --------------------------------------------------------------------------------
+
+
+def export(*arguments: object):
+    return CliRunner().invoke(annotate, ["export", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> annotated.Run:
+    return annotated.write_run(tmp_path_factory.mktemp("run") / "r", 12)
+
+
+def test_export_of_a_run(run, tmp_path):
+    out = tmp_path / "ask"
+    result = export(run.path, out, "--size", 20, "--by", "p,rewrite")
+    assert result.exit_code == 0, result.output
+    units = read_key(out / "key.jsonl")
+    assert len(units) == 20
+    about = json.loads((out / "sample.json").read_text())
+    assert sum(s["drawn"] for s in about["strata"]) == 20
+    total = sum(len(row["revision"]["sentences"]) for row in run.rows)
+    assert sum(unit.weight for unit in units) == pytest.approx(total)
+    assert about["threshold"] == annotated.THRESHOLD
+    for unit_ in units:
+        row = run.rows[unit_.place.line - 1]
+        sentence = row["revision"]["sentences"][unit_.place.index]
+        assert list(unit_.original.span) == sentence["span"]
+        assert unit_.original.caption == row["caption"]
+        assert (out / unit_.image).is_file()
+        if unit_.revised is not None:
+            assert unit_.revised.sentence == sentence["rewrite"]
+            if sentence["accepted"]:
+                assert unit_.revised.caption == row["revised_caption"]
+    for name in INTERFACES:
+        tasks = json.loads((out / name / "tasks.json").read_text())
+        assert len(tasks) == about["items"][name]
+        for task in tasks:
+            assert task["data"]["image"].startswith("/data/local-files/?d=ask/images/")
+        sheet_ = (out / name / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
+        rows = list(csv.DictReader(sheet_))
+        assert [row["item"] for row in rows] == [task["data"]["item"] for task in tasks]
+        assert all((out / name / row["image"]).is_file() for row in rows)
+    assert "Keep" in result.output
+
+
+def test_an_error_type_of_the_input_is_a_stratum(run, tmp_path):
+    assert export(run.path, tmp_path / "a", "--by", "error").exit_code == 0
+    names = {s["name"] for s in json.loads((tmp_path / "a/sample.json").read_text())["strata"]}
+    known = {s["error_type"] for row in run.rows for s in row["sentences"] if s["error_type"]}
+    assert names == known | {"all"}
+
+
+def test_images_embedded_or_left_where_they_are(run, tmp_path):
+    export(run.path, tmp_path / "e", "--size", 3, "--images", "embed", "--interface", "factuality")
+    task = json.loads((tmp_path / "e/factuality/tasks.json").read_text())[0]
+    assert task["data"]["image"].startswith("data:image/png;base64,")
+    assert not (tmp_path / "e/critique").exists()
+    prefix = "https://example.org/"
+    export(run.path, tmp_path / "p", "--size", 3, "--images", "path", "--image-prefix", prefix)
+    task = json.loads((tmp_path / "p/factuality/tasks.json").read_text())[0]
+    assert task["data"]["image"].startswith("https://example.org/pictures/")
+    assert not (tmp_path / "p/images").exists()
+
+
+def test_an_image_that_is_missing_is_named_and_weighed_out(run, tmp_path):
+    folder = tmp_path / "r"
+    moved = annotated.write_run(folder, 12)
+    (folder / "pictures/3.png").unlink()
+    out = tmp_path / "ask"
+    result = export(moved.path, out, "--size", 1000)
+    assert "left out, no image" in result.output
+    about = json.loads((out / "sample.json").read_text())
+    lost = len(moved.rows[3]["revision"]["sentences"])
+    assert len(about["without_image"]) == lost
+    units = read_key(out / "key.jsonl")
+    total = sum(s["sentences"] for s in about["strata"] if s["with_image"])
+    assert sum(unit_.weight for unit_ in units) == pytest.approx(total)
+
+
+def test_what_an_export_writes_is_a_benchmark_once_it_is_answered(run, tmp_path):
+    """`label-studio` reads the answered tasks as they are."""
+    out = tmp_path / "ask"
+    export(run.path, out, "--size", 8)
+    answered = annotated.label_studio(run, out, "factuality")
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export/a.json").write_text(json.dumps(answered))
+    examples = list(benchmark("label-studio").read(tmp_path / "export"))
+    assert sum(len(e.sentences) for e in examples) == len(answered)
+
+
+def test_friendly_errors(run, tmp_path):
+    def said(*arguments: object) -> str:
+        result = export(*arguments)
+        assert result.exit_code != 0
+        return str(result.exception) if isinstance(result.exception, UserError) else result.output
+
+    plain = tmp_path / "plain.jsonl"
+    plain.write_text(json.dumps({"image": "a.png", "caption": "A cat."}) + "\n")
+    assert "there is no `revision`" in said(plain, tmp_path / "x")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/a").touch()
+    assert "is not empty" in said(run.path, tmp_path / "full")
+    assert "expected numbers with commas" in said(run.path, tmp_path / "x", "--bins", "a,b")
+    bare = tmp_path / "bare.jsonl"
+    bare.write_bytes(run.path.read_bytes())
+    assert "--image-root" in said(bare, tmp_path / "x")
+    broken = dict(run.rows[0], revision={"sentences": [{"span": [0, 3]}]})
+    (tmp_path / "b.jsonl").write_text(json.dumps(broken))
+    assert "not a sentence that revise-captions wrote" in said(tmp_path / "b.jsonl", tmp_path / "x")
+    assert not Path(tmp_path / "x").exists() or not any(Path(tmp_path / "x").rglob("*.json"))
