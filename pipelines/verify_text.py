@@ -70,16 +70,25 @@ def change_of(revision: Revision, threshold: float) -> Change | None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A component of a graph, denied ones included. `slot`: the sentence that makes it (-1: none);
-    `free`: whether a sentence that nobody flagged makes it. `key` is equal for equal claims.
+    """A component of a graph, denied ones included: `name` (of an object, or of what is spoken of),
+    `said` (value or relation) and `target` as lemmas. `slot`: the sentence that makes it, or -1;
+    `free`: whether a sentence that nobody flagged makes it.
     """
 
     part: Part
-    key: tuple[object, ...]
+    name: str
+    said: str
+    target: str
+    denied: bool
     phrase: str
     span: Span
     slot: int
     free: bool
+
+    @property
+    def key(self) -> tuple[Part, str, str, str, bool]:
+        """Equal for equal claims, wherever they are made."""
+        return self.part, self.name, self.said, self.target, self.denied
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +161,25 @@ def _claims(
         free_home = next((k for k in homes if k >= 0 and free[k]), None)
         home = where.of(item.span) if free_home is None else free_home
         phrase = f"no {item.name}" if item.denied else item.name
-        key = (Part.OBJECT, own[i], item.denied)
-        made.append(Claim(Part.OBJECT, key, phrase, item.span, home, free_home is not None))
+        made.append(
+            Claim(Part.OBJECT, own[i], "", "", item.denied, phrase, item.span, home,
+                  free_home is not None)
+        )  # fmt: skip
     for said in graph.attributes:
         home = where.of(said.span)
-        key = (Part.ATTRIBUTE, names[said.object], lemmas(said.value), said.denied)
         phrase = f"{'not ' * said.denied}{said.value} {graph.objects[said.object].name}"
-        made.append(Claim(Part.ATTRIBUTE, key, phrase, said.span, home, home >= 0 and free[home]))
+        made.append(
+            Claim(Part.ATTRIBUTE, names[said.object], lemmas(said.value), "", said.denied, phrase,
+                  said.span, home, home >= 0 and free[home])
+        )  # fmt: skip
     for edge in graph.relations:
         home = where.of(edge.span)
-        key = (Part.RELATION, names[edge.subject], relation_key(edge.name), names[edge.target])
         ends = graph.objects[edge.subject].name, graph.objects[edge.target].name
         phrase = f"{ends[0]} {'not ' * edge.denied}{edge.name} {ends[1]}"
-        key = (*key, edge.denied)
-        made.append(Claim(Part.RELATION, key, phrase, edge.span, home, home >= 0 and free[home]))
+        made.append(
+            Claim(Part.RELATION, names[edge.subject], relation_key(edge.name), names[edge.target],
+                  edge.denied, phrase, edge.span, home, home >= 0 and free[home])
+        )  # fmt: skip
     return made
 
 
@@ -260,33 +274,32 @@ class _Named:
         said: Mapping[str, Graph],
     ) -> None:
         self.rationales = [slot.rationale if slot.flagged else "" for slot in change.slots]
-        self.there = {text: _there(said[text]) for text in self.rationales if text in said}
+        self.there = {
+            text: _there(said[text]) if text in said else frozenset() for text in self.rationales
+        }
         self.gone = {claim for claim in gone if self._says(claim, going=True)}
         self.come = {claim for claim in come if self._says(claim, going=False)}
         self._exchange(gone, come)
-        went = {claim.key[1] for claim in self.gone if claim.part is Part.OBJECT}
-        self.gone |= {c for c in gone if c.part is not Part.OBJECT and went & set(_ends(c))}
+        went = {claim.name for claim in self.gone if claim.part is Part.OBJECT}
+        self.gone |= {c for c in gone if c.part is not Part.OBJECT and went & {c.name, c.target}}
 
     def _says(self, claim: Claim, *, going: bool) -> bool:
         rationale = self.rationales[claim.slot] if claim.slot >= 0 else ""
         if not rationale:
             return False
-        name = str(claim.key[1])
+        speaks_of_it = _in(claim.name, rationale)
         if claim.part is Part.OBJECT:
-            asserted = going and not claim.key[2] and _last(name) in self.there.get(rationale, ())
-            return _in(name, rationale) and not asserted
+            there = going and not claim.denied and _last(claim.name) in self.there[rationale]
+            return speaks_of_it and not there
         if claim.part is Part.ATTRIBUTE:
-            kind = kind_of_value(str(claim.key[2]))
+            kind = kind_of_value(claim.said)
             alike = kind and any(kind_of_value(key) == kind for key in content(rationale))
-            return not new_content(str(claim.key[2]), rationale) or bool(
-                alike and going and _in(name, rationale)
-            )
-        relation, target = str(claim.key[2]), str(claim.key[3])
-        if _in(name, rationale) and _in(target, rationale):
+            return not new_content(claim.said, rationale) or bool(alike and going and speaks_of_it)
+        if speaks_of_it and _in(claim.target, rationale):
             return True
-        if relation == "have" or not content(relation):
-            return _in(target, rationale)
-        return not new_content(relation, rationale)
+        if claim.said == "have" or not content(claim.said):
+            return _in(claim.target, rationale)
+        return not new_content(claim.said, rationale)
 
     def _exchange(self, gone: Sequence[Claim], come: Sequence[Claim]) -> None:
         """Each named claim that came names one that went from its place in the same sentence."""
@@ -312,17 +325,13 @@ def _in(name: str, rationale: str) -> bool:
     return not new_content(_last(name), rationale)
 
 
-def _ends(claim: Claim) -> tuple[object, ...]:
-    return claim.key[1:2] if claim.part is Part.ATTRIBUTE else (claim.key[1], claim.key[3])
-
-
 def _place(claim: Claim) -> object:
     """Claims with the same place in the same sentence can stand for each other."""
     if claim.part is Part.OBJECT:
         return claim.slot, claim.part
     if claim.part is Part.ATTRIBUTE:
-        return claim.slot, claim.part, claim.key[1], kind_of_value(str(claim.key[2]))
-    return claim.slot, claim.part, claim.key[1]
+        return claim.slot, claim.part, claim.name, kind_of_value(claim.said)
+    return claim.slot, claim.part, claim.name
 
 
 def kind_of_value(value: str) -> str:
