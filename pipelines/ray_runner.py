@@ -16,6 +16,7 @@ import logging
 import os
 import pickle
 import socket
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 RUNTIME_ENV: dict[str, Any] = {}
 #: Windows that wait at a replica while it works on one.
 AHEAD = 2
+#: A window at which more workers or nodes than this are lost ends the run.
+RETRIES = 8
 _DEAD, _MISTAKE = "dead", "mistake"
 
 
@@ -54,6 +57,9 @@ class Named:
 @contextmanager
 def cluster(options: Options) -> Iterator[None]:
     """A connection to `--ray-address`, or to a cluster of this machine alone."""
+    # Ray's own: nothing is reported to anybody, and what its workers go through is our business
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
     except ImportError:
@@ -75,9 +81,14 @@ def cluster(options: Options) -> Iterator[None]:
         )
     except ConnectionError as error:
         raise _no_cluster(options.ray_address, error) from None
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    # one reader is enough for many replicas
+    warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
         yield
+    except ray.exceptions.RayError as error:
+        raise EngineDead(f"Ray gave up: {_first_line(error)}") from error
     finally:
         ray.shutdown()
 
@@ -104,7 +115,7 @@ def describe(options: Options) -> Named:
     import ray
 
     share = _share(options)
-    task = ray.remote(num_cpus=share["num_cpus"], num_gpus=share["num_gpus"])(_described)
+    task = ray.remote(num_cpus=share.cpus, num_gpus=share.gpus)(_described)
     kind, found = ray.get(task.remote(options, os.getcwd()))
     if kind is not None:
         raise _error(kind, found)
@@ -118,7 +129,7 @@ def _described(options: Options, folder: str) -> tuple[str | None, Any]:
         with closing(open_input(options)) as source:
             tools, settings = load_tools(options, source)
             decisive = run_settings(tools, settings, options)
-        bare = replace(tools, critic=None, reviser=None)
+        bare = replace(tools, critic=None, reviser=None, verifier=None)
         return None, pickle.dumps(Named(bare, decisive))
     except UserError as error:
         return _MISTAKE, (error.message, error.hint)
@@ -144,28 +155,55 @@ def _windows(options: Options, finished: Mapping[int, str]) -> Dataset:
     import ray
 
     share = _share(options)
-    replicas = options.replicas or share.pop("replicas")
-    share.pop("replicas", None)
     source = _reader()(options, finished)
-    rows = ray.data.read_datasource(source, override_num_blocks=1, num_cpus=0.1)
+    # The reader takes no CPU: where the replicas have them all, it would wait for them, and they
+    # for it.
+    rows = ray.data.read_datasource(source, override_num_blocks=1, num_cpus=0)
     return rows.map_batches(
         Replica,
         fn_constructor_args=(options, os.getcwd()),
         batch_size=1,
-        compute=ray.data.ActorPoolStrategy(size=replicas, max_tasks_in_flight_per_actor=AHEAD),
-        **share,
+        compute=ray.data.ActorPoolStrategy(
+            size=share.replicas, max_tasks_in_flight_per_actor=AHEAD
+        ),
+        num_cpus=share.cpus,
+        num_gpus=share.gpus,
+        max_task_retries=RETRIES,
     )
 
 
-def _share(options: Options) -> dict[str, Any]:
-    """What one replica takes: a GPU where the cluster has any, else a logical CPU."""
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one replica takes of the cluster, and how many there are."""
+
+    cpus: int
+    gpus: int
+    replicas: int
+
+
+def _share(options: Options) -> Share:
+    """A GPU for each replica where the cluster has any, else a logical CPU."""
     import ray
 
-    total = ray.cluster_resources()
-    gpus = int(total.get("GPU", 0))
-    if gpus and options.device in ("auto", "cuda"):
-        return {"num_gpus": 1, "num_cpus": 1, "replicas": gpus}
-    return {"num_gpus": 0, "num_cpus": 1, "replicas": max(1, int(total.get("CPU", 1)) - 1)}
+    return share_of(ray.cluster_resources(), options)
+
+
+def share_of(total: Mapping[str, float], options: Options) -> Share:
+    """`total`: the cluster's `CPU` and `GPU`. Without `--replicas`, all GPUs, or all CPUs but one.
+
+    Raises `UserError` for more replicas than could ever start.
+    """
+    cpus, gpus = int(total.get("CPU", 0)), int(total.get("GPU", 0))
+    on_gpus = bool(gpus) and options.device.partition(":")[0] in ("auto", "cuda")
+    room = min(cpus, gpus) if on_gpus else cpus
+    replicas = options.replicas or max(1, gpus if on_gpus else cpus - 1)
+    if replicas > room:
+        has = f"{cpus} CPU{'s' * (cpus != 1)} and {gpus} GPU{'s' * (gpus != 1)}"
+        raise UserError(
+            f"the cluster has room for {room} replicas, not for {replicas}: it has {has}",
+            hint="give fewer --replicas, or add nodes first",
+        )
+    return Share(1, int(on_gpus), replicas)
 
 
 def _reader() -> type:
@@ -216,25 +254,40 @@ def _row(number: int, digest: str, content: object, error: str = "") -> dict[str
 
 
 class Replica:
-    """One copy of the models. Ray makes it, feeds it windows, and makes it again if it is lost."""
+    """One copy of the models. Ray makes it, feeds it windows, and makes it again if it is lost.
+
+    Where it cannot be made (a node without the folder or the models), it says so of every window.
+    """
 
     def __init__(self, options: Options, folder: str) -> None:
-        _go_to(folder)
-        with closing(open_input(options)) as source:
-            self.tools, self.settings = load_tools(options, source)
-            self.load = image_loader(source, options)
+        self.mistake: UserError | None = None
+        try:
+            _go_to(folder)
+            with closing(open_input(options)) as source:
+                self.tools, self.settings = load_tools(options, source)
+                self.load = image_loader(source, options)
+        except UserError as error:
+            self.mistake = error
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
         number, digest = int(batch["window"][0]), str(batch["digest"][0])
         content, error = bytes(batch["rows"][0]), str(batch["error"][0])
         if not error:
-            try:
-                loaded = next(with_images([pickle.loads(content)], self.settings, self.load))
-                done = revise_window(loaded, self.tools, self.settings)
-                content = pickle.dumps(journalled(done, self.tools, self.settings))
-            except EngineDead as dead:
-                content, error = pickle.dumps((str(dead), "")), _DEAD
+            content, error = self._window(content)
         return {"window": [number], "digest": [digest], "results": [content], "error": [error]}
+
+    def _window(self, content: bytes) -> tuple[bytes, str]:
+        """The window's results, or an error and its kind, pickled."""
+        if self.mistake is not None:
+            return pickle.dumps((self.mistake.message, self.mistake.hint)), _MISTAKE
+        try:
+            loaded = next(with_images([pickle.loads(content)], self.settings, self.load))
+            done = revise_window(loaded, self.tools, self.settings)
+            return pickle.dumps(journalled(done, self.tools, self.settings)), ""
+        except EngineDead as dead:
+            return pickle.dumps((str(dead), "")), _DEAD
+        except UserError as error:
+            return pickle.dumps((error.message, error.hint)), _MISTAKE
 
 
 def _go_to(folder: str) -> None:
@@ -251,3 +304,7 @@ def _go_to(folder: str) -> None:
 def _error(kind: str, content: Any) -> UserError | EngineDead:
     message, hint = content
     return EngineDead(message) if kind == _DEAD else UserError(message, hint=hint)
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

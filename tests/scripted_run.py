@@ -11,6 +11,7 @@ that it changes with the context as a real critic's does. From the environment:
     SCRIPTED_SLOW     seconds that each call of the critic takes
     SCRIPTED_KILLS    file that the first process to get to its third call makes, and then dies by
                       SIGKILL
+    SCRIPTED_POISON   every process dies so at this call of the critic
     SCRIPTED_PEAK     file that gets the run's highest resident memory in KiB
 """
 
@@ -62,6 +63,8 @@ class HashCritic:
             with suppress(FileExistsError):
                 os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
                 os.kill(os.getpid(), signal.SIGKILL)
+        if str(self.calls) == os.environ.get("SCRIPTED_POISON"):
+            os.kill(os.getpid(), signal.SIGKILL)
         if path := os.environ.get("SCRIPTED_CALLS"):
             with open(path, "a", encoding="utf-8", errors="surrogatepass") as file:
                 file.writelines(f"{paragraph.text[:40]!r}\n" for paragraph in paragraphs)
