@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
 
+from revise_captions.critic.batches import batched, device_alive, halving, token_budget
 from revise_captions.critic.checkpoint import CriticCard
 from revise_captions.critic.codec import Codec
 from revise_captions.critic.domain import DomainGate, tower_states
-from revise_captions.critic.generation import greedy
+from revise_captions.critic.generation import Kept, begin, go_on, greedy, kept
 from revise_captions.critic.language import Lexicon
-from revise_captions.critic.model import hidden_states, image_tokens, logits_at, tower_output
+from revise_captions.critic.looking import Seen, look, pixels_of
+from revise_captions.critic.model import hidden_states, image_tokens, logits_at
 from revise_captions.critic.packing import (
     Branch,
     Regime,
@@ -25,19 +27,21 @@ from revise_captions.critic.packing import (
     question,
     unpack,
 )
-from revise_captions.critic.pixels import pixel_values, resized
 from revise_captions.critic.protocol import Claim, Paragraph
 from revise_captions.records import Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from transformers import PaliGemmaForConditionalGeneration
+    from transformers import Cache, PaliGemmaForConditionalGeneration
 
 #: Answers with less probability on Yes and No together are no answers.
 LEAST_MASS = 0.5
 #: A packed row is cut into several where it would grow longer than this.
 ROW_TOKENS = 1536
 MAX_RATIONALE = 64
+#: Bytes of keys and values that are kept from judging for explaining: on a CPU, and as a share of
+#: an accelerator's memory.
+KEPT_BYTES, KEPT_SHARE = 1 << 30, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,31 @@ class _Job:
     paragraph: int
     sentences: tuple[int, ...]
 
+    def halves(self) -> list[_Job]:
+        """The branches in two rows; none of a single branch."""
+        middle = len(self.sentences) // 2
+        return [
+            replace(
+                self,
+                row=replace(
+                    self.row,
+                    trunk=self.row.trunk[: max(branch.fork for branch in self.row.branches[part])],
+                    branches=self.row.branches[part],
+                ),
+                sentences=self.sentences[part],
+            )
+            for part in (slice(0, middle), slice(middle, None))
+            if middle
+        ]
+
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """The tower's output for the distinct images of a call, and which of them are in the domain."""
+class _Question:
+    """One rationale to write: which claim, its prompt, and its trunk if judging left it."""
 
-    tower: torch.Tensor
-    inside: Sequence[bool]
-    index: dict[int, int]
+    number: int
+    row: Row
+    trunk: Kept | None
 
 
 class LocalCritic:
@@ -80,6 +101,10 @@ class LocalCritic:
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
         self.packed = packed and card.regime is not Regime.PREFIX
         self.images = image_tokens(model)
+        self.tokens = token_budget(str(model.device))
+        self._seen: Seen | None = None
+        self._kept: dict[tuple[int, str], list[Kept]] = {}
+        self._room = self._kept_limit = kept_limit(model.device)
 
     @torch.inference_mode()
     def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
@@ -87,76 +112,56 @@ class LocalCritic:
 
         Sentences that the critic cannot judge are `unscored` with the reason.
         """
-        seen = self._look([paragraph.image for paragraph in paragraphs])
-        verdicts: list[list[Verdict]] = []
-        jobs: list[_Job] = []
-        for number, paragraph in enumerate(paragraphs):
-            image = seen.index[id(paragraph.image)]
-            if not seen.inside[image]:
-                outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
-                verdicts.append([outside] * (len(paragraph.spans) - paragraph.first))
-                continue
-            found, asked, trunk = self._questions(paragraph)
-            verdicts.append(found)
-            jobs += self._rows(number, image, trunk, asked)
-        for batch in _batches(jobs, self.batch_size):
-            for job, sentence, verdict in self._run(batch, seen.tower):
+        with device_alive():
+            seen = self._look([paragraph.image for paragraph in paragraphs])
+            verdicts: list[list[Verdict]] = []
+            jobs: list[_Job] = []
+            for number, paragraph in enumerate(paragraphs):
+                self._forget(paragraph)
+                image = seen.index[id(paragraph.image)]
+                if not seen.inside[image]:
+                    outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
+                    verdicts.append([outside] * (len(paragraph.spans) - paragraph.first))
+                    continue
+                found, asked, trunk = self._questions(paragraph)
+                verdicts.append(found)
+                jobs += self._rows(number, image, trunk, asked)
+            for job, sentence, verdict in self._answers(jobs, paragraphs, seen):
                 first = paragraphs[job.paragraph].first
                 verdicts[job.paragraph][sentence - first] = verdict
-        return verdicts
+            self._forget_factual(paragraphs, verdicts)
+            return verdicts
 
     @torch.inference_mode()
     def explain(self, claims: Sequence[Claim]) -> list[str]:
-        """A rationale per claim, greedily decoded; "" where the claim is over the context."""
-        seen = self._look([claim.image for claim in claims])
-        rows: list[Row | None] = []
-        for claim in claims:
-            trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
-            branch = question(
-                self.codec, trunk, claim.text, claim.spans, claim.index, rationale=True
-            )
-            row = unpack(self.images, trunk, [branch], self.card.regime)[0]
-            rows.append(row if len(row) <= self.card.max_length else None)
+        """A rationale per claim, greedily decoded; "" where the claim is over the context, or the
+        device has no memory for it.
+        """
         texts = [""] * len(claims)
-        order = sorted((len(row), i) for i, row in enumerate(rows) if row is not None)
-        for start in range(0, len(order), 2 * self.batch_size):
-            part = [i for _, i in order[start : start + 2 * self.batch_size]]
-            made = greedy(
-                self.model,
-                self.codec,
-                [kept for i in part if (kept := rows[i]) is not None],
-                seen.tower[[seen.index[id(claims[i].image)] for i in part]],
-                MAX_RATIONALE,
-            )
-            for i, ids in zip(part, made, strict=True):
-                texts[i] = self.codec.decode(ids).strip()
+        with device_alive():
+            seen = self._look([claim.image for claim in claims])
+            asked = list(filter(None, map(self._asked, range(len(claims)), claims)))
+            for again in (True, False):  # what is computed together starts in the same way
+                part = [question for question in asked if (question.trunk is not None) is again]
+                rows, length = 2 * self.batch_size, lambda question: len(question.row)
+                for batch in batched(part, length, rows=rows, tokens=8 * self.tokens):
+                    run = lambda some: self._written(some, claims, seen)  # noqa: E731
+                    for some, made in halving(batch, run):
+                        for question, ids in zip(some, made or [], strict=made is not None):
+                            texts[question.number] = self.codec.decode(ids).strip()
         return texts
 
     def features(self, images: Sequence[Image]) -> torch.Tensor:
         """What the gate looks at (`tower_states`): float32 (images, patches, 4 × hidden)."""
         with torch.inference_mode():
-            return torch.cat([tower_states(self.model, part)[1] for part in self._pixels(images)])
+            parts = pixels_of(self.model, images)
+            return torch.cat([tower_states(self.model, part)[1] for part in parts])
 
-    def _pixels(self, images: Sequence[Image]) -> Iterator[torch.Tensor]:
-        size = self.model.config.vision_config.image_size
-        for start in range(0, len(images), 32):
-            pixels = [resized(image, size) for image in images[start : start + 32]]
-            yield pixel_values(pixels, self.model.dtype).to(self.model.device)
-
-    def _look(self, images: Sequence[Image]) -> _Seen:
-        distinct = list({id(image): image for image in images}.values())
-        index = {id(image): i for i, image in enumerate(distinct)}
-        outputs: list[torch.Tensor] = []
-        inside: list[bool] = []
-        for values in self._pixels(distinct):
-            if self.gate is None:
-                outputs.append(tower_output(self.model, values))
-                inside += [True] * len(values)
-            else:
-                output, states = tower_states(self.model, values)
-                outputs.append(output)
-                inside += self.gate.inside(states.cpu().numpy()).tolist()
-        return _Seen(torch.cat(outputs) if outputs else torch.empty(0), inside, index)
+    def _look(self, images: Sequence[Image]) -> Seen:
+        if self._seen is None or not self._seen.has(images, self.gate):
+            self._seen, self._kept, self._room = None, {}, self._kept_limit
+            self._seen = look(self.model, images, self.gate)
+        return self._seen
 
     def _questions(
         self, paragraph: Paragraph
@@ -206,14 +211,42 @@ class LocalCritic:
         row = pack(self.images, trunk, [branch for _, branch in group], self.card.regime)
         return _Job(row, image, number, tuple(index for index, _ in group))
 
-    def _run(
-        self, jobs: Sequence[_Job], tower: torch.Tensor
+    def _answers(
+        self, jobs: Sequence[_Job], paragraphs: Sequence[Paragraph], seen: Seen
     ) -> Iterator[tuple[_Job, int, Verdict]]:
+        """A verdict for every branch. The device is waited for once, at the end."""
+        done: list[_Job] = []
+        found: list[torch.Tensor] = []
+        for batch in batched(
+            jobs, lambda job: len(job.row), rows=self.batch_size, tokens=self.tokens
+        ):
+            run = lambda part: self._run(part, paragraphs, seen.tower)  # noqa: E731
+            for part, answers in halving(batch, run, _Job.halves):
+                if answers is None:
+                    for job in part:
+                        for index in job.sentences:
+                            yield job, index, Verdict(None, Unscored.ENGINE_ERROR)
+                    continue
+                done += part
+                found.append(answers)
+        values = iter(torch.cat(found, dim=1).T.tolist() if found else [])
+        for job in done:
+            for index in job.sentences:
+                p, share, nothing = next(values)
+                yield job, index, self._verdict(p, share, bool(nothing))
+
+    def _run(
+        self, jobs: Sequence[_Job], paragraphs: Sequence[Paragraph], tower: torch.Tensor
+    ) -> torch.Tensor:
+        """(3, branches): P(Yes) of Yes and No, the probability of both, whether nothing is said."""
+        from transformers import DynamicCache
+
         codec = self.codec
         batch = collate([job.row for job in jobs], codec)
         device = tower.device
         owner = torch.tensor([job.image for job in jobs], device=device)
-        hidden = hidden_states(self.model, tower, owner, batch)
+        cache = DynamicCache() if self.packed and self._room > 0 else None
+        hidden = hidden_states(self.model, tower, owner, batch, cache)
         ends = [
             batch.at(r, b, branch.prompt - 1)
             for r, job in enumerate(jobs)
@@ -223,23 +256,72 @@ class LocalCritic:
         answer = logits_at(self.model, hidden, at)
         follow = logits_at(self.model, hidden, at + len(codec.answer_yes))
         pair = answer[:, [codec.yes, codec.no]]
-        p = pair.softmax(-1)[:, 0].tolist()
-        mass = (pair.logsumexp(-1) - answer.logsumexp(-1)).exp().tolist()
-        nothing = (follow[:, codec.nothing] > follow[:, codec.eos]).tolist()
-        answers = iter(zip(p, mass, nothing, strict=True))
-        for job in jobs:
-            for index in job.sentences:
-                yield job, index, self._verdict(*next(answers))
+        share = (pair.logsumexp(-1) - answer.logsumexp(-1)).exp()
+        nothing = follow[:, codec.nothing] > follow[:, codec.eos]
+        found = torch.stack([pair.softmax(-1)[:, 0], share, nothing.float()])
+        if cache is not None:
+            self._keep(jobs, paragraphs, cache)
+        return found
 
-    def _verdict(self, p: float, mass: float, nothing: bool) -> Verdict:
-        if mass < LEAST_MASS:
-            return Verdict(None, Unscored.NO_ANSWER)
+    def _verdict(self, p: float, share: float, nothing: bool) -> Verdict:
+        share = round(min(1.0, share), 4)
+        if share < LEAST_MASS:
+            return Verdict(None, Unscored.NO_ANSWER, share=share)
         p = round(p, 4)
-        return Verdict(p, assessable=not (nothing and p >= self.threshold))
+        return Verdict(p, assessable=not (nothing and p >= self.threshold), share=share)
+
+    # --- Trunks that are kept -------------------------------------------------------------------
+
+    def _keep(self, jobs: Sequence[_Job], paragraphs: Sequence[Paragraph], cache: Cache) -> None:
+        """Keys and values of the jobs' trunks, while there is room."""
+        for number, job in enumerate(jobs):
+            if self._room <= 0:
+                return
+            paragraph, row = paragraphs[job.paragraph], job.row
+            trunk = kept(cache, number, row.images + len(row.trunk), row.trunk)
+            self._kept.setdefault((id(paragraph.image), paragraph.text), []).append(trunk)
+            self._room -= trunk.size
+
+    def _forget_factual(
+        self, paragraphs: Sequence[Paragraph], verdicts: Sequence[Sequence[Verdict]]
+    ) -> None:
+        """Gives back what nobody will ask about: only what is judged nonfactual is explained."""
+        for paragraph, found in zip(paragraphs, verdicts, strict=True):
+            if not any(v.p_factual is not None and v.p_factual < self.threshold for v in found):
+                self._forget(paragraph)
+
+    def _forget(self, paragraph: Paragraph) -> None:
+        gone = self._kept.pop((id(paragraph.image), paragraph.text), [])
+        self._room += sum(trunk.size for trunk in gone)
+
+    def _asked(self, number: int, claim: Claim) -> _Question | None:
+        """None where the claim is over the context."""
+        trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
+        branch = question(self.codec, trunk, claim.text, claim.spans, claim.index, rationale=True)
+        row = unpack(self.images, trunk, [branch], self.card.regime)[0]
+        if len(row) > self.card.max_length:
+            return None
+        found = self._kept.get((id(claim.image), claim.text), [])
+        same = (one for one in found if one.trunk[: branch.fork] == row.trunk)
+        return _Question(number, row, next(same, None))
+
+    def _written(
+        self, asked: Sequence[_Question], claims: Sequence[Claim], seen: Seen
+    ) -> list[list[int]]:
+        """The rationales' ids. Either all of the questions have a trunk, or none."""
+        trunks = [question.trunk for question in asked if question.trunk is not None]
+        rows = [question.row for question in asked]
+        if trunks:
+            branches = [row.branches[0] for row in rows]
+            started = go_on(self.model, self.codec, branches, trunks, self.images)
+        else:
+            images = [seen.index[id(claims[question.number].image)] for question in asked]
+            started = begin(self.model, self.codec, rows, seen.tower[images])
+        return greedy(self.model, self.codec, started, MAX_RATIONALE)
 
 
-def _batches(jobs: Sequence[_Job], size: int) -> Iterator[list[_Job]]:
-    """Jobs of like length together, longest first: what does not fit in memory fails at once."""
-    ordered = sorted(jobs, key=lambda job: -len(job.row))
-    for start in range(0, len(ordered), size):
-        yield ordered[start : start + size]
+def kept_limit(device: torch.device) -> int:
+    """Bytes that may be kept on a device from judging for explaining."""
+    if device.type == "cuda":
+        return int(KEPT_SHARE * torch.cuda.get_device_properties(device).total_memory)
+    return KEPT_BYTES

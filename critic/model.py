@@ -227,10 +227,12 @@ def hidden_states(
     tower: torch.Tensor,
     image_of_row: torch.Tensor,
     batch: Batch,
+    cache: Cache | None = None,
 ) -> torch.Tensor:
     """Last hidden states of packed rows, shape (rows, length, hidden).
 
     `tower`: `tower_output` of the batch's images; `image_of_row[r]` says which one row r is about.
+    `cache`, if any, gets the keys and values of the whole rows.
     """
     import torch
 
@@ -240,7 +242,7 @@ def hidden_states(
     sliding = None
     if window is not None and int(batch.positions.max()) > window:
         sliding = tree_mask(batch, embeds.dtype, embeds.device, window)
-    return run_layers(model, embeds, mask, torch.from_numpy(batch.positions), None, sliding)
+    return run_layers(model, embeds, mask, torch.from_numpy(batch.positions), cache, sliding)
 
 
 def logits_at(

@@ -192,16 +192,19 @@ def tree_mask(
     """
     import torch
 
-    segment, fork = torch.from_numpy(batch.segment), torch.from_numpy(batch.fork)
-    index = torch.arange(segment.shape[1])
+    def there(values: Ints) -> torch.Tensor:
+        return torch.from_numpy(values).to(device)
+
+    # computed on the device: of the arrays only rows × length numbers travel, not their square
+    segment, fork = there(batch.segment), there(batch.fork)
+    index = torch.arange(segment.shape[1], device=device)
     q, k = segment[:, :, None], segment[:, None, :]
     shared = (k == 0) & (index[None, None, :] < fork[:, :, None])
     visible = (index[None, :] <= index[:, None]) & ((q == k) | shared)
     if window is not None:
-        position = torch.from_numpy(batch.positions)
+        position = there(batch.positions)
         visible &= position[:, :, None] - position[:, None, :] < window
-    block = index[None, :] < torch.from_numpy(batch.block)[:, None]
+    block = index[None, :] < there(batch.block)[:, None]
     visible |= block[:, :, None] & block[:, None, :]
-    mask = torch.zeros(visible.shape, dtype=dtype)
-    mask.masked_fill_(~visible, torch.finfo(dtype).min)
-    return mask[:, None].to(device)
+    mask = torch.zeros(visible.shape, dtype=dtype, device=device)
+    return mask.masked_fill_(~visible, torch.finfo(dtype).min)[:, None]

@@ -66,6 +66,7 @@ def test_one_verdict_per_sentence_rounded_to_four_decimals(critic, paragraphs):
     assert [len(row) for row in verdicts] == [3, 2, 4]
     flat = [v for row in verdicts for v in row]
     assert all(v.unscored is None and v.p_factual == round(v.p_factual, 4) for v in flat)
+    assert all(0.5 <= v.share <= 1 and v.share == round(v.share, 4) for v in flat)
     assert len({v.p_factual for v in flat}) > 5
 
 
@@ -189,10 +190,13 @@ def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
     with torch.no_grad():
         critic.model.lm_head.weight[[critic.codec.yes, critic.codec.no]] *= 0
     found = [v for row in critic.judge(paragraphs) for v in row]
-    assert found == [Verdict(None, Unscored.NO_ANSWER)] * 9
+    assert [v.unscored for v in found] == [Unscored.NO_ANSWER] * 9
+    assert all(v.share is not None and v.share < 0.1 for v in found)
 
 
-def test_rationales_equal_greedy_generation_of_transformers(folder, critic, paragraphs):
+def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs):
+    folder = saved(tmp_path, sure=False, fluent=True)  # a critic that is sure says nothing but Yes
+    critic = load_critic(folder, device="cpu", batch_size=2)
     from transformers import PaliGemmaForConditionalGeneration
 
     from revise_captions.critic.pixels import pixel_values, resized
@@ -215,6 +219,7 @@ def test_rationales_equal_greedy_generation_of_transformers(folder, critic, para
         if codec.eos in made:
             made = made[: made.index(codec.eos)]
         assert ours == codec.decode(made).strip()
+    assert len(set(found)) > 5
     assert critic.explain(claims[:1]) == found[:1]
     assert critic.explain([]) == []
 

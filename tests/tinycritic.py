@@ -30,8 +30,11 @@ SMALL = {
 }
 
 
-def tiny(seed: int = 0, sure: bool = True):
-    """A model with sharp attention and its codec; if `sure`, its answers are all Yes or No."""
+def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
+    """A model with sharp attention and its codec; if `sure`, its answers are all Yes or No.
+
+    If `fluent`, they are long and all different.
+    """
     torch.manual_seed(seed)
     codec = Codec(train_tokenizer(TEXTS, 512))
     model = new_model(codec, **SMALL).eval()
@@ -46,11 +49,24 @@ def tiny(seed: int = 0, sure: bool = True):
             model.lm_head.weight[:, 0] = 1.0
             model.lm_head.weight[[codec.yes, codec.no]] *= 3
             model.lm_head.weight[[codec.yes, codec.no], 0] = 12.0
+        if fluent:
+            # a small model with tied embeddings repeats its last token: signs that hide it from
+            # itself, and no ids without a text
+            norm = model.model.language_model.norm.weight
+            norm.copy_(torch.where(torch.rand_like(norm) < 0.5, -2.0, 0.0))
+            model.lm_head.weight[len(codec.tokenizer) :] = 0
     return model, codec
 
 
-def saved(folder: Path, regime: Regime = Regime.IMAGE_PREFIX, *, sure: bool = True, **card) -> Path:
-    model, codec = tiny(sure=sure)
+def saved(
+    folder: Path,
+    regime: Regime = Regime.IMAGE_PREFIX,
+    *,
+    sure: bool = True,
+    fluent: bool = False,
+    **card,
+) -> Path:
+    model, codec = tiny(sure=sure, fluent=fluent)
     save_critic(model, codec.tokenizer, CriticCard(regime, **card), folder)
     write_lexicon(folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()}))
     return folder

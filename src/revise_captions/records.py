@@ -64,12 +64,15 @@ class Verdict:
 
     `p_factual` is in [0, 1], rounded to four decimals where the critic made it, so that every
     later comparison sees the written value; None exactly when `unscored` says why.
-    `assessable` is None where the critic cannot say whether the sentence makes a claim.
+    `assessable` is None where the critic cannot say whether the sentence makes a claim. `share` is
+    the probability that the model gave to Yes and No together, a sign of how well it takes to the
+    question: in [0, 1], to four decimals; None where it is not known.
     """
 
     p_factual: float | None
     unscored: Unscored | None = None
     assessable: bool | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
