@@ -151,8 +151,8 @@ def _forms(word: str) -> frozenset[str]:
     if word.endswith("ing") and len(word) > 5:
         stems = [word[:-3], word[:-3] + "e"]
     elif word.endswith("ves"):
-        stems = [word[:-3] + "f", word[:-3] + "fe"]
-    elif word.endswith("s") and len(word) > 3:
+        stems = [word[:-3] + "f", word[:-3] + "fe", word[:-1]]
+    elif word.endswith("s") and len(word) > 2:
         stems = [word[:-1]]
     elif word.endswith(("er", "est")) and len(word) > 5:
         stem = word.removesuffix("er").removesuffix("est")
