@@ -39,6 +39,7 @@ def page(board: Mapping[str, Any]) -> str:
             criteria=criteria,
             alpha=ALPHA,
             lead=lead(criteria[1].table),
+            scatter=scatter(board["people"]["criteria"]["overall"]) if board["people"] else None,
             policy=content_policy(style),
             style=Markup(style),
         )
@@ -58,6 +59,47 @@ def _shown(name: str, found: Mapping[str, Any]) -> Shown:
     controlled = any(row["length_controlled"] is not None for row in table)
     wins, p_values = found["wins"], found["p_values"]
     return Shown(name, found["heading"], table, wins, p_values, low, high, at, controlled)
+
+
+#: Pixels between two names beside the scatter plot.
+_LINE = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Points of a plot of 600 × 400 whose y grows downward, each with the y of its name beside the
+    plot, and the ends of its axes."""
+
+    points: Sequence[Mapping[str, Any]]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    height: float
+
+
+def scatter(found: Mapping[str, Any]) -> Scatter:
+    """People's scores to the right, the rater's shares upward; axes span the data."""
+    people = [p["people"] for p in found["points"]]
+    rater = [p["rater"] for p in found["points"]]
+    ends = [(min(v, default=0.0), max(v, default=1.0)) for v in (people, rater)]
+
+    def at(value: float, axis: int, size: int) -> float:
+        low, high = ends[axis]
+        return round(30 + (size - 60) * ((value - low) / (high - low) if high > low else 0.5), 1)
+
+    points = [
+        {**p, "x": at(p["people"], 0, 600), "y": 400 - at(p["rater"], 1, 400)}
+        for p in found["points"]
+    ]
+    points.sort(key=lambda p: (p["y"], p["x"]))
+    line = 0.0
+    for point in points:  # names one below the other
+        point["name_y"] = line = max(line + _LINE, point["y"])
+    # the lowest ones must not sink for the crowd above them: pushed up again from below
+    line = max(line, 390.0) + _LINE
+    height = line + 20
+    for point in reversed(points):
+        point["name_y"] = line = min(line - _LINE, point["name_y"])
+    return Scatter(points, ends[0], ends[1], height)
 
 
 def lead(table: Sequence[Mapping[str, Any]]) -> str:

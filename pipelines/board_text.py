@@ -105,14 +105,15 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 }  # fmt: skip
 
 
-def as_latex(rows: Sequence[Mapping[str, Any]]) -> str:
-    def escaped(text: str) -> str:
-        return "".join(_LATEX.get(c, c) for c in text)
+def latex(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in text)
 
+
+def as_latex(rows: Sequence[Mapping[str, Any]]) -> str:
     titles, *body = _lines(rows)
     lines = [f"\\begin{{tabular}}{{rl{'r' * (len(titles) - 2)}}}", "\\toprule"]
-    lines += [" & ".join(map(escaped, titles)) + r" \\", "\\midrule"]
-    lines += [" & ".join(map(escaped, line)) + r" \\" for line in body]
+    lines += [" & ".join(map(latex, titles)) + r" \\", "\\midrule"]
+    lines += [" & ".join(map(latex, line)) + r" \\" for line in body]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
 
 
@@ -123,7 +124,10 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
         writer = csv.DictWriter(text, list(rows[0]))
         writer.writeheader()
         for row in rows:
-            name = str(row["captioner"])
-            guarded = f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name
-            writer.writerow({**row, "captioner": guarded})
+            writer.writerow({**row, "captioner": guarded(str(row["captioner"]))})
     return text.getvalue()
+
+
+def guarded(name: str) -> str:
+    """What a spreadsheet would take for a formula is quoted."""
+    return f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

@@ -16,10 +16,12 @@ from typing import Any
 
 from revise_captions.errors import UserError
 from revise_captions.leaderboard import CRITERIA, Board, length_controlled, rank
-from revise_captions.pipelines import board_text
+from revise_captions.pipelines import board_errors, board_people, board_text
 from revise_captions.pipelines.board_page import page
+from revise_captions.pipelines.board_people import against_people, read_people
 from revise_captions.pipelines.options import Options
 from revise_captions.pipelines.rating import (
+    Counted,
     Rated,
     is_judged,
     joined,
@@ -36,13 +38,17 @@ RATINGS = "ratings.json"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to rate and where to put it. `inputs`: FILE or NAME=FILE, judged already or not."""
+    """What to rate and where to put it. `inputs`: FILE or NAME=FILE, judged already or not.
+
+    `people`: a file of people's scores of captioners, to compare with.
+    """
 
     inputs: tuple[str, ...]
     out: Path
     captioner_field: str | None = None
     replicates: int = 10_000
     judging: Options = field(default_factory=Options)
+    people: Path | None = None
 
 
 def rate_captions(job: Job) -> dict[str, Any]:
@@ -51,6 +57,7 @@ def rate_captions(job: Job) -> dict[str, Any]:
     Returns the leaderboard as JSON holds it. Raises `UserError`, or `EngineDead` (run it again:
     finished windows are kept).
     """
+    people = None if job.people is None else read_people(job.people)
     job.out.mkdir(parents=True, exist_ok=True)
     stored = job.out / RATINGS
     earlier = read_ratings(stored) if stored.exists() else None
@@ -60,10 +67,10 @@ def rate_captions(job: Job) -> dict[str, Any]:
     if rated is None:
         raise UserError(f"{job.out} has no {RATINGS}", hint="name captions to rate")
     write_ratings(stored, rated)
-    return write_board(job.out, rated, job.replicates)
+    return write_board(job.out, rated, job.replicates, people)
 
 
-def _rows(job: Job) -> Iterator[tuple[str, str, tuple[float, ...], str]]:
+def _rows(job: Job) -> Iterator[Counted]:
     for given in job.inputs:
         captioner, path = _named(given)
         judged = path if is_judged(path) else _judge(job, path)
@@ -96,8 +103,10 @@ def _judge(job: Job, path: str) -> str:
     return str(out)
 
 
-def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
-    """`leaderboard.json`, `.md`, `.tex`, `.html` and one `.csv` for each criterion."""
+def write_board(
+    out: Path, rated: Rated, replicates: int, people: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """`leaderboard.json`, `.md`, `.tex`, `.html`, one `.csv` for each criterion, `errors.csv`."""
     controlled = length_controlled(rated.ratings)
     boards: dict[str, Board] = {
         criterion: rank(rated.ratings, criterion, replicates=replicates) for criterion in CRITERIA
@@ -109,6 +118,9 @@ def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
         for criterion, board in boards.items()
     }
     found = as_json(boards, tables, rated, replicates)
+    order = [standing.captioner for standing in boards["overall"].standings]
+    found["errors"] = errors = board_errors.errors_of(rated, order, replicates)
+    found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
     texts = {
         "leaderboard.json": dumps(found),
         "leaderboard.md": _sections(tables, board_text.as_markdown, "## "),
@@ -116,6 +128,11 @@ def write_board(out: Path, rated: Rated, replicates: int) -> dict[str, Any]:
         "leaderboard.tex": _sections(tables, board_text.as_latex, "% "),
         **{f"{name}.csv": board_text.as_csv(table) for name, table in tables.items()},
     }
+    if errors is not None:
+        head = errors["heading"]
+        texts["leaderboard.md"] += f"\n\n## {head}\n\n{board_errors.as_markdown(errors)}"
+        texts["leaderboard.tex"] += f"\n\n% {head}\n\n{board_errors.as_latex(errors)}"
+        texts["errors.csv"] = board_errors.as_csv(errors)
     for name, text in texts.items():
         with replacing(out / name) as file:
             file.write(text.encode() + b"\n")
@@ -157,10 +174,14 @@ def _rounded(matrix: Any) -> list[list[float | None]]:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """The three tables for a terminal."""
+    """The tables for a terminal."""
     parts = [
         f"{c['heading']}\n\n{board_text.as_text(c['table'])}" for c in found["criteria"].values()
     ]
+    if found["errors"] is not None:
+        parts.append(f"{found['errors']['heading']}\n\n{board_errors.as_text(found['errors'])}")
+    if found["people"] is not None:
+        parts.append(board_people.as_text(found["people"]))
     rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
     parts.append(
         f"{found['images']:,} images; intervals and ranks: {found['replicates']:,} resamples and "

@@ -55,25 +55,32 @@ Examples:
 @click.option("--device", default="auto", help="`auto`, `cpu`, `cuda`, `cuda:1`, `mps`, …")
 @click.option("--limit", type=click.IntRange(1), help="Only so many records of each IN.")
 @click.option(
+    "--people",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="CSV of people's scores (captioner, score) to compare the ranking with.",
+)
+@click.option(
     "--replicates",
     type=click.IntRange(100),
     default=10_000,
     help="Bootstrap resamples and permutations.",
 )
-def rate_captions(inputs: tuple[str, ...], out: Path, **options: Any) -> None:
+def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **options: Any) -> None:
     """Judge every sentence of captions by several captioners, and rank the captioners.
 
-    Writes to OUT: leaderboard.json, .md, .tex, a .csv for each criterion, ratings.json (counts by
-    captioner and image) and what was judged. If OUT holds a leaderboard, the captioners of IN are
-    added to it; without IN its tables are made again. Ranks are ranges: an order is claimed only
-    where a paired permutation test finds one.
+    Writes to OUT: leaderboard.json, .md, .tex, .html, a .csv for each criterion and one of errors,
+    ratings.json (counts by captioner and image) and what was judged. If OUT holds a leaderboard,
+    the captioners of IN are added to it; without IN its tables are made again. Ranks are ranges: an
+    order is claimed only where a paired permutation test finds one. Kinds of errors are those that
+    the input names (`error_type` of its labelled sentences), or that the critic's rationales speak
+    of.
     """
     from revise_captions.pipelines.options import Options
     from revise_captions.pipelines.rate import Job, as_text
     from revise_captions.pipelines.rate import rate_captions as rate
 
     field, replicates = options.pop("captioner_field"), options.pop("replicates")
-    found = rate(Job(inputs, out, field, replicates, Options.from_cli(options)))
+    found = rate(Job(inputs, out, field, replicates, Options.from_cli(options), people))
     click.echo(as_text(found))
 
 

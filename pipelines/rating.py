@@ -12,19 +12,21 @@ or another threshold rated is never mixed in.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from revise_captions.error_types import type_of
 from revise_captions.errors import UserError
 from revise_captions.fields import Fields, look_up
 from revise_captions.leaderboard import COLUMNS, Ratings, Sentence, collect, counts_of
 from revise_captions.pipelines.writers import replacing
 from revise_captions.readers import open_rows, open_source
-from revise_captions.records import Label
+from revise_captions.records import Label, Span
 from revise_captions.rows import BadRow, Row, dumps
 from revise_captions.signature import settings_of
 
@@ -35,12 +37,28 @@ CAPTIONER_FIELDS = ("model", "captioner", "vlm_model", "model_name", "system")
 REVISED = ", revised"
 
 
+#: By captioner and image: flagged sentences of each kind of error.
+Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """Ratings, and the settings that all of them were made with."""
+    """Ratings, the settings that all of them were made with, and the kinds of errors."""
 
     ratings: Ratings
     rater: Mapping[str, str]
+    errors: Errors = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One caption's `leaderboard.counts_of`, its errors by kind, and who judged it."""
+
+    captioner: str
+    image: str
+    counts: tuple[float, ...]
+    errors: Mapping[str, int]
+    signature: str
 
 
 def is_judged(name: str) -> bool:
@@ -56,8 +74,8 @@ def read_judged(
     captioner_field: str | None = None,
     image_field: str | None = None,
     caption_field: str | None = None,
-) -> Iterator[tuple[str, str, tuple[float, ...], str]]:
-    """(captioner, image, counts, signature) of each row that the main command wrote.
+) -> Iterator[Counted]:
+    """Each row that the main command wrote; one that it revised twice, as it was and as it is.
 
     `captioner` names the one of a whole file. Raises `UserError` where a row has no `revision`, or
     nothing says whose caption or which image it is.
@@ -81,13 +99,50 @@ def read_judged(
         signature = str(revision["signature"])
         settings = settings_of(signature)
         threshold = float(settings["threshold"])
-        before = [Sentence(Label(s["label"]), s["assessable"]) for s in revision["sentences"]]
         caption = str(look_up(row.data, source.fields.captions[0]))
-        yield who, image, counts_of(before, len(caption.split())), signature
+        before = [Sentence(Label(s["label"]), s["assessable"]) for s in revision["sentences"]]
+        kinds = _kinds(row.data, caption, revision["sentences"])
+        flagged = Counter(k for k, s in zip(kinds, before, strict=True) if _wrong(s))
+        yield Counted(who, image, counts_of(before, len(caption.split())), flagged, signature)
         if "reviser" in settings:  # also where it had nothing to do
-            now = [after for s in revision["sentences"] if (after := _after(s, threshold))]
+            now = [_after(s, threshold) for s in revision["sentences"]]
+            kept = [sentence for sentence in now if sentence is not None]
             words = len(str(row.data["revised_caption"]).split())
-            yield who + REVISED, image, counts_of(now, words), signature
+            left = Counter(
+                k for k, s in zip(kinds, now, strict=True) if s is not None and _wrong(s)
+            )
+            yield Counted(who + REVISED, image, counts_of(kept, words), left, signature)
+
+
+def _wrong(sentence: Sentence) -> bool:
+    return sentence.label is Label.NONFACTUAL
+
+
+def _kinds(
+    row: Mapping[str, Any], caption: str, sentences: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Of each sentence the kind of its error, where it has one: what the row's own labels name
+    (`sentences` with `error_type` or `error_types`), else what the critic's rationale speaks of."""
+    labels = row.get("sentences")
+    named = [s for s in labels if isinstance(s, Mapping)] if isinstance(labels, list) else []
+    found = []
+    for sentence in sentences:
+        span = Span(*sentence["span"])
+        own = next((kind for s in named if (kind := _named_kind(s, span))), None)
+        rationale = str(sentence.get("rationale") or "")
+        found.append(own or type_of(span.of(caption), rationale))
+    return found
+
+
+def _named_kind(label: Mapping[str, Any], span: Span) -> str | None:
+    start, end = label.get("start"), label.get("end")
+    if not (
+        isinstance(start, int) and isinstance(end, int) and span.start < end and start < span.end
+    ):
+        return None
+    kinds = label.get("error_types") or label.get("error_type")
+    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
+    return kind if isinstance(kind, str) and kind else None
 
 
 _IMAGES = ("image_id", "image", "image_path", "image_file", "file_name", "img", "url", "jpg", "png")
@@ -111,19 +166,24 @@ def _after(sentence: Mapping[str, Any], threshold: float) -> Sentence | None:
     return Sentence(label, sentence["assessable"])
 
 
-def rate(rows: Iterable[tuple[str, str, tuple[float, ...], str]]) -> Rated:
-    """Ratings from `read_judged` rows. Raises `UserError` where their raters differ."""
+def rate(rows: Iterable[Counted]) -> Rated:
+    """Ratings of captions. Raises `UserError` where their raters differ."""
     seen: dict[str, dict[str, str]] = {}
+    errors: dict[str, dict[str, dict[str, int]]] = {}
 
     def counted() -> Iterator[tuple[str, str, tuple[float, ...]]]:
-        for captioner, image, counts, signature in rows:
-            if signature not in seen:
-                seen[signature] = rater_of(signature)
-                _same(next(iter(seen.values())), seen[signature], "the input")
-            yield captioner, image, counts
+        for row in rows:
+            if row.signature not in seen:
+                seen[row.signature] = rater_of(row.signature)
+                _same(next(iter(seen.values())), seen[row.signature], "the input")
+            if row.errors:
+                kinds = errors.setdefault(row.captioner, {}).setdefault(row.image, {})
+                for kind, count in row.errors.items():
+                    kinds[kind] = kinds.get(kind, 0) + count
+            yield row.captioner, row.image, row.counts
 
     ratings = collect(counted())
-    return Rated(ratings, next(iter(seen.values()), {}))
+    return Rated(ratings, next(iter(seen.values()), {}), errors)
 
 
 def rater_of(signature: str) -> dict[str, str]:
@@ -150,7 +210,8 @@ def joined(old: Rated, new: Rated) -> Rated:
             f"the leaderboard has {', '.join(twice)} already",
             hint="start another with a new --out, or take the captioner out of the input",
         )
-    return Rated(collect([*_rows(old.ratings), *_rows(new.ratings)]), old.rater)
+    rows = [*_rows(old.ratings), *_rows(new.ratings)]
+    return Rated(collect(rows), old.rater, {**old.errors, **new.errors})
 
 
 def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -161,13 +222,13 @@ def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
 
 
 def write_ratings(path: Path, rated: Rated) -> None:
-    """`ratings.json`: rater, columns, and a row of counts by captioner and image."""
+    """`ratings.json`: rater, columns, a row of counts by captioner and image, kinds of errors."""
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
         counts.setdefault(captioner, {})[image] = [int(v) if v == int(v) else v for v in row]
     with replacing(path) as file:
-        text = dumps({"rater": rated.rater, "columns": COLUMNS, "counts": counts})
-        file.write(text.encode() + b"\n")
+        stored = {"rater": rated.rater, "columns": COLUMNS, "counts": counts}
+        file.write(dumps(stored | {"errors": rated.errors}).encode() + b"\n")
 
 
 def read_ratings(path: Path) -> Rated:
@@ -181,6 +242,11 @@ def read_ratings(path: Path) -> Rated:
             for captioner, of_images in stored["counts"].items()
             for image, row in of_images.items()
         ]
-        return Rated(collect(rows), dict(stored["rater"]))
+        errors = {
+            str(who): {str(image): {str(k): int(n) for k, n in kinds.items()}
+                       for image, kinds in of_images.items()}
+            for who, of_images in stored.get("errors", {}).items()
+        }  # fmt: skip
+        return Rated(collect(rows), dict(stored["rater"]), errors)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no leaderboard's ratings: {error}") from None

@@ -11,6 +11,7 @@ import pytest
 from commands import read, write_input
 from PIL import Image
 
+from revise_captions.error_types import type_of
 from revise_captions.errors import UserError
 from revise_captions.pipelines import board_text, rate_cli
 from revise_captions.pipelines.board_page import lead
@@ -73,12 +74,12 @@ def test_the_leaderboard_is_what_the_judged_rows_say(rate, tmp_path):
         assert responses[captioner]["score"] == pytest.approx(whole)
     assert board["images"] == 30
     assert "critic hash" in out
-    assert out.count("captioner") == 3
+    assert out.count(" captioner ") == 3
     with (tmp_path / "board/overall.csv").open() as file:
         assert {row["captioner"] for row in csv.DictReader(file)} == {"x", "y"}
     for name in ("leaderboard.md", "leaderboard.tex"):
         assert (tmp_path / "board" / name).read_text().count(
-            " & x & " if "tex" in name else "| x |"
+            " & x & " if "tex" in name else " | x | "
         ) == 3
     quarantine = tmp_path / "board/judged-in.quarantine.jsonl"
     assert json.loads(quarantine.read_text())["line"] == 61
@@ -139,6 +140,110 @@ def test_the_main_commands_output_is_ranked_before_and_after(command, rate, tmp_
             total += len(standing)
     assert table["x, revised"]["score"] == pytest.approx(right / total)
     assert table["x, revised"]["score"] > table["x"]["score"]
+
+
+def flagged(path: Path) -> list[tuple[str, str, dict]]:
+    return [
+        (row["model"], row["image"], s)
+        for row in read(path)
+        for s in row["revision"]["sentences"]
+        if s["label"] == "nonfactual"
+    ]
+
+
+def test_errors_are_counted_by_kind(rate, tmp_path):
+    """Rationales of the scripted critic name nothing; the input's own labels come first."""
+    write_captions(tmp_path)
+    rows = []
+    for row in read_some(tmp_path / "in.jsonl"):
+        if row["model"] == "y":
+            # all but the last word of the caption: every sentence overlaps it
+            row["sentences"] = [
+                {"start": 0, "end": 3, "error_type": "colour"},
+                {"start": 3, "end": len(row["caption"]), "error_types": ["shape", "size"]},
+            ]
+        rows.append(row)
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, _ = rate("in.jsonl", "--out", "board")
+    assert code == 0
+    wrong = flagged(tmp_path / "board/judged-in.jsonl")
+    first = sum(model == "y" and s["span"][0] == 0 for model, _, s in wrong)
+    others = sum(model == "y" for model, _, _ in wrong) - first
+    errors = json.loads((tmp_path / "board/leaderboard.json").read_text())["errors"]
+    rates = {row["captioner"]: row["kinds"] for row in errors["table"]}
+    counts = {k: rates["y"][k]["sentences"] for k in ("colour", "shape")}
+    assert counts == {"colour": first, "shape": others}
+    kinds = {type_of(*said(s, rows, image)) for model, image, s in wrong if model == "x"}
+    assert {k for k, cell in rates["x"].items() if cell["sentences"]} == kinds
+    total = sum(cell["sentences"] for cell in rates["x"].values())
+    assert total == sum(model == "x" for model, _, _ in wrong)
+    for cell in rates["y"].values():
+        if cell["sentences"]:
+            assert cell["low"] <= cell["rate"] <= cell["high"]
+    assert "kinds of errors: flagged sentences per hundred judged" in out
+    with (tmp_path / "board/errors.csv").open() as file:
+        table = {(r["captioner"], r["kind"]): r for r in csv.DictReader(file)}
+    assert int(table["y", "shape"]["sentences"]) == others
+    # kept in the counts, so that a captioner can be added
+    again = read_ratings(tmp_path / "board/ratings.json").errors
+    assert sum(n for kinds in again["y"].values() for n in kinds.values()) == first + others
+
+
+def said(sentence: dict, rows: list[dict], image: str) -> tuple[str, str]:
+    (caption,) = (r["caption"] for r in rows if r["image"] == image and r["model"] == "x")
+    return caption[slice(*sentence["span"])], sentence["rationale"] or ""
+
+
+def test_ratings_without_kinds_are_still_read(rate, tmp_path):
+    write_captions(tmp_path)
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    path = tmp_path / "board/ratings.json"
+    stored = json.loads(path.read_text())
+    del stored["errors"]
+    path.write_text(json.dumps(stored))
+    assert rate("--out", "board")[0] == 0
+    assert json.loads((tmp_path / "board/leaderboard.json").read_text())["errors"] is None
+
+
+def test_the_board_beside_peoples_scores(rate, tmp_path):
+    write_captions(tmp_path)
+    rows = [
+        {**row, "model": "xyz"[k % 3]} for k, row in enumerate(read_some(tmp_path / "in.jsonl"))
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    shares = {row["captioner"]: row["score"] for row in overall(tmp_path)}
+    people = tmp_path / "people.csv"
+    people.write_text(
+        "captioner,score\n" + "".join(f"{k},{9 - 2 * v}\n" for k, v in shares.items())
+    )
+    code, out, _ = rate("--out", "board", "--people", people)
+    assert code == 0
+    board = json.loads((tmp_path / "board/leaderboard.json").read_text())
+    found = board["people"]["criteria"]["overall"]
+    assert found["correlations"]["pearson"]["value"] == pytest.approx(-1)
+    assert found["correlations"]["spearman"]["value"] == pytest.approx(-1)
+    assert "against people, 3 captioners" in out
+    html = (tmp_path / "board/leaderboard.html").read_text()
+    assert html.count("<title>") == 4
+    assert "Against people" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("who,score\nx,1\n", "it needs `captioner` and `score`"),
+        ("captioner,score\nx,high\n", "row 1: `score` is 'high'"),
+        ("captioner,score\nx,nan\n", "row 1: `score` is nan"),
+        ("captioner,score\nx,1\nq,2\n", "people scored 1 of the leaderboard's captioners"),
+    ],
+)
+def test_peoples_scores_that_cannot_be_used(rate, tmp_path, text, says):
+    write_captions(tmp_path)
+    (tmp_path / "people.csv").write_text(text)
+    code, _, err = rate("in.jsonl", "--out", "board", "--people", "people.csv")
+    assert code == 2
+    assert says in err
 
 
 def test_tables_are_made_again_from_the_counts(rate, tmp_path):

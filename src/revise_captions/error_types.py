@@ -1,0 +1,137 @@
+"""What kind of error a critic's rationale speaks of, by its words.
+
+    object      something is not there, or is something else
+    count       there are more, or fewer
+    attribute   colour, size, material, pattern, shape
+    relation    where one thing is to another
+    action      what somebody does, a pose
+    text        what is written
+    setting     place, time, weather
+    other       none of these is named
+
+A rationale says what is wrong and what is there instead (VNLI-Critique, section 3). The kind is
+that of the words it denies (“not red”, “rather than two”, “no dog”), or, where it denies nothing,
+of the words that it has and the sentence has not. These rules know no image and were written for
+the picture-book world: `tests/test_error_types.py` holds them to its truth. On other rationales
+they were not measured, and what they do not recognise is `other`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from revise_captions.graphs.words import COLOURS, NUMBERS, SHADES, listed
+
+TYPES = ("object", "count", "attribute", "relation", "action", "text", "setting", "other")
+
+_ATTRIBUTES = (
+    COLOURS
+    | SHADES
+    | listed(
+        "small large big little tiny huge tall short long wide narrow thick thin striped plain "
+        "dotted spotted checkered chequered patterned solid wooden metal metallic plastic glass "
+        "stone brick leather round square rectangular oval empty full old young new bare shiny "
+        "transparent curly straight smooth rough color colored colour coloured"
+    )
+)
+_SETTINGS = listed(
+    "scene scenes setting weather day daytime night nighttime indoors outdoors indoor "
+    "outdoor sunny rainy cloudy snowy clear foggy stormy overcast sunset sunrise dusk dawn morning "
+    "evening afternoon summer winter autumn spring beach meadow street room forest city kitchen "
+    "bedroom office desert walls raining snowing foggy"
+)
+_RELATIONS = listed(
+    "left right above below behind beneath under underneath over beside near between inside "
+    "outside on in at against across around atop next front far"
+)
+_POSES = listed("asleep awake seated upright")
+_NO_ACTIONS = listed(
+    "wearing carrying holding having being building ceiling morning evening nothing something "
+    "anything during painting clothing awning railing raining snowing"
+)
+_WRITTEN = re.compile(
+    r"\b(?:says?|reads?|reading|written|spells?|spelled|letters?|lettering|inscription|labell?ed"
+    r"|the words?|text)\b"
+)
+_ABSENT = re.compile(
+    r"\bthere (?:is|are|was|were) (?:no\b|not (?:any|an?)\b)|^no \w+|[.;,] no \w+"
+    r"|\b(?:is|are) not (?:visible|present|shown|there|seen|in the (?:image|picture|photo|scene))"
+    r"|\bdo(?:es)? not (?:show|contain|include|depict)\b|\bmissing\b|\babsent\b"
+)
+#: What is denied: the words after the marker, up to the next mark or turn.
+_DENIED = re.compile(
+    r"\b(?:rather than|instead of|not|no|nor)\b\s+([^.;,]*?)(?=[.;,]|\bbut\b|\band\b|\brather\b|$)"
+)
+_WORD = re.compile(r"[a-z]+|\d+")
+_LITTLE = listed(
+    "a an the is are was were be been it its he she they his her their him them this that these "
+    "those to of by with and but in on at there here can could seen picture image photo shows show "
+    "actually fact instead rather than not no only very has have does do wearing"
+)
+
+
+def type_of(sentence: str, rationale: str) -> str:
+    """One of `TYPES`. `sentence`: the one that the rationale is about."""
+    said = " ".join(rationale.lower().split())
+    if not said:
+        return "other"
+    if _WRITTEN.search(said) and not _ABSENT.search(said):
+        return "text"
+    denied = [_words(found[1]) for found in _DENIED.finditer(said)]
+    for words in denied:
+        if kind := _denied_kind(words, said):
+            return kind
+    if _ABSENT.search(said) or any(denied):
+        return "object"
+    return _new_kind(_words(said), frozenset(_words(sentence.lower())))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+def _denied_kind(words: list[str], said: str) -> str | None:
+    """What the denied words name first; None where it is a thing, or nothing."""
+    if not words:
+        return None
+    content = [word for word in words if word not in _LITTLE]
+    if words[0] in NUMBERS and (len(content) < 2 or _counted_twice(content[-1], said)):
+        return "count"
+    if any(word in _SETTINGS for word in content):
+        return "setting"
+    if words[0] in ("to", "on", "in", "at") or words[0] in _RELATIONS:
+        return "relation"
+    if _is_action(words[0]) or (len(content) == 1 and content[0] in _POSES):
+        return "action"
+    if content and content[0] in _ATTRIBUTES and (
+        len(content) == 1 or said.count(content[-1]) > 1 or content[1] in _ATTRIBUTES
+    ):  # fmt: skip
+        return "attribute"
+    return None
+
+
+def _counted_twice(noun: str, said: str) -> bool:
+    """“three boats” denied, and boats (or a boat) spoken of again."""
+    return len(re.findall(rf"\b{re.escape(noun.rstrip('s'))}", said)) > 1
+
+
+def _is_action(word: str) -> bool:
+    return word in _POSES or (word.endswith("ing") and len(word) > 4 and word not in _NO_ACTIONS)
+
+
+def _new_kind(said: list[str], sentence: frozenset[str]) -> str:
+    """Of a rationale that only says what is there: by the words that the sentence has not."""
+    new = [word for word in said if word not in sentence and word not in _LITTLE]
+    if any(word in _SETTINGS for word in new):
+        return "setting"
+    if any(_is_action(word) for word in new):
+        return "action"
+    if any(word in NUMBERS for word in said if word not in sentence):
+        return "count"
+    if any(word in _RELATIONS for word in new):
+        return "relation"
+    if any(word in _ATTRIBUTES for word in new):
+        return "attribute"
+    if any(word in _RELATIONS for word in said):
+        return "relation"
+    return "object" if new else "other"
