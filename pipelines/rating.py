@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.error_types import type_of
 from revise_captions.errors import UserError
 from revise_captions.fields import Fields, look_up
 from revise_captions.leaderboard import COLUMNS, Ratings, Sentence, collect, counts_of
+from revise_captions.pipelines.error_types import type_of
 from revise_captions.pipelines.writers import replacing
 from revise_captions.readers import open_rows, open_source
 from revise_captions.records import Label, Span

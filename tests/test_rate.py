@@ -11,10 +11,10 @@ import pytest
 from commands import read, write_input
 from PIL import Image
 
-from revise_captions.error_types import type_of
 from revise_captions.errors import UserError
 from revise_captions.pipelines import board_text, rate_cli
 from revise_captions.pipelines.board_page import lead
+from revise_captions.pipelines.error_types import type_of
 from revise_captions.pipelines.rate import Job, rate_captions
 from revise_captions.pipelines.rating import read_ratings
 
