@@ -159,6 +159,21 @@ def open_split(data: Path, split: str) -> Examples:
     return Examples(path, path.parent)
 
 
+def provenance(root: Path) -> dict[str, Any]:
+    """`data.json` beside the data: what it is, its licence, whether it is a benchmark. {} of none.
+
+    `annotate` writes it; critic.json carries it on.
+    """
+    path = root / "data.json"
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} is not JSON: {error}", hint="mend it, or remove it") from None
+    return found if isinstance(found, dict) else {}
+
+
 def texts(examples: Sequence[Example], limit: int = 20_000) -> Iterator[str]:
     """What a new tokenizer learns from: captions, rationales, descriptions of `limit` examples."""
     step = max(1, len(examples) // limit)

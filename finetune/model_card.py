@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.finetune.adapters import trained_parts
+from revise_captions.finetune.data import provenance
 from revise_captions.finetune.settings import Settings
 from revise_captions.resampling import Measured as Figure
 from revise_captions.resampling import measured
@@ -44,7 +45,10 @@ def licence_of(folder: Path | None, base: str) -> str:
 
 
 def data_licence(root: Path) -> str:
-    """The first line of a LICENSE file beside the data."""
+    """What `data.json` beside the data says, else the first line of a LICENSE file there."""
+    stated = provenance(root).get("licence")
+    if stated:
+        return str(stated)
     for name in ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE"):
         path = root / name
         if path.is_file():
@@ -158,9 +162,14 @@ def _data_lines(run: Run) -> str:
     sentences = [s for example in run.train for s in example.sentences]
     wrong = sum(not s.factual for s in sentences)
     explained = sum(not s.factual and bool(s.rationales) for s in sentences)
+    stated = provenance(run.train.root)
+    name = f"{stated['title']}: " if stated.get("title") else ""
+    mark = ""
+    if stated.get("benchmark"):
+        mark = " **This is a benchmark: the critic cannot be measured by it.**"
     return (
-        f"{len(run.train):,} captions of {len(run.train.images):,} images, {len(sentences):,} "
-        f"sentences, {wrong:,} of them wrong, {explained:,} explained."
+        f"{name}{len(run.train):,} captions of {len(run.train.images):,} images, "
+        f"{len(sentences):,} sentences, {wrong:,} of them wrong, {explained:,} explained.{mark}"
     )
 
 

@@ -71,6 +71,8 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
             return set(), str((ROOT / script).resolve(strict=True))
         case ["pip", "install", *_]:
             return set(), "pip"
+        case ["torchrun", "--nproc-per-node", _, "-m", module, *_]:
+            return {*options(importlib.import_module(module).main), "--nproc-per-node"}, module
     raise AssertionError(f"a command that nothing here knows: {words}")
 
 
