@@ -1,6 +1,6 @@
 """Does a higher score mean a truer caption, or a better revision? The verifier against the oracle.
 
-    python -m revise_captions.pipelines.evaluate_verifier --scenes 40
+    python -m revise_captions.pipelines.evaluate_verifier --scenes 30
 
 Each caption of the picture-book world is revised in eleven ways (`revision_variants`), from perfect
 to everything deleted. Each metric's scores are correlated (Spearman) with exact truths, with
@@ -307,7 +307,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 @click.command(help=__doc__.splitlines()[0])
-@click.option("--scenes", default=40, show_default=True, help="Captions, each revised eleven ways.")
+@click.option("--scenes", default=30, show_default=True, help="Captions, each revised eleven ways.")
 @click.option("--split", default="test", show_default=True)
 @click.option("--critic", default="bundled", show_default=True)
 @click.option("--reviser", default="bundled", show_default=True)

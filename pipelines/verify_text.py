@@ -72,7 +72,8 @@ def change_of(revision: Revision, threshold: float) -> Change | None:
 class Claim:
     """A component of a graph, denied ones included: `name` (of an object, or of what is spoken of),
     `said` (value or relation) and `target` as lemmas. `slot`: the sentence that makes it, or -1;
-    `free`: whether a sentence that nobody flagged makes it.
+    `free`: whether a sentence that nobody flagged makes it. `things`: what it is about, by the names
+    that this text has.
     """
 
     part: Part
@@ -84,6 +85,7 @@ class Claim:
     span: Span
     slot: int
     free: bool
+    things: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[Part, str, str, str, bool]:
@@ -170,7 +172,7 @@ def _claims(
         phrase = f"{'not ' * said.denied}{said.value} {graph.objects[said.object].name}"
         made.append(
             Claim(Part.ATTRIBUTE, names[said.object], lemmas(said.value), "", said.denied, phrase,
-                  said.span, home, home >= 0 and free[home])
+                  said.span, home, home >= 0 and free[home], (own[said.object],))
         )  # fmt: skip
     for edge in graph.relations:
         home = where.of(edge.span)
@@ -178,7 +180,8 @@ def _claims(
         phrase = f"{ends[0]} {'not ' * edge.denied}{edge.name} {ends[1]}"
         made.append(
             Claim(Part.RELATION, names[edge.subject], relation_key(edge.name), names[edge.target],
-                  edge.denied, phrase, edge.span, home, home >= 0 and free[home])
+                  edge.denied, phrase, edge.span, home, home >= 0 and free[home],
+                  (own[edge.subject], own[edge.target]))
         )  # fmt: skip
     return made
 
@@ -221,8 +224,8 @@ def _renamed(change: Change, before: Graph, after: Graph) -> dict[int, str]:
     the rewritten sentence names. What the rationale mentions goes with what it mentions, in order.
     """
     where = _Places([slot.before for slot in change.slots])
-    old = _introduced(before, where)
-    new = _introduced(after, _Places([slot.after for slot in change.slots]))
+    old = _by_slot(before, where)
+    new = _by_slot(after, _Places([slot.after for slot in change.slots]))
     free = {k for k, slot in enumerate(change.slots) if not slot.flagged}
     found: dict[int, str] = {}
     for k, slot in enumerate(change.slots):
@@ -244,11 +247,12 @@ def _renamed(change: Change, before: Graph, after: Graph) -> dict[int, str]:
     return found
 
 
-def _introduced(graph: Graph, where: _Places) -> dict[int, list[int]]:
-    """The objects of a graph by the sentence that introduces them."""
+def _by_slot(graph: Graph, where: _Places) -> dict[int, list[int]]:
+    """The objects of a graph by the sentences that call them by their names."""
     found: dict[int, list[int]] = defaultdict(list)
-    for i, item in enumerate(graph.objects):
-        found[where.of(item.span)].append(i)
+    for i in range(len(graph.objects)):
+        for k in dict.fromkeys(where.of(span) for span in _naming(graph, i)):
+            found[k].append(i)
     return found
 
 
@@ -281,7 +285,7 @@ class _Named:
         self.come = {claim for claim in come if self._says(claim, going=False)}
         self._exchange(gone, come)
         went = {claim.name for claim in self.gone if claim.part is Part.OBJECT}
-        self.gone |= {c for c in gone if c.part is not Part.OBJECT and went & {c.name, c.target}}
+        self.gone |= {claim for claim in gone if went.intersection(claim.things)}
 
     def _says(self, claim: Claim, *, going: bool) -> bool:
         rationale = self.rationales[claim.slot] if claim.slot >= 0 else ""

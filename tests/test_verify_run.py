@@ -225,3 +225,17 @@ def test_the_function_gives_verifications_too(monkeypatch, tmp_path):
     assert [item["asked"] for item in before["unseen"]] == ["The dog is black."]
     assert (after["seen"], after["of"], after["unseen"]) == (2, 2, [])
     assert after["unscored_by_reason"] == {str(Unscored.NO_ANSWER): 1}
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.jsonl.gz", "out.json"])
+def test_other_kinds_of_files(command: Command, verify, name):  # noqa: F811
+    from revise_captions.readers import open_source
+
+    write_input(Path("in.jsonl"), 3)
+    ran = command("in.jsonl", name)
+    assert ran.code == 0, ran.err
+    code, _, err = verify(name, f"v-{name}")
+    assert code == 0, err
+    rows = [row.data for row in open_source(f"v-{name}").rows()]
+    assert [row["id"] for row in rows] == [0, 1, 2]
+    assert all(set(verification_of(row)) > {"preservation"} for row in rows)

@@ -112,6 +112,21 @@ def test_what_is_said_of_a_renamed_thing_is_still_said():
     assert shown(found) == ((1, 1, []), (2, 2, [], []))
 
 
+def test_a_thing_may_be_renamed_to_one_that_is_there_already():
+    """What the girl did, the boy does now; the rationale gives both names."""
+    before = "There is a boy. The girl holds a small flower."
+    things = {"boy": ["boy"], "girl": ["girl"], "flower": ["flower"]}
+    old = graph(before, things, [("flower", "small")], [("girl", "hold", "flower")])
+    text = "There is no girl; a boy can be seen instead."
+    said = graph(text, {"no girl": ["girl"], "boy": ["boy"]})
+    made = change(before, {1: ("The boy holds a flower.", text)})
+    after = graph(
+        made.after, {"boy": ["boy", "boy"], "flower": ["flower"]}, (), [("boy", "hold", "flower")]
+    )
+    found = check(made, old, after, {text: said})
+    assert shown(found) == ((1, 1, []), (1, 2, ["small flower"], []))
+
+
 def test_a_pronoun_that_lost_its_noun_lost_its_claim():
     """The sentence is there to the letter, and speaks of the house now."""
     before = "The house is big. There is a dog. It is white."
