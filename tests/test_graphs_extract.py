@@ -6,22 +6,22 @@ import pytest
 
 spacy = pytest.importorskip("spacy")
 
+from spacy.tokens import Doc  # noqa: E402
+from spacy.vocab import Vocab  # noqa: E402
+
 from revise_captions.graphs.extract import extract  # noqa: E402
-from revise_captions.graphs.graph import Graph  # noqa: E402
+from revise_captions.graphs.graph import Graph, Kind  # noqa: E402
 from revise_captions.graphs.nodes import nodes  # noqa: E402
 
 
-def graph(parse: str) -> Graph:
+def document(parse: str) -> Doc:
     """Words as `word|lemma/POS/label~features/head/tag`, heads from 1, 0 for a root. What may be
     left out: the lemma, features, the tag. A word that ends in `+` has no space after it.
     """
-    from spacy.tokens import Doc
-    from spacy.vocab import Vocab
-
     rows = [item.split("/") for item in parse.split()]
     forms = [row[0].removesuffix("+").partition("|") for row in rows]
     labels = [row[2].partition("~") for row in rows]
-    doc = Doc(
+    return Doc(
         Vocab(),
         words=[form for form, _, _ in forms],
         spaces=[not row[0].endswith("+") for row in rows],
@@ -33,6 +33,10 @@ def graph(parse: str) -> Graph:
         heads=[int(row[3]) - 1 if int(row[3]) else i for i, row in enumerate(rows)],
         sent_starts=[i == 0 for i in range(len(rows))],
     )
+
+
+def graph(parse: str) -> Graph:
+    doc = document(parse)
     return extract(doc.text, nodes(doc))
 
 
@@ -204,3 +208,146 @@ def test_painted_colours_are_qualities():
         "and/CCONJ/cc/10 pink/NOUN/conj/8"
     )
     assert {("sky", "is", "orange"), ("sky", "is", "pink")} <= found
+
+
+def test_what_follows_a_fronted_place_is_there():
+    """ "Above the wall is a bank": parsers take the wall for the subject."""
+    found = told(
+        "above/ADP/case/3 the/DET/det/3 wall/NOUN/nsubj/6 is|be/AUX/cop/6 a/DET/det/6 "
+        "bank/NOUN/ROOT/0"
+    )
+    assert found == {("bank", "above", "wall")}
+    lamps = told(
+        "flanking|flank/VERB/csubj~VerbForm=Ger/6 the/DET/det/3 door/NOUN/obj/1 are|be/AUX/cop/6 "
+        "thin/ADJ/amod/6 lamps|lamp/NOUN/ROOT~Number=Plur/0"
+    )
+    assert lamps == {("lamps", "is", "thin"), ("lamps", "flank", "door")}
+    hung = told(
+        "on/ADP/case/3 the/DET/det/3 wall/NOUN/obl/4 hangs|hang/VERB/ROOT/0 a/DET/det/6 "
+        "picture/NOUN/obj/4"
+    )
+    assert hung == {("picture", "hang on", "wall")}
+
+
+def test_nouns_and_qualities_that_a_tagger_does_not_know():
+    """ "With long fronds" as a verb, "verdant field" as two nouns."""
+    plant = told(
+        "plant/NOUN/ROOT/0 with/ADP/case/4 long/ADJ/amod/4 fronds/VERB/nmod/1 "
+        "on/ADP/case/7 verdant/NOUN/compound/7 field/NOUN/nmod/1"
+    )
+    expected = {("fronds", "is", "long"), ("plant", "with", "fronds")}
+    assert plant == expected | {("field", "is", "verdant"), ("plant", "on", "field")}
+
+
+def test_places_in_the_picture_are_attributes():
+    found = graph(
+        "on/ADP/case/4 the/DET/det/4 left/ADJ/amod/4 side/NOUN/obl/10 of/ADP/case/7 the/DET/det/7 "
+        "image/NOUN/nmod/4 a/DET/det/9 man/NOUN/nsubj/10 stands|stand/VERB/ROOT/0"
+    )
+    (place,) = (item for item in found.attributes if item.kind is Kind.PLACE)
+    assert (found.objects[place.object].name, place.value) == ("man", "on the left side")
+    assert place.span.of(found.text) == "on the left side"
+    assert [item.name for item in found.objects] == ["man"]
+
+
+def test_what_something_stands_as_is_no_object():
+    found = told(
+        "the/DET/det/2 tower/NOUN/nsubj/3 serves|serve/VERB/ROOT/0 as/ADP/case/6 a/DET/det/6 "
+        "gate/NOUN/obl/3"
+    )
+    assert found == set()
+
+
+DOGS = (
+    "two/NUM/nummod/2 dogs|dog/NOUN/nsubj~Number=Plur/3 lie/VERB/ROOT/0 on/ADP/case/6 a/DET/det/6 "
+    "rug/NOUN/obl/3 and/CCONJ/cc/10 "
+)
+
+
+def test_members_of_a_group_are_objects_of_their_own():
+    """ "Two dogs lie on a rug, and one is black, the other white"."""
+    found = graph(
+        DOGS + "one/NUM/nsubj/10 is|be/AUX/cop/10 black/ADJ/conj/3 and/CCONJ/cc/15 "
+        "the/DET/det/13 other/ADJ/nsubj/15 is|be/AUX/cop/15 white/ADJ/conj/3"
+    )
+    assert [item.name for item in found.objects] == ["dogs", "rug", "dog", "dog"]
+    assert [(item.object, item.value) for item in found.attributes] == [
+        (0, "2"), (2, "black"), (3, "white"),
+    ]  # fmt: skip
+
+
+PAIR = (
+    "a/DET/det/2 man/NOUN/nsubj/6 and/CCONJ/cc/5 a/DET/det/5 woman/NOUN/conj/2 sit/VERB/ROOT/0 "
+    "and/CCONJ/cc/9 "
+)
+
+
+def test_both_and_the_one_and_the_other_of_a_pair():
+    both = graph(PAIR + "both/PRON/nsubj/9 wear/VERB/conj/6 hats|hat/NOUN/obj~Number=Plur/9")
+    assert {("man", "wear", "hats"), ("woman", "wear", "hats")} <= set(both.triples())
+    each = graph(
+        PAIR + "one/PRON/nsubj/9 holds|hold/VERB/conj/6 a/DET/det/11 cup/NOUN/obj/9 "
+        "the/DET/det/13 other/ADJ/nsubj/14 reads|read/VERB/conj/6 a/DET/det/16 book/NOUN/obj/14"
+    )
+    assert {("man", "hold", "cup"), ("woman", "read", "book")} <= set(each.triples())
+
+
+def test_definite_mentions_join_and_other_ones_do_not():
+    """ "A tall man sees a short man, and the tall man, the animal …"."""
+    found = graph(
+        "a/DET/det/3 tall/ADJ/amod/3 man/NOUN/nsubj/4 sees|see/VERB/ROOT/0 a/DET/det/7 "
+        "short/ADJ/amod/7 man/NOUN/obj/4 and/CCONJ/cc/12 the/DET/det/11 tall/ADJ/amod/11 "
+        "man/NOUN/nsubj/12 wears|wear/VERB/conj/4 a/DET/det/14 hat/NOUN/obj/12"
+    )
+    assert [item.name for item in found.objects] == ["man", "man", "hat"]
+    assert [len(item.mentions) for item in found.objects] == [2, 1, 1]
+    (worn,) = (edge for edge in found.relations if edge.name == "wear")
+    assert worn.subject == 0
+    wide = graph(
+        "a/DET/det/2 cat/NOUN/nsubj/3 sleeps|sleep/VERB/ROOT/0 and/CCONJ/cc/8 the/DET/det/6 "
+        "animal/NOUN/nsubj/8 is|be/AUX/cop/8 white/ADJ/conj/3"
+    )
+    assert [item.name for item in wide.objects] == ["cat"]
+    assert ("cat", "is", "white") in wide.triples()
+
+
+def test_another_resolver_goes_before_the_rules():
+    """Clusters of Maverick's kind: "a kite … the toy", which no rule would join."""
+    import sys
+    from types import ModuleType
+
+    from revise_captions.graphs.maverick import Maverick
+
+    text = "a kite flies and the toy is red"
+
+    class Model:
+        def __init__(self, hf_name_or_path: str, device: str) -> None:
+            pass
+
+        def predict(self, said: str) -> dict[str, object]:
+            assert said == text
+            return {"clusters_char_offsets": [[(0, 5), (17, 23)]]}  # both ends included
+
+    fake = ModuleType("maverick")
+    fake.Maverick = Model
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "maverick", fake)
+        resolver = Maverick()
+    assert resolver.settings == {"coreference": "sapienzanlp/maverick-mes-ontonotes"}
+    links = resolver.clusters(text)
+    assert [span.of(text) for span in links[0]] == ["a kite", "the toy"]
+    doc = document(
+        "a/DET/det/2 kite/NOUN/nsubj/3 flies|fly/VERB/ROOT/0 and/CCONJ/cc/8 the/DET/det/6 "
+        "toy/NOUN/nsubj/8 is|be/AUX/cop/8 red/ADJ/conj/3"
+    )
+    assert len(extract(text, nodes(doc)).objects) == 2
+    (kite,) = extract(text, nodes(doc), links).objects
+    assert [span.of(text) for span in kite.mentions] == ["kite", "toy"]
+
+
+def test_without_the_package_the_resolver_says_so():
+    from revise_captions.errors import UserError
+    from revise_captions.graphs.maverick import Maverick
+
+    with pytest.raises(UserError, match="maverick-coref"):
+        Maverick()

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from revise_captions.graphs import caption_trees, inflect, lexicon
-from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
+from revise_captions.graphs.discourse import discourse
+from revise_captions.graphs.graph import Attribute, Graph, Kind, Object, Relation
 from revise_captions.graphs.treebank import sentences
 from revise_captions.graphs.triples import convention, f1, lemmas, read_triples, tuples
 from revise_captions.records import Span
@@ -50,7 +51,38 @@ def test_the_annotators_conventions():
         (Relation(0, "in", 1, none), Relation(0, "near", 3, none)),
     )
     assert convention(graph) == [("shirt", "is", "red"), ("person", "wear", "shirt"), ("sky",)]
-    assert ("sky",) not in convention(graph, alone=False)
+
+
+def test_the_notation_of_discosg():
+    """One-word names, sides as attributes, clothes worn; no places, no foreground."""
+    none = Span(0, 0)
+    text = "A man in the foreground is dressed in jeans."
+
+    def thing(name):
+        return Object(name, name, none, (none, none))
+
+    graph = Graph(
+        text,
+        (thing("man"), thing("jeans"), thing("right hand"), thing("foreground"), thing("ship")),
+        (
+            Attribute(0, "freshly shaven", none),
+            Attribute(0, "on the left", none, Kind.PLACE),
+            Attribute(4, "several", none, Kind.COUNT),
+        ),
+        (
+            Relation(0, "dress in", 1, none),
+            Relation(0, "in", 3, none),
+            Relation(4, "fill with", 0, none),
+            Relation(0, "have", 2, none),
+        ),
+    )
+    assert discourse(graph) == [
+        ("hand", "is", "right"),
+        ("man", "is", "shaven"),
+        ("man", "wear", "jeans"),
+        ("ship", "have", "man"),
+        ("man", "have", "hand"),
+    ]
 
 
 def test_a_treebank_is_read(tmp_path):

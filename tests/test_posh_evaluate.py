@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.metrics import roc_auc_score
 
 from revise_captions.errors import UserError
-from revise_captions.graphs.graph import Graph, Object
-from revise_captions.posh import evaluate, evaluate_graphs, evaluate_people, run
+from revise_captions.graphs.graph import Attribute, Graph, Kind, Object
+from revise_captions.posh import evaluate, evaluate_facts, evaluate_graphs, evaluate_people, run
 from revise_captions.posh.components import components
 from revise_captions.posh.evaluate_people import Rated, paired
 from revise_captions.posh.figures import Figure, as_table, share_of
@@ -59,9 +60,36 @@ def test_a_better_metric_is_found_better_and_noise_is_not():
     assert same.p > 0.05
 
 
+def test_the_area_is_sklearns():
+    rng = np.random.default_rng(4)
+    values, scores = (rng.random(500) < 0.3) * 1.0, rng.integers(0, 20, 500) * 1.0
+    assert evaluate_people.auc(scores, values) == pytest.approx(roc_auc_score(values, scores))
+
+
 def test_boxes_become_a_text():
-    text = evaluate_people.boxes_as_text({"dog": 1, "bus": 2, "car": 3})
+    text = evaluate_facts.boxes_as_text({"dog": 1, "bus": 2, "car": 3})
     assert text == "There is a dog. There are two buses. There are three cars."
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "wrong"),
+    [
+        ("dog", "", False),
+        ("sofa", "", False),  # COCO calls it a couch
+        ("kite", "", True),  # a category without a box
+        ("bicycle", "", False),  # no box, but a caption names it
+        ("woman", "", True),  # a person
+        ("tree", "", False),  # no category: nobody knows
+        ("dogs", "2", False),
+        ("dogs", "3", True),
+    ],
+)
+def test_boxes_are_complete_for_their_categories(name, count, wrong):
+    none = Span(0, 0)
+    said = (Attribute(0, count, none, Kind.COUNT),) if count else ()
+    graph = Graph("", (Object(name, name, none, (none,)),), said)
+    captions = ["a dog beside a bicycle"]
+    assert evaluate_facts.contradicted(graph, captions, {"dog": 2, "couch": 1}) is wrong
 
 
 def test_figures_are_put_between_marks(tmp_path):

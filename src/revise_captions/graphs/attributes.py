@@ -34,7 +34,9 @@ def subject_of(draft: Draft, node: Node, depth: int = 0) -> Node | None:
     above = draft.nodes[node.head] if node.head >= 0 else None
     if own is not None and not (own.text in words.RELATIVE and own.pos in ("PRON", "DET", "SCONJ")):
         return own
-    if above is None or depth > 6:
+    if above is None:
+        return _fronted(draft, node)
+    if depth > 6:
         return None
     if node.role in (Role.RELATIVE, Role.PARTICIPLE):
         return above
@@ -45,6 +47,19 @@ def subject_of(draft: Draft, node: Node, depth: int = 0) -> Node | None:
     if node.role is Role.CLAUSE and (node.tag in ("VBG", "VBN") or node.pos == "ADJ"):
         marked = any(draft.nodes[i].text == "with" for i in node.children)
         return None if marked else subject_of(draft, above, depth + 1)
+    return None
+
+
+def _fronted(draft: Draft, node: Node) -> Node | None:
+    """ "Cloaked in a jacket, the skier stands": the clause that follows has the subject."""
+    if node.tag not in ("VBN", "VBG"):
+        return None
+    for i in node.children:
+        clause = draft.nodes[i]
+        if i > node.index and clause.role in (Role.CLAUSE, Role.CONJUNCT):
+            for j in clause.children:
+                if draft.nodes[j].role in SUBJECTS and draft.nodes[j].index > node.index:
+                    return draft.nodes[j]
     return None
 
 
@@ -146,6 +161,8 @@ def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
         yield from _coloured(draft, node)
     if node.pos in NOMINAL and node.lemma in words.HUES:
         yield from _hues(draft, node)
+    elif node.lemma in words.PLACES and node.case:
+        yield from _placed(draft, node)
 
 
 def _has_subject(draft: Draft, node: Node) -> bool:
@@ -159,6 +176,9 @@ def _said_of_subject(draft: Draft, node: Node) -> Iterator[Said]:
     above = draft.nodes[node.head] if node.head >= 0 else node
     denied = node.negated or (node.role in (Role.COMPLEMENT, Role.CONJUNCT) and above.negated)
     yield from _adjective(draft, subject.index, node, denied=denied)
+    for i in node.children:
+        if draft.nodes[i].role is Role.ADJECTIVE and i < node.index:
+            yield from _adjective(draft, subject.index, draft.nodes[i], denied=denied)
 
 
 def refers(node: Node) -> bool:
@@ -203,7 +223,8 @@ def _alone(draft: Draft, node: Node) -> Iterator[Said]:
         return
     if subject.index == node.index:
         return
-    particle = [c for c in children if c.role is Role.PARTICLE]
+    said = [c for c in children if c.role is Role.PARTICLE or c.text in words.DIRECTIONS]
+    particle = [c for c in said if c.index > node.index]
     value = " ".join([node.text, *(c.text for c in particle)])
     end = max([node.end, *(c.end for c in particle)])
     yield Said(subject.index, value, Span(node.start, end), denied=node.negated)
@@ -241,6 +262,30 @@ def _hues(draft: Draft, node: Node) -> Iterator[Said]:
             for one in conjuncts(draft, child):
                 if one.lemma in words.COLOURS:
                     yield from _adjective(draft, owner, one)
+
+
+def _placed(draft: Draft, node: Node) -> Iterator[Said]:
+    """ "On the left side of the image", "in the corner": where in the picture something is."""
+    inner = draft.places.get(node.index)
+    if inner is not None and draft.nodes[inner].lemma not in words.FRAMES:
+        return
+    above = draft.nodes[node.head] if node.head >= 0 else None
+    source: Node | None = None
+    if node.role is Role.OF_NOUN:
+        source = above
+    elif node.role is Role.PLACE and above is not None:
+        source = subject_of(draft, above)
+    elif node.copula or node.role in (Role.PARTICIPLE, Role.RELATIVE, Role.CONJUNCT):
+        source = subject_of(draft, node)
+    if source is None or (draft.thing_of(source.index) is None and not refers(source)):
+        return
+    first = min([node.index, *node.marks])
+    if node.index - first > 5:
+        return
+    kept = draft.nodes[first : node.index + 1]
+    value = " ".join(one.text for one in kept)
+    for one in conjuncts(draft, source):
+        yield Said(one.index, value, Span(kept[0].start, node.end), Kind.PLACE, node.negated)
 
 
 def _owner_of_hue(draft: Draft, node: Node) -> int | None:

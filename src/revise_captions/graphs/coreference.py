@@ -7,7 +7,8 @@ Each thing is a mention; so are personal pronouns, "both", "one", "the other (on
 * an indefinite mention ("a man", "another man") opens an object, and so does a bare plural, unless
   it repeats a name with no new number or quality;
 * a pronoun joins the nearest object before it that fits in number and kind, subjects first;
-* "both" and "the two" are all members of the last pair; "one … the other" are one after the other.
+* "both" and "the two" are all members of the last pair; "one … the other" are one after the other,
+  members of a group ("two dogs") as objects of their own.
 
 A mention that fits nothing opens an object if it names a thing, and is left alone if it does not.
 A learned resolver's clusters (`links`) are used before the rules.
@@ -15,17 +16,29 @@ A learned resolver's clusters (`links`) are used before the rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from revise_captions.graphs import words
-from revise_captions.graphs.draft import NOMINAL, SUBJECTS, Draft
+from revise_captions.graphs.draft import NOMINAL, SUBJECTS, Draft, Thing
 from revise_captions.graphs.facts import Node, Role
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
 
 _DEFINITE = listed("the this that these those his her its their my your our")
 _PRONOUNS = words.MALE | words.FEMALE | words.NEUTER | words.GROUP
+#: Where a pronoun stands for a thing, and does not count one ("one dog", "the other dog").
+_NAMING = (
+    Role.ROOT,
+    Role.SUBJECT,
+    Role.PASSIVE_SUBJECT,
+    Role.OBJECT,
+    Role.PLACE,
+    Role.AGENT,
+    Role.OF_NOUN,
+    Role.CONJUNCT,
+    Role.CLAUSE,
+)
 _REACH = 6  # sentences that a pronoun looks back
 
 
@@ -54,13 +67,17 @@ def resolve(draft: Draft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tup
     for node in draft.nodes:
         if node.index in draft.things:
             tops = _known(given, node, found) or _thing(draft, node, entities, found)
+            if not tops and _speaks_of_nothing_new(draft, node):
+                continue
             if not tops:
                 entities[node.index] = _entity(draft, node)
                 tops = (node.index,)
         elif node.text in words.RELATIVE and _antecedent(draft, node) in found:
             tops = found[_antecedent(draft, node)]
-        elif node.text in _PRONOUNS or node.text in ("both", "one", "other", "another", "two"):
+        elif node.text in _PRONOUNS or node.text in ("both", "two"):
             tops = _known(given, node, found) or _pronoun(draft, node, entities)
+        elif node.text in words.MEMBERS and node.role in _NAMING:
+            tops = _known(given, node, found) or _member(draft, node, entities)
         else:
             continue
         if not tops:
@@ -69,6 +86,12 @@ def resolve(draft: Draft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tup
         for top in tops:
             _touch(draft, node, entities[top])
     return found
+
+
+def _speaks_of_nothing_new(draft: Draft, node: Node) -> bool:
+    """ "The structures", "these elements" without an antecedent."""
+    generic = draft.things[node.index].lemma in words.GENERIC
+    return generic and _determiner(draft, node) in _DEFINITE and _owner(draft, node) is None
 
 
 def _given(draft: Draft, links: Sequence[Sequence[Span]]) -> dict[int, int]:
@@ -220,8 +243,9 @@ def _antecedent(draft: Draft, node: Node) -> int:
     return -1
 
 
-def _pronoun(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
-    near = sorted(
+def _near(node: Node, entities: dict[int, _Entity]) -> list[_Entity]:
+    """The objects that a pronoun may reach, the likeliest first."""
+    return sorted(
         (e for e in entities.values() if node.sentence - e.sentence <= _REACH and not e.denied),
         key=lambda e: (
             e.sentence == node.sentence or e.sentence == node.sentence - 1,
@@ -231,10 +255,45 @@ def _pronoun(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[in
         ),
         reverse=True,
     )
+
+
+def _member(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
+    """ "One … the other": of two things named together the first and the second; of a group
+    ("three dogs") each time another of its members, an object of its own.
+    """
+    other = node.text not in ("one", "ones") or any(
+        draft.nodes[i].text in ("other", "second", "another") for i in node.children
+    )
+    for entity in _near(node, entities):
+        partners = _partners(draft, entity, entities.values())
+        if len(partners) == 1 and not entity.plural:
+            return (partners[0] if other else entity.top,)
+        if entity.plural and entity.top in draft.things:
+            group = draft.things[entity.top]
+            span = Span(node.start, node.end)
+            many = node.text.endswith("s")
+            name = group.name if many else group.lemma
+            draft.things[node.index] = Thing(
+                node.index, [node.index], name, group.lemma, span, many, node.negated
+            )
+            entities[node.index] = _entity(draft, node)
+            return (node.index,)
+    return ()
+
+
+def _partners(draft: Draft, first: _Entity, others: Iterable[_Entity]) -> list[int]:
+    """What was named in a row with an object ("a man and a woman")."""
+    return [
+        other.top
+        for other in others
+        if draft.nodes[other.top].role is Role.CONJUNCT and draft.nodes[other.top].head == first.top
+    ]
+
+
+def _pronoun(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
+    near = _near(node, entities)
     if node.text in ("both", "two"):
         return _pair(draft, node, near)
-    if node.text in ("one", "other", "another"):
-        return ()
     for entity in near:
         if _may_be(draft, node, entity):
             return (entity.top,)
@@ -252,15 +311,9 @@ def _pair(draft: Draft, node: Node, near: Sequence[_Entity]) -> tuple[int, ...]:
     for entity in near:
         if entity.number == "2":
             return (entity.top,)
-        first = draft.nodes[entity.top]
-        partners = [
-            other.top
-            for other in near
-            if draft.nodes[other.top].role is Role.CONJUNCT
-            and draft.nodes[other.top].head == first.index
-        ]
+        partners = _partners(draft, entity, near)
         if len(partners) == 1:
-            return (first.index, partners[0])
+            return (entity.top, partners[0])
     return ()
 
 

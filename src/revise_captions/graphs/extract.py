@@ -23,6 +23,8 @@ from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
 from revise_captions.graphs.relations import relations
 from revise_captions.records import Span
 
+#: Rises with every change of the rules that changes a graph.
+VERSION = "2"
 Clusters = Mapping[int, tuple[int, ...]]
 Claim = TypeVar("Claim", Attribute, Relation)
 
@@ -36,7 +38,7 @@ def extract(text: str, nodes: Sequence[Node], links: Sequence[Sequence[Span]] = 
 
 def _assemble(draft: Draft, clusters: Clusters) -> Graph:
     """Numbers objects in the order of their first mention and points everything at them."""
-    tops = dict.fromkeys(top for index in sorted(draft.things) for top in clusters[index])
+    tops = dict.fromkeys(top for index in sorted(draft.things) for top in clusters.get(index, ()))
     number = {top: i for i, top in enumerate(tops)}
 
     def objects_of(node: int) -> list[int]:

@@ -16,10 +16,11 @@ from revise_captions.records import Span
 
 
 class Kind(StrEnum):
-    """What an attribute says of its object."""
+    """What an attribute says of its object; a place is one in the picture ("on the left")."""
 
     QUALITY = "quality"
     COUNT = "count"
+    PLACE = "place"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,18 @@
 """Copies a trained pipeline into the package: what is needed to parse, and nothing of training.
 
-python -m revise_captions.graphs.install_parser runs/parser/model-best src/…/graphs/bundled
+python -m revise_captions.graphs.install_parser runs/parser/second/model-best \\
+    src/revise_captions/graphs/bundled
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import click
+
+from revise_captions.graphs.train_parser import HIDDEN
 
 #: The limit on what comes with the package, in bytes.
 LARGEST = 20_000_000
@@ -35,6 +39,9 @@ def main(model: Path, folder: Path) -> None:
     kept = card.read_text(encoding="utf-8") if card.is_file() else ""
     shutil.rmtree(folder, ignore_errors=True)
     nlp.to_disk(folder)
+    strings = folder / "vocab" / "strings.json"
+    names = [name for name in json.loads(strings.read_text()) if not name.startswith(HIDDEN)]
+    strings.write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
     if kept:
         card.write_text(kept, encoding="utf-8")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

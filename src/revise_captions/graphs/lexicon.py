@@ -17,9 +17,7 @@ from revise_captions.graphs.inflect import forms
 from revise_captions.graphs.words import NO_OBJECTS, listed
 
 _FILE = Path(__file__).with_name("lexicon.json")
-_ABSTRACT = listed(
-    "ity ness ance ence tion sion ism ship hood ment dom ility ology graphy ture ency ancy"
-)
+_ABSTRACT = listed("ity ness ance ence tion sion ism ship hood dom ility ology ency ancy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +63,18 @@ def belongs(modifier: str, head: str, *, adjective: bool = False) -> bool:
     if adjective or "-" in modifier or pair in known.parted:
         return False
     return modifier not in known.qualifying
+
+
+@cache
+def is_known(lemma: str) -> bool:
+    """Whether annotators have taken a noun for an object."""
+    return lemma in _lexicon().objects
+
+
+@cache
+def is_one(first: str, second: str) -> bool:
+    """Whether annotators write two words as one name ("fire hydrant")."""
+    return f"{first} {second}" in _lexicon().joined
 
 
 @cache

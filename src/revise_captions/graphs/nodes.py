@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from revise_captions.graphs.facts import Node, Role
 from revise_captions.graphs.lexicon import verb_forms
+from revise_captions.graphs.repairs import repair
 from revise_captions.graphs.schemes import read_labels
 from revise_captions.graphs.words import listed
 
@@ -45,7 +45,7 @@ def nodes(doc: Doc) -> list[Node]:
         node.head = -1 if token.head.i == token.i else token.head.i
     read_labels(found, labels)
     _join_hyphens(found)
-    _next_to(found)
+    repair(found)
     _first_conjuncts(found)
     _case_and_flags(found)
     for node in found:
@@ -154,33 +154,6 @@ def _join(found: list[Node], part: range) -> None:
         if i != top.index:
             found[i].role, found[i].head = Role.OTHER, top.index
             found[i].pos = "PUNCT"
-
-
-_NEAR = frozenset(("next", "close", "adjacent"))
-
-
-def _next_to(found: Sequence[Node]) -> None:
-    """ "Next to the road": one preposition, whatever "next" hangs on."""
-    for near, to in pairwise(found):
-        if near.text not in _NEAR or to.text != "to" or to.head < 0:
-            continue
-        noun = found[to.head]
-        if noun.index <= to.index or (near.role is Role.CASE and near.head == noun.index):
-            continue
-        if noun.pos == "VERB":
-            noun.pos, noun.lemma = "NOUN", noun.text
-        if noun.head == near.index or near.head == noun.index:
-            noun.head, noun.role, noun.copula = near.head, near.role, near.copula or noun.copula
-            if noun.head == noun.index or noun.head == near.index:
-                noun.head = -1
-        if noun.head >= 0 and noun.role is not Role.CONJUNCT:
-            nominal = found[noun.head].pos in ("NOUN", "PROPN") and not found[noun.head].copula
-            noun.role = Role.OF_NOUN if nominal else Role.PLACE
-        for other in found:
-            if other.head == near.index and other.index not in (noun.index, to.index):
-                other.head = noun.index
-        near.role, near.head, near.copula = Role.CASE, noun.index, False
-        to.role, to.head = Role.CASE, noun.index
 
 
 def _first_conjuncts(found: Sequence[Node]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from revise_captions.errors import UserError
-from revise_captions.graphs.extract import extract
+from revise_captions.graphs.extract import VERSION, extract
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.nodes import nodes
 from revise_captions.records import Span
@@ -30,7 +30,12 @@ _BATCH = 64
 
 
 class Coreference(Protocol):
-    """Another coreference resolver: clusters of mentions as spans of the text."""
+    """Another coreference resolver: clusters of mentions as spans of the text, used before the
+    rules. `settings` names it, for a signature.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, str]: ...
 
     def clusters(self, text: str) -> Sequence[Sequence[Span]]: ...
 
@@ -60,7 +65,9 @@ def load_pipeline(name: str = BUNDLED) -> Language:
 
 @lru_cache(maxsize=4)
 def settings(name: str = BUNDLED) -> Mapping[str, str]:
-    """What decides a graph, for a signature: the pipeline with its version or digest, and spaCy."""
+    """What decides a graph, for a signature: the pipeline with its version or digest, spaCy, and
+    the rules.
+    """
     import spacy
 
     nlp = load_pipeline(name)
@@ -69,7 +76,8 @@ def settings(name: str = BUNDLED) -> Mapping[str, str]:
         digest = hashlib.sha256((_FOLDER / "tok2vec" / "model").read_bytes())
         digest.update((_FOLDER / "parser" / "model").read_bytes())
         parser = f"{BUNDLED}-{digest.hexdigest()[:12]}"
-    return {"parser": parser, "spacy": spacy.__version__}
+    own = {"graph": f"rules-{VERSION}", "coreference": "rules"}
+    return {"parser": parser, "spacy": spacy.__version__, **own}
 
 
 def parse(
@@ -77,8 +85,8 @@ def parse(
 ) -> Iterator[Graph]:
     """One scene graph per text, in order, a batch at a time.
 
-    Spans count code points of the text. An empty text has an empty graph. `coreference`: instead
-    of the rules alone.
+    Spans count code points of the text. An empty text has an empty graph. `coreference`: a
+    resolver before the rules, say `graphs.maverick.Maverick`.
     """
     nlp = load_pipeline(pipeline)
     for doc in nlp.pipe((_document(nlp, text) for text in texts), batch_size=_BATCH):

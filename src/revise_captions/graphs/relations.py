@@ -117,7 +117,7 @@ def _between(
             denied = one.negated or node.negated
             if name == "of" and left.lemma in words.CONTAINERS:
                 yield Told(left.index, "have", one.index, span, denied)
-            elif name == "of":
+            elif name == "of" and left.lemma not in words.DEPICTIONS:
                 yield Told(one.index, "have", left.index, span, denied, part=True)
             else:
                 yield Told(left.index, name, one.index, span, denied)

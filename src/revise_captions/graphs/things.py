@@ -50,11 +50,15 @@ def _names_a_thing(draft: Draft, node: Node) -> bool:
         return node.text in ("someone", "somebody", "something", "everyone", "people")
     if node.pos not in NOMINAL or node.role in (Role.FLAT, Role.CASE):
         return False
+    if node.text in words.MEMBERS:
+        return False
     if node.role is Role.COMPOUND:
         return _is_whole(draft, node)
     if node.lemma in words.COLOURS and (node.copula or node.role is Role.PLACE):
         return False
     if node.role is Role.OTHER and node.head >= 0 and node.pos == "PUNCT":
+        return False
+    if node.case[:1] == ["as"] and node.role is Role.PLACE:
         return False
     if node.copula and node.role is not Role.PARTICIPLE and not node.case:
         return _has_no_subject(draft, node)
@@ -71,13 +75,15 @@ def _is_effect(draft: Draft, node: Node) -> bool:
             return False
         if node.role in (Role.OBJECT, Role.PLACE, Role.COMPLEMENT) and above.pos == "VERB":
             definite = any(draft.nodes[i].text in _GIVEN for i in node.children)
-            return above.lemma in words.EFFECTS and not definite
+            light = above.lemma == "cast" and node.lemma in _LIGHTS
+            return light or (above.lemma in words.EFFECTS and not definite)
         if node.role not in (Role.OF_NOUN, Role.CONJUNCT):
             return False
         node = above
     return False
 
 
+_LIGHTS = listed("light glow hue warmth shine spell")
 _GIVEN = listed("the this these those his her its their")
 
 
@@ -106,17 +112,26 @@ def _has_no_subject(draft: Draft, node: Node) -> bool:
     return (framed or bare) and lexicon.is_depictable(node.lemma)
 
 
+#: Places only with what they are of ("in the heart of the city"), alone things.
+_ALSO_THINGS = listed("heart tip base")
+#: "Facing the camera" has none, "at the camera" looks at the viewer.
+_SEEN_BY = (["to"], ["at"], ["towards"], ["toward"], ["from"], ["by"])
+
+
 def _is_frame(draft: Draft, node: Node) -> bool:
     """ "The image" that shows something, "in the background": not a thing in the scene."""
     if node.lemma not in words.FRAMES:
-        return bool(node.lemma in words.PLACES and node.case)
+        place = node.lemma in words.PLACES - _ALSO_THINGS and not node.plural
+        return place and bool(node.case)
     if node.lemma not in words.PICTURES:
         return True
     above = draft.nodes[node.head] if node.head >= 0 else None
     if above is not None and node.role in SUBJECTS and above.lemma in words.SHOWING | words.IDLE:
         return True
+    if above is not None and node.role is Role.OBJECT and above.lemma in ("paint", "create"):
+        return True
     definite = any(draft.nodes[i].text in ("the", "this") for i in node.children)
-    return definite and node.lemma in ("image", "picture", "photo", "photograph", "frame")
+    return definite and (node.lemma != "camera" or node.case[:1] in _SEEN_BY)
 
 
 def _thing(draft: Draft, node: Node) -> Thing:

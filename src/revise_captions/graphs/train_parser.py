@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,16 @@ from revise_captions.graphs.treebank import Word, document, sentences
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.training import Example
 
 DIMENSIONS = 64
 #: Synthetic captions beside the treebank's 12,544 sentences.
 CAPTIONS = 5000
 CONFIG = Path(__file__).with_name("parser.cfg")
+#: Hidden words: the a of their probability, what they are called, and the run's learning rate.
+HIDING = 0.25
+HIDDEN = "hidden "
+SECOND_RATE = 0.001
 
 
 def documents(all_sentences: Sequence[list[Word]], seed: int = 0) -> Iterator[list[list[Word]]]:
@@ -126,13 +131,63 @@ def prepare(treebank: Path, graphs: Path, encoder: Path, work: Path) -> None:
         DocBin(docs=[document(vocab, run) for run in runs]).to_disk(work / f"{name}.spacy")
 
 
+def hiding(work: Path, seed: int = 0) -> Callable[..., Iterator[Example]]:
+    """A corpus reader's augmenter that takes words' own embeddings away; their vectors stay."""
+    from spacy.tokens import DocBin
+    from spacy.training.augment import create_lower_casing_augmenter
+    from spacy.vocab import Vocab
+
+    lower = create_lower_casing_augmenter(0.15)
+    docs = DocBin().from_disk(work / "train.spacy").get_docs(Vocab())
+    counts = Counter(token.lower_ for doc in docs for token in doc)
+    draw = random.Random(seed)
+
+    def augment(nlp: Language, example: Example) -> Iterator[Example]:
+        for one in lower(nlp, example):
+            for token in one.predicted:
+                if draw.random() < HIDING / (HIDING + counts[token.lower_]):
+                    token.norm_ = f"{HIDDEN}{draw.randrange(1_000_000)}"
+            yield one
+
+    return augment
+
+
+def continued(start: Path, work: Path, overrides: dict[str, Any]) -> None:
+    """The second run: every component from `start`, words hidden."""
+    from spacy import registry
+    from spacy.training.initialize import init_nlp
+    from spacy.training.loop import train
+    from spacy.util import load_config
+
+    registry.augmenters("revise_captions.hiding.v1", func=lambda: hiding(work))
+    config = load_config(CONFIG, overrides=overrides, interpolate=False)
+    for name in config["components"]:
+        config["components"][name] = {"source": str(start)}
+    config["corpora"]["train"]["augmenter"] = {"@augmenters": "revise_captions.hiding.v1"}
+    config["training"]["optimizer"]["learn_rate"]["initial_rate"] = SECOND_RATE
+    out = work / "second"
+    out.mkdir(exist_ok=True)
+    nlp = init_nlp(config)
+    lemmatizer: Any = nlp.get_pipe("trainable_lemmatizer")
+    # spaCy 3.8 does not restore this table, and without it a loaded one learns nothing.
+    lemmatizer.tree2label = {tree: i for i, tree in enumerate(lemmatizer.cfg["labels"])}
+    train(nlp, out)
+
+
 @click.command()
 @click.argument("treebank", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("graphs", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--steps", default=6000, show_default=True, help="Updates of about 1,000 words.")
 @click.option("--encoder", type=click.Path(exists=True, path_type=Path), help="all-MiniLM-L6-v2.")
-def main(treebank: Path, graphs: Path, out: Path, steps: int, encoder: Path | None) -> None:
+@click.option(
+    "--start",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Continue from this pipeline, with hidden words, into OUT/second.",
+)
+def main(
+    treebank: Path, graphs: Path, out: Path, steps: int, encoder: Path | None, start: Path | None
+) -> None:
     """Train the parser that comes with the package; the best one ends in OUT/model-best."""
     from spacy.cli.train import train
 
@@ -147,7 +202,10 @@ def main(treebank: Path, graphs: Path, out: Path, steps: int, encoder: Path | No
         "training.max_steps": steps,
         "training.eval_frequency": max(50, min(500, steps // 12)),
     }
-    train(CONFIG, out, overrides=overrides)
+    if start is not None:
+        continued(start, out, overrides)
+    else:
+        train(CONFIG, out, overrides=overrides)
 
 
 if __name__ == "__main__":

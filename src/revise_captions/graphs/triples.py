@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Graph, Kind
+from revise_captions.graphs.graph import Attribute, Graph, Kind
 
 Triple = tuple[str, ...]
 _TRIPLE = re.compile(r"\(\s*([^()]*?)\s*\)")
@@ -84,26 +84,39 @@ def f1(found: frozenset[Triple], gold: frozenset[Triple]) -> float:
 _PEOPLE = {"guy": "person", "someone": "person", "somebody": "person"}
 
 
-def convention(graph: Graph, *, alone: bool = True, having: bool = False) -> list[Triple]:
-    """A graph of ours in the annotators' notation: names as written, counts as digits, vague
-    quantities ("several") left out.
-
-    `alone`: objects that no triple mentions are listed, as in FACTUAL; DiscoSG has triples only.
-    `having`: "a sky with clouds" is `have`, as in DiscoSG.
+def convention(graph: Graph) -> list[Triple]:
+    """A graph of ours in FACTUAL's notation: names as written, counts as digits, vague quantities
+    ("several") and directions of verbs left out, clothes that somebody is in worn; objects that no
+    triple mentions are listed.
     """
     graph = graph.present()
     names = [_PEOPLE.get(item.name, item.name) for item in graph.objects]
-    found: list[Triple] = []
-    for item in graph.attributes:
-        if item.kind is Kind.COUNT and not (item.value.isdigit() or " " in item.value):
-            continue
-        found.append((names[item.object], "is", item.value))
+    found = [
+        (names[item.object], "is", said_of(item))
+        for item in graph.attributes
+        if is_counted(item) and (item.kind is not Kind.PLACE or item.value in _SIDES)
+    ]
     for edge in graph.relations:
-        name = "have" if having and edge.name == "with" else edge.name
-        if name == "in" and graph.objects[edge.target].lemma.rpartition(" ")[2] in words.CLOTHES:
-            name = "wear"
+        name = "wear" if edge.name == "in" and is_clothing(graph, edge.target) else edge.name
         found.append((names[edge.subject], name, names[edge.target]))
     told = {name for triple in found for name in (triple[0], triple[2])}
-    if alone:
-        found += [(name,) for name in names if name not in told]
-    return list(dict.fromkeys(found))
+    alone = [(name,) for name in names if name not in told]
+    return list(dict.fromkeys([*found, *alone]))
+
+
+_SIDES = ("on the left", "on the right")
+
+
+def is_counted(item: Attribute) -> bool:
+    """Whether annotators write an attribute down: any quality; of counts numbers and groups."""
+    return item.kind is not Kind.COUNT or item.value.isdigit() or " " in item.value
+
+
+def said_of(item: Attribute) -> str:
+    """An attribute's value without the direction of a verb."""
+    first, _, last = item.value.partition(" ")
+    return first if last in words.DIRECTIONS else item.value
+
+
+def is_clothing(graph: Graph, index: int) -> bool:
+    return graph.objects[index].lemma.rpartition(" ")[2] in words.CLOTHES

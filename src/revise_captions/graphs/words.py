@@ -16,6 +16,10 @@ FRAMES = listed(
 )
 #: Frames that are things as well, where something is on, in or of them ("a photo on the wall").
 PICTURES = listed("image picture photo photograph frame camera")
+#: What is of something because it shows it, not because it is a part of it.
+DEPICTIONS = PICTURES | listed(
+    "painting drawing statue sculpture portrait sketch figurine poster mural print toy bust model"
+)
 #: Verbs that say that something is in the picture.
 SHOWING = listed(
     "show feature depict capture display contain portray present include see describe reveal "
@@ -50,12 +54,20 @@ GROUPS = listed(
     "group bunch pair couple row line stack pile set cluster herd flock crowd piece slice number "
     "variety array collection series handful bit lot patch part bundle batch dozen hundred host "
     "trio mix assortment plenty majority kind type sort selection body sheet strip "
-    "block layer range swarm pack fleet blend splash expanse"
+    "block layer range swarm pack fleet blend splash expanse silhouette outline bouquet carpet "
+    "canopy scatter scattering sea multitude tangle mass heap string smattering sliver "
+    "patchwork stretch puff"
 )
 #: "A plate of food": the plate has the food.
 CONTAINERS = listed(
     "plate bowl basket glass cup bottle field box bag vase tray jar pot carton bucket container "
     "can mug pitcher pan crate platter cart pool forest"
+)
+#: Where something turns, lies or looks, said with a verb: "angled left", "stacked vertically".
+DIRECTIONS = listed(
+    "left right up down upward upwards downward downwards forward forwards backward backwards away "
+    "inward outward sideways horizontally vertically diagonally together apart open closed "
+    "upright straight upside-down overhead leftward rightward"
 )
 #: Determiners and adjectives that count.
 QUANTITIES = listed(
@@ -82,7 +94,7 @@ NUMBERS = {
 #: Nouns that make a preposition with what stands around them: "on top of", "to the left of".
 PLACES = listed(
     "top front side back middle left right center centre edge bottom corner end rear base "
-    "inside outside midst heart tip lieu"
+    "inside outside midst heart tip lieu distance"
 )
 #: Parts that a thing has rather than is near: "face of the man".
 NO_OBJECTS = listed(
@@ -100,12 +112,44 @@ NO_OBJECTS = listed(
     "touch pop burst hint blur magic whimsy air scale context purpose place symbol content point "
     "journey landmark identifier network passersby despite scheme vantage star show centerpiece "
     "solitude world moment snapshot gateway glimpse look gaze pose stance posture color colour hue "
-    "shade tone"
+    "shade tone angle form grandeur sentinel appeal tableau portrayal choice force event "
+    "turn flow enthusiasm bustle marvel length expression sight process age portrayal flight "
+    "spectacle ambience aura focal feel vibrance midst play sense display flavor flavour gleam "
+    "backdrop habitat prowess sport mid-flight mid-air mid-stride mid-motion"
+)
+#: Words for anything: with "the", "its" or "these" they speak of what was named before, and where
+#: it is not clear of what, of nothing new.
+GENERIC = listed(
+    "object item element structure subject figure individual feature area detail component "
+    "accessory attire outfit ensemble entity companion piece counterpart surrounding surroundings"
+)
+#: Qualities that parsers of small vocabularies take for nouns before a noun.
+ADJECTIVES = listed(
+    "tranquil verdant snowy leafy breathtaking minimalist grassy wispy sandy sturdy floral bovine "
+    "everyday overcast overhead gloomy azure earthy rustic pristine serene lush fluffy vibrant "
+    "rocky picturesque majestic futuristic whimsical ornate rugged weathered sleek glossy muddy "
+    "dusty cloudy misty foggy hazy starry sunny rainy stormy icy frosty mossy thorny bushy "
+    "feathery furry fuzzy shaggy curly wavy frothy foamy choppy murky translucent transparent "
+    "opaque shiny matte rusty worn faded tattered cracked jagged rounded circular rectangular "
+    "triangular oval cylindrical spherical conical spiral curvy curved slender stocky chubby plump "
+    "petite lanky muscular bald bearded blond blonde brunette elderly youthful teenage solitary "
+    "lone distant nearby adjacent central outer inner upper lower uppermost topmost front rear "
+    "bustling quaint cozy cosy spacious cramped cluttered tidy messy sparse dense lavish opulent "
+    "plain ordinary exotic tropical alpine coastal urban rural suburban industrial residential "
+    "medieval gothic victorian modern contemporary antique vintage retro classic traditional "
+    "monochrome monochromatic multicolored multicoloured colorful colourful iridescent metallic "
+    "reflective luminous radiant golden silvery amber crimson scarlet maroon turquoise teal beige "
+    "tan khaki plaid checkered striped polka-dot patterned floral geometric abstract symmetrical "
+    "intricate delicate dainty robust bulky massive enormous gigantic tiny miniature sizable "
+    "steep gentle winding meandering barren fertile arid lush-green three-story "
+    "two-story multi-story"
 )
 #: Personal pronouns by what they can stand for.
 MALE = listed("he him his himself")
 FEMALE = listed("she her hers herself")
 NEUTER = listed("it its itself")
+#: Members of what was named before.
+MEMBERS = listed("one ones other others another")
 GROUP = listed("they them their theirs themselves")
 RELATIVE = listed("who whom whose which that")
 PERSONS = listed(

@@ -31,6 +31,11 @@ Examples:
 )
 @click.option("--encoder", default="", help="The offline judge's: a folder or hub id.")
 @click.option("--parser", default="bundled", help="A spaCy pipeline: `bundled`, a name, a folder.")
+@click.option(
+    "--coreference",
+    default="rules",
+    help="`rules`, or `maverick` or its weights' path: not for commercial use.",
+)
 @click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers")
 @click.option("--device", default="auto", help="`auto`, `cpu`, `cuda`, …")
 @click.option("--batch-size", type=click.IntRange(1), default=16, help="Prompts at a time.")

@@ -95,16 +95,18 @@ def _flat(items, scores):  # type: ignore[no-untyped-def]
 
 def _faithscore(on: Setting) -> Iterator[Figure]:
     from revise_captions.encoder import load_encoder
+    from revise_captions.posh import evaluate_facts as facts
     from revise_captions.posh import evaluate_people as people
     from revise_captions.posh.offline_judge import OfflineJudge
 
     encoder = load_encoder(on.encoder)
-    items = people.faithscore(on.data / "faithscore")
-    found = people.support(items, OfflineJudge(encoder, gist=0), on.pipeline)
+    judge = OfflineJudge(encoder, gist=0)
+    items, boxes = facts.faithscore(on.data / "faithscore")
+    found = facts.support(items, boxes, judge, on.pipeline)
     name = "FaithScore facts ROC-AUC"
-    words = people.containment(items)
+    words = facts.containment(items)
     yield people.figure(
-        f"{name}: offline POSH",
+        f"{name}: offline POSH with words and boxes",
         items,
         found,
         people.auc,
@@ -112,6 +114,8 @@ def _faithscore(on: Setting) -> Iterator[Figure]:
         floor_name="word overlap",
         target=0.85,
     )
+    alone = facts.least(items, judge, on.pipeline)
+    yield people.figure(f"{name}: offline POSH alone", items, alone, people.auc)
     yield people.figure(f"{name}: cosine", items, people.cosine(items, encoder), people.auc)
     yield _test(name, people.paired(items, found, words, people.auc))
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from revise_captions.graphs.discourse import discourse
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import load_pipeline, parse
 from revise_captions.graphs.treebank import Scores, document, score, sentences
@@ -62,7 +64,7 @@ def discosg(path: Path, pipeline: str, part: slice = DISCOSG_FRESH) -> Iterator[
     gold = [tuples(read_triples(row["scene_graph"])) for row in rows]
     texts = [row["caption"] for row in rows]
     graphs = parse(texts, pipeline)
-    found = [tuples(convention(graph, alone=False, having=True)) for graph in graphs]
+    found = [tuples(discourse(graph)) for graph in graphs]
     floor = [_nouns(text) for text in texts]
     kinds: list[tuple[str, Callable[[Tuples], frozenset[Triple]], float | None]] = [
         ("objects", lambda t: t.objects, 0.85),
@@ -113,8 +115,13 @@ _EMPTY = listed(
 )
 
 
+#: Units number what bears one name: "the rocks_0", "the rocks_1".
+_INDEX = re.compile(r"_\d+\b")
+
+
 def _content(text: str) -> frozenset[str]:
-    spaced = "".join(c if c.isalnum() else " " for c in text.lower())
+    plain = _INDEX.sub("", text.lower())
+    spaced = "".join(c if c.isalnum() else " " for c in plain)
     return frozenset(lemmas(word) for word in spaced.split() if word not in _EMPTY) - {""}
 
 

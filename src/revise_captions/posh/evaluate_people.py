@@ -1,4 +1,4 @@
-"""The offline judge against people: Flickr8k-Expert, FaithScore's facts, ImageInWords pairs.
+"""The offline judge against people: Flickr8k-Expert, ImageInWords pairs.
 
 Beside each figure stand floors that have no structure: overlap of stems, and the cosine of whole
 texts under the same encoder. Intervals and paired tests resample images.
@@ -7,8 +7,7 @@ texts under the same encoder. Intervals and paired tests resample images.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.encoder import Encoder
-from revise_captions.graphs.parse import parse
 from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.figures import Figure
-from revise_captions.posh.judge import Judge, Task
+from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import Pair, score_captions
 
 Floats = npt.NDArray[np.float64]
@@ -59,34 +57,6 @@ def flickr8k(path: Path) -> list[Rated]:
     return found
 
 
-def faithscore(folder: Path) -> list[Rated]:
-    """Facts with 1 (supported) or 0; the references are five captions and the boxes as a text."""
-    references: dict[str, tuple[str, ...]] = {}
-    with (folder / "captions_boxes.jsonl").open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            counts = Counter(box["category"] for box in row["instances"])
-            references[row["id"]] = (*row["captions"], boxes_as_text(counts))
-    found = []
-    with (folder / "annotation.jsonl").open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            for fact, label in row["stage 2"].items():
-                if row["id"] in references:
-                    found.append(Rated(row["id"], fact, references[row["id"]], (float(label),)))
-    return found
-
-
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-
-
-def boxes_as_text(counts: Mapping[str, int]) -> str:
-    """ "There is a dog. There are two chairs." """
-    lines = []
-    for name, count in counts.items():
-        many = f"{_NUMBERS.get(count, 'many')} {name}{'es' if name.endswith('s') else 's'}"
-        lines.append(f"There is a {name}." if count == 1 else f"There are {many}.")
-    return " ".join(lines)
-
-
 def cosine(items: Sequence[Rated], encoder: Encoder) -> Floats:
     """To the best reference."""
     texts = list(dict.fromkeys(t for item in items for t in (item.text, *item.references)))
@@ -101,22 +71,12 @@ def overlap(items: Sequence[Rated]) -> Floats:
     return np.array([max(_overlap(item.text, r) for r in item.references) for item in items])
 
 
-def containment(items: Sequence[Rated]) -> Floats:
-    """The share of a text's stems that some reference has."""
-    found = []
-    for item in items:
-        own = _stems(item.text)
-        known = frozenset[str]().union(*(_stems(r) for r in item.references))
-        found.append(len(own & known) / max(1, len(own)))
-    return np.array(found)
-
-
 def _overlap(first: str, second: str) -> float:
-    one, other = _stems(first), _stems(second)
+    one, other = stems(first), stems(second)
     return 2 * len(one & other) / max(1, len(one) + len(other))
 
 
-def _stems(text: str) -> frozenset[str]:
+def stems(text: str) -> frozenset[str]:
     spaced = "".join(c if c.isalnum() else " " for c in text.lower())
     return frozenset(lemmas(word) for word in spaced.split()) - {"", "be", "there"}
 
@@ -127,21 +87,6 @@ def overall(items: Sequence[Rated], judge: Judge, pipeline: str) -> Floats:
     return np.array([s.overall or 0.0 for s in score_captions(pairs, judge, pipeline)])
 
 
-def support(items: Sequence[Rated], judge: Judge, pipeline: str) -> Floats:
-    """The lowest grade of a fact's components: a fact is as true as the least of its claims."""
-    texts = list(dict.fromkeys(t for item in items for t in (item.text, *item.references)))
-    graphs = dict(zip(texts, (g.present() for g in parse(texts, pipeline)), strict=True))
-    tasks = [
-        Task(graphs[item.text], tuple(graphs[r] for r in item.references), precision=True)
-        for item in items
-    ]
-    found = []
-    for grades in judge.grade(tasks):
-        scores = [grade.score for grade in grades if grade.score is not None]
-        found.append(min(scores) if scores else 3.0)
-    return np.array(found)
-
-
 def tau_c(scores: Floats, values: Floats) -> float:
     from scipy.stats import kendalltau
 
@@ -149,9 +94,13 @@ def tau_c(scores: Floats, values: Floats) -> float:
 
 
 def auc(scores: Floats, values: Floats) -> float:
-    from sklearn.metrics import roc_auc_score
+    """The area under the ROC curve for `values` of 1 against 0; ties count half."""
+    from scipy.stats import rankdata
 
-    return float(roc_auc_score(values, scores))
+    positive = values > 0
+    count = int(positive.sum())
+    above = float(rankdata(scores)[positive].sum()) - count * (count + 1) / 2
+    return above / (count * (len(values) - count))
 
 
 def figure(

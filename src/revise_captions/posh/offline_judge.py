@@ -6,8 +6,12 @@ compared:
 
 * an object matches the most similar object, its name as a phrase; a wider name ("person") matches
   what it is wider than, and two that exclude each other ("man", "woman") do not match;
-* an attribute must be said of an object that its own matches, and a colour or a count be the same;
+* an attribute must be said of an object that its own matches, be like it by itself ("tall", "high",
+  whatever they are said of), and a colour or a count be the same;
 * a relation must hold between objects that its own two match, in the same direction.
+
+Of several targets the one that says it clearest counts; where none does, one that contradicts it
+("two dogs" against "three dogs") weighs more than one that is silent.
 
 So a component's evidence is local. What it says about the whole is the similarity of the texts
 themselves: a claim is likelier to be described in a text about the same scene. The grade mixes
@@ -18,7 +22,7 @@ described: with `HALF` it is one half, and it rises by `SLOPE`. Grades run from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,11 +33,10 @@ from revise_captions.encoder import Encoder
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import Graph, Kind
 from revise_captions.graphs.triples import lemmas
-from revise_captions.posh.components import components
 from revise_captions.posh.judge import LEAST, MOST, Grade, Task
 
 Vectors = npt.NDArray[np.float32]
-VERSION = "2"
+VERSION = "3"
 #: Parts of the grade that are the similarity of whole texts.
 GIST = 0.6
 #: The mixture at which a component is as likely described as not, and the width of the curve.
@@ -45,6 +48,8 @@ MARGIN = 0.1
 CONTRADICTED = 0.5
 #: What is left of the objects' similarity where nothing like the claim is said of them.
 UNSAID = 0.6
+#: Parts of a value's likeness that its object's likeness gives, to one of its own.
+VALUE = 0.25
 
 _GENDERS = (words.MALES | {"male", "he"}, words.FEMALES | {"female", "she"})
 
@@ -80,9 +85,7 @@ class OfflineJudge:
         graphs = dict.fromkeys(g for task in tasks for g in (task.source, *task.targets))
         self._sides = {graph: _side(graph) for graph in graphs}
         phrases = dict.fromkeys(
-            phrase
-            for side in self._sides.values()
-            for phrase in (side.graph.text, *side.names, *side.attributes, *side.relations)
+            phrase for side in self._sides.values() for phrase in _phrases(side)
         )
         table = dict(zip(phrases, self.encoder(list(phrases)), strict=True))
         return [self._grade(task, table) for task in tasks]
@@ -90,8 +93,7 @@ class OfflineJudge:
     def _grade(self, task: Task, table: Mapping[str, Vectors]) -> tuple[Grade, ...]:
         source = self._sides[task.source]
         targets = [self._sides[target] for target in task.targets]
-        found = [_evidence(source, target, table) for target in targets]
-        local = np.max(found, axis=0) if found else np.zeros(len(components(task.source)))
+        local = _evidence(source, targets, table)
         mixed = (1 - self.gist) * local + self.gist * _gist(source, targets, table)
         scaled = LEAST + (MOST - LEAST) / (1 + np.exp((HALF - mixed) / SLOPE))
         return tuple(Grade(round(float(value), 4)) for value in scaled)
@@ -105,6 +107,13 @@ def _gist(source: _Side, targets: Sequence[_Side], table: Mapping[str, Vectors])
     own = table[source.graph.text]
     centre = rows.sum(0)
     return float((np.max(rows @ own) + centre @ own / max(np.linalg.norm(centre), 1e-9)) / 2)
+
+
+def _phrases(side: _Side) -> Iterator[str]:
+    """Everything that is compared of a graph."""
+    yield side.graph.text
+    yield from (*side.names, *side.attributes, *side.relations)
+    yield from (said.value for said in side.graph.attributes)
 
 
 def _size(side: _Side) -> int:
@@ -125,11 +134,30 @@ def _rows(phrases: Sequence[str], table: Mapping[str, Vectors]) -> Vectors:
     return np.stack([table[phrase] for phrase in phrases])
 
 
-def _evidence(source: _Side, target: _Side, table: Mapping[str, Vectors]) -> Vectors:
-    """How similar the most similar thing is that each component may be compared with."""
-    total = _size(source)
-    if not target.names or not total:
-        return np.zeros(total, dtype=np.float32)
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """For each component: how alike the likest claim is, how alike one that contradicts it (0 for
+    none), and what is left where nothing like it is said.
+    """
+
+    said: Vectors
+    against: Vectors
+    unsaid: Vectors
+
+
+def _evidence(source: _Side, targets: Sequence[_Side], table: Mapping[str, Vectors]) -> Vectors:
+    """How alike the likest thing is that each component may be compared with, in any target."""
+    told = [target for target in targets if target.names]
+    if not told or not _size(source):
+        return np.zeros(_size(source), dtype=np.float32)
+    found = [_in_target(source, target, table) for target in told]
+    said, against, unsaid = (
+        np.max([getattr(one, name) for one in found], axis=0) for name in _Found.__slots__
+    )
+    return np.maximum(said, np.where(against > 0, against, unsaid))
+
+
+def _in_target(source: _Side, target: _Side, table: Mapping[str, Vectors]) -> _Found:
     objects = _rows(source.names, table) @ _rows(target.names, table).T
     for i, name in enumerate(source.names):
         for j, other in enumerate(target.names):
@@ -137,14 +165,16 @@ def _evidence(source: _Side, target: _Side, table: Mapping[str, Vectors]) -> Vec
                 objects[i, j] *= CONTRADICTED
             elif _wider(name, other):
                 objects[i, j] = 1.0
-    best = objects.max(1)
-    return np.concatenate(
-        [
-            best,
-            _attributes(source, target, objects, table),
-            _relations(source, target, objects, table),
-        ]
-    ).astype(np.float32)
+    nothing = np.zeros(len(source.names), dtype=np.float32)
+    parts = [
+        _Found(objects.max(1), nothing, nothing),
+        _attributes(source, target, objects, table),
+        _relations(source, target, objects, table),
+    ]
+    said, against, unsaid = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in _Found.__slots__
+    )
+    return _Found(said, against, unsaid)
 
 
 @cache
@@ -166,29 +196,25 @@ _ANYTHING = words.listed("something thing things object objects item items")
 
 def _attributes(
     source: _Side, target: _Side, objects: Vectors, table: Mapping[str, Vectors]
-) -> Vectors:
-    """The best attribute of a matched object. Where nothing like it is said of one, a part of the
-    similarity of the bare object; where another count or colour is, half of that one's.
-    """
-    found = np.zeros(len(source.attributes), dtype=np.float32)
+) -> _Found:
+    """Against the attributes of matched objects; unsaid is a part of the bare objects' likeness."""
+    said, against, unsaid = np.zeros((3, len(source.attributes)), dtype=np.float32)
     theirs: dict[int, list[int]] = {}
-    for k, said in enumerate(target.graph.attributes):
-        theirs.setdefault(said.object, []).append(k)
-    for i, said in enumerate(source.graph.attributes):
-        row = objects[said.object]
-        own = table[source.attributes[i]]
-        unsaid = UNSAID * max(float(own @ table[name]) for name in target.names)
-        best = clashing = 0.0
+    for k, other in enumerate(target.graph.attributes):
+        theirs.setdefault(other.object, []).append(k)
+    for i, mine in enumerate(source.graph.attributes):
+        row, own = objects[mine.object], table[source.attributes[i]]
+        unsaid[i] = UNSAID * max(float(own @ table[name]) for name in target.names)
         for j in np.flatnonzero(row >= row.max() - MARGIN):
             for k in theirs.get(int(j), ()):
                 other = target.graph.attributes[k]
-                alike = float(own @ table[target.attributes[k]])
-                if _clash(said.value, other.value, said.kind, other.kind):
-                    clashing = max(clashing, CONTRADICTED * alike)
+                value = (VALUE + float(table[mine.value] @ table[other.value])) / (VALUE + 1)
+                alike = min(float(own @ table[target.attributes[k]]), value)
+                if _clash(mine.value, other.value, mine.kind, other.kind):
+                    against[i] = max(against[i], CONTRADICTED * alike)
                 else:
-                    best = max(best, alike)
-        found[i] = max(best, clashing if clashing else unsaid)
-    return found
+                    said[i] = max(said[i], alike)
+    return _Found(said, against, unsaid)
 
 
 def _clash(first: str, second: str, kind: Kind, other: Kind) -> bool:
@@ -201,20 +227,13 @@ def _clash(first: str, second: str, kind: Kind, other: Kind) -> bool:
 
 def _relations(
     source: _Side, target: _Side, objects: Vectors, table: Mapping[str, Vectors]
-) -> Vectors:
-    """The best relation between matched objects, no more similar than they are."""
-    found = np.zeros(len(source.relations), dtype=np.float32)
-    if not target.relations or not source.relations:
-        for i, edge in enumerate(source.graph.relations):
-            pair = objects[edge.subject].max(), objects[edge.target].max()
-            found[i] = UNSAID * min(pair)
-        return found
-    alike = _rows(source.relations, table) @ _rows(target.relations, table).T
+) -> _Found:
+    """The best relation between matched objects, hardly more alike than they are."""
+    said, against, unsaid = np.zeros((3, len(source.relations)), dtype=np.float32)
     for i, edge in enumerate(source.graph.relations):
-        pair = objects[edge.subject].max(), objects[edge.target].max()
-        value = UNSAID * float(min(pair))
+        unsaid[i] = UNSAID * min(objects[edge.subject].max(), objects[edge.target].max())
         for k, other in enumerate(target.graph.relations):
-            ends = (objects[edge.subject, other.subject], objects[edge.target, other.target])
-            value = max(value, min(float(alike[i, k]), (1 + float(min(ends))) / 2))
-        found[i] = value
-    return found
+            alike = float(table[source.relations[i]] @ table[target.relations[k]])
+            ends = min(objects[edge.subject, other.subject], objects[edge.target, other.target])
+            said[i] = max(said[i], min(alike, (1 + float(ends)) / 2))
+    return _Found(said, against, unsaid)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,12 +19,14 @@ from typing import IO, Any
 import click
 
 from revise_captions.errors import UserError
+from revise_captions.graphs.parse import Coreference
 from revise_captions.posh.corpus import CRITERIA, Mean, Row, mean, row_of
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import Graded, Pair, Score, score_captions, signature_of
 from revise_captions.posh.show import for_html, for_terminal
 
 _WINDOW = 256
+Scorer = Callable[[Iterable[Pair]], Iterator[Score]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Job:
     judge: str = "offline"
     encoder: str = ""
     parser: str = "bundled"
+    coreference: str = "rules"
     engine: str = "transformers"
     device: str = "auto"
     batch_size: int = 16
@@ -84,6 +87,16 @@ def load_judge(job: Job) -> Judge:
     )
 
 
+def load_coreference(job: Job) -> Coreference | None:
+    """None for the rules alone. Raises UserError where the resolver cannot be had."""
+    if job.coreference == "rules":
+        return None
+    from revise_captions.graphs.maverick import HUB_ID, Maverick
+
+    name = HUB_ID if job.coreference == "maverick" else job.coreference
+    return Maverick(name, "cpu" if job.device == "auto" else job.device)
+
+
 def run(job: Job, judge: Judge | None = None) -> Outcome:
     """Scores the file and prints the means. Raises UserError before anything is written."""
     if not job.source.is_file():
@@ -94,13 +107,18 @@ def run(job: Job, judge: Judge | None = None) -> Outcome:
     if job.out.resolve() == job.source.resolve():
         raise UserError("OUT is IN", hint="name another file")
     judge = judge if judge is not None else load_judge(job)
-    signature = signature_of(judge, job.parser)
+    coreference = load_coreference(job)
+    signature = signature_of(judge, job.parser, coreference)
     outcome = Outcome()
+
+    def score(pairs: Iterable[Pair]) -> Iterator[Score]:
+        return score_captions(pairs, judge, job.parser, coreference)
+
     with ExitStack() as files:
         lines = files.enter_context(_whole(job.out))
         page = files.enter_context(_whole(job.html)) if job.html is not None else None
         source = files.enter_context(job.source.open(encoding="utf-8", errors="replace"))
-        scored = _scored(job, source, judge, signature, lines, outcome)
+        scored = _scored(job, source, score, signature, lines, outcome)
         if page is not None:
             page.writelines(for_html(scored, signature))
         else:
@@ -132,14 +150,14 @@ class _whole:
 
 
 def _scored(
-    job: Job, source: IO[str], judge: Judge, signature: str, out: IO[str], outcome: Outcome
+    job: Job, source: IO[str], scorer: Scorer, signature: str, out: IO[str], outcome: Outcome
 ) -> Iterator[tuple[str, Score]]:
     """Writes a line for each of the source's, in order; yields what was scored, with its name."""
     numbered = enumerate(source, 1)
     while window := list(islice(numbered, _WINDOW)):
         read = [_read(job, number, line) for number, line in window if line.strip()]
         pairs = [item for item in read if not isinstance(item, _Failed)]
-        scores = score_captions((item.pair for item in pairs), judge, job.parser)
+        scores = scorer(item.pair for item in pairs)
         for item in read:
             if isinstance(item, _Failed):
                 outcome.failed += 1

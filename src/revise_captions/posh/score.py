@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from revise_captions.graphs.graph import Graph
-from revise_captions.graphs.parse import BUNDLED, parse, settings
+from revise_captions.graphs.parse import BUNDLED, Coreference, parse, settings
 from revise_captions.posh.components import Component, components
 from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, Judge, Task
 from revise_captions.signature import signature
@@ -103,13 +103,23 @@ def harmonic(first: float | None, second: float | None) -> float | None:
     return 2 * first * second / (first + second)
 
 
-def score_captions(pairs: Iterable[Pair], judge: Judge, pipeline: str = BUNDLED) -> Iterator[Score]:
-    """One `Score` per pair, in order, a window at a time. `pipeline`: see `graphs.parse`."""
+def score_captions(
+    pairs: Iterable[Pair],
+    judge: Judge,
+    pipeline: str = BUNDLED,
+    coreference: Coreference | None = None,
+) -> Iterator[Score]:
+    """One `Score` per pair, in order, a window at a time. `pipeline`, `coreference`: as in
+    `graphs.parse`.
+    """
     pairs = iter(pairs)
     while window := list(islice(pairs, _WINDOW)):
         texts = dict.fromkeys(t for pair in window for t in (pair.generation, *pair.references))
         graphs = {
-            text: graph.present() for text, graph in zip(texts, parse(texts, pipeline), strict=True)
+            text: graph.present()
+            for text, graph in zip(
+                texts, parse(texts, pipeline, coreference=coreference), strict=True
+            )
         }
         tasks = [task for pair in window for task in _tasks(pair, graphs)]
         grades = iter(zip(tasks, judge.grade(tasks), strict=True))
@@ -130,7 +140,10 @@ def _graded(task: Task, grades: tuple[Grade, ...]) -> Graded:
     return Graded(task.source, tuple(components(task.source)), grades)
 
 
-def signature_of(judge: Judge, pipeline: str = BUNDLED) -> str:
+def signature_of(
+    judge: Judge, pipeline: str = BUNDLED, coreference: Coreference | None = None
+) -> str:
     """One line that names everything that decides a score."""
+    resolver = coreference.settings if coreference is not None else {}
     own = {"metric": "posh", "present": f"{PRESENT:g}", "absent": f"{LEAST:g}"}
-    return signature({**settings(pipeline), **judge.settings, **own})
+    return signature({**settings(pipeline), **resolver, **judge.settings, **own})
