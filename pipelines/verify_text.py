@@ -72,8 +72,8 @@ def change_of(revision: Revision, threshold: float) -> Change | None:
 class Claim:
     """A component of a graph, denied ones included: `name` (of an object, or of what is spoken of),
     `said` (value or relation) and `target` as lemmas. `slot`: the sentence that makes it, or -1;
-    `free`: whether a sentence that nobody flagged makes it. `things`: what it is about, by the names
-    that this text has.
+    `free`: whether a sentence that nobody flagged makes it. `things`: what it is about, by this
+    text's names.
     """
 
     part: Part

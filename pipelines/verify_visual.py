@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
 
 #: Relations by which a thing belongs to another, which then says where it is.
-_OWNING = frozenset(("have", "with", "wear", "hold", "carry"))
+_HOLDING = frozenset(("hold", "carry"))
+_OWNING = _HOLDING | {"have", "with", "wear"}
 _NUMBERS = {digits: word for word, digits in reversed(words.NUMBERS.items())}
 _UNCOUNTED = words.listed(
     "grass sand water snow ice sky hair fur foliage plumage clothing rain fog smoke sunlight light "
@@ -86,19 +87,22 @@ class _Speaker:
         owner = self._owner(index)
         if owner is not None:
             return _sentence(f"{self._the(owner[0])} {self._having(*owner)} {self._a(index)}")
+        if self._last(index) in _SURROUNDINGS:
+            return _sentence(f"the picture shows {self._a(index)}")
         return _sentence(f"there {self._be(index)} {self._a(index)}")
 
     def has(self, index: int, value: str, kind: Kind) -> str:
-        item = self.graph.objects[index]
-        if kind is Kind.COUNT:
-            return _sentence(f"there {self._be(index)} {_NUMBERS.get(value, value)} {item.name}")
-        if self._only(index):
-            return _sentence(f"{self._the(index)} {self._be(index)} {value}")
-        if value.endswith("ing"):
-            return _sentence(f"{self._a(index)} {self._be(index)} {value}")
-        return _sentence(
-            f"there {self._be(index)} {self._article(index, value)}{value} {item.name}"
-        )
+        item, owner = self.graph.objects[index], self._owner(index)
+        said = f"{_NUMBERS.get(value, value)} {item.name}"
+        if kind is not Kind.COUNT:
+            if self._only(index) and (owner is None or owner[1] not in _HOLDING):
+                return _sentence(f"{self._the(index)} {self._be(index)} {value}")
+            if value.endswith("ing"):
+                return _sentence(f"{self._a(index)} {self._be(index)} {value}")
+            said = f"{self._article(index, value)}{value} {item.name}"
+        if owner is not None:
+            return _sentence(f"{self._the(owner[0])} {self._having(*owner)} {said}")
+        return _sentence(f"there {self._be(index)} {said}")
 
     def stands(self, subject: int, relation: str, target: int) -> str:
         if relation in _OWNING:

@@ -105,7 +105,31 @@ def test_relations_in_words(relation, expected):
 def test_a_room_does_not_own_what_is_in_it():
     made = graph("A room with a chair.", {"room": ["room"], "chair": ["chair"]}, (),
                  [("room", "with", "chair")])  # fmt: skip
-    assert texts(made)[:2] == ["There is a room.", "There is a chair."]
+    assert texts(made)[:2] == ["The picture shows a room.", "There is a chair."]
+
+
+def test_whose_a_thing_is_says_which():
+    """What is held, or worn by one of several, is asked about with its owner."""
+    made = graph(
+        "A girl who wears a red hat holds a blue flag. A boy wears a green hat with two feathers.",
+        {"girl": ["girl"], "hat": ["hat"], "flag": ["flag"], "boy": ["boy"], "hat#2": ["hat"],
+         "feathers": ["feathers"]},
+        [("hat", "red"), ("flag", "blue"), ("hat#2", "green"), ("feathers", "2")],
+        [("girl", "wear", "hat"), ("girl", "hold", "flag"), ("boy", "wear", "hat#2"),
+         ("hat#2", "with", "feathers")],
+    )  # fmt: skip
+    assert texts(made) == [
+        "There is a girl.",
+        "The girl is wearing a hat.",
+        "The girl is holding a flag.",
+        "There is a boy.",
+        "The boy is wearing a hat.",
+        "A hat has feathers.",
+        "The girl is wearing a red hat.",
+        "The girl is holding a blue flag.",
+        "The boy is wearing a green hat.",
+        "A hat has two feathers.",
+    ]
 
 
 def test_answers_come_in_order_and_equal_questions_are_asked_once():
