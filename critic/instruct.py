@@ -65,9 +65,10 @@ class InstructCritic:
             return Verdict(None, answer.reason)
         self._answers += 1
         self._shares += answer.share
-        if answer.share < LEAST_MASS:
-            return Verdict(None, Unscored.NO_ANSWER)
-        return Verdict(round(factual(answer), 4))
+        share = round(answer.share, 4)
+        if share < LEAST_MASS:
+            return Verdict(None, Unscored.NO_ANSWER, share=share)
+        return Verdict(round(factual(answer), 4), share=share)
 
 
 def factual(answer: Answer) -> float:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Answers with less probability on Yes and No together are no answers.
 LEAST_MASS = 0.5
-#: A packed row is cut into several where it would grow longer than this.
+#: A packed row is cut into several where its text would grow longer than this.
 ROW_TOKENS = 1536
 MAX_RATIONALE = 64
 #: Bytes of keys and values that are kept from judging for explaining: on a CPU, and as a share of
@@ -45,7 +45,7 @@ KEPT_BYTES, KEPT_SHARE = 1 << 30, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Job:
     """One row to run: which paragraph, which of its sentences, by branch."""
 
     row: Row
@@ -53,7 +53,7 @@ class _Job:
     paragraph: int
     sentences: tuple[int, ...]
 
-    def halves(self) -> list[_Job]:
+    def halves(self) -> list[Job]:
         """The branches in two rows; none of a single branch."""
         middle = len(self.sentences) // 2
         return [
@@ -115,7 +115,7 @@ class LocalCritic:
         with device_alive():
             seen = self._look([paragraph.image for paragraph in paragraphs])
             verdicts: list[list[Verdict]] = []
-            jobs: list[_Job] = []
+            jobs: list[Job] = []
             for number, paragraph in enumerate(paragraphs):
                 self._forget(paragraph)
                 image = seen.index[id(paragraph.image)]
@@ -125,7 +125,7 @@ class LocalCritic:
                     continue
                 found, asked, trunk = self._questions(paragraph)
                 verdicts.append(found)
-                jobs += self._rows(number, image, trunk, asked)
+                jobs += self._rows(number, image, trunk, asked, self.packed)
             for job, sentence, verdict in self._answers(jobs, paragraphs, seen):
                 first = paragraphs[job.paragraph].first
                 verdicts[job.paragraph][sentence - first] = verdict
@@ -159,7 +159,7 @@ class LocalCritic:
 
     def _look(self, images: Sequence[Image]) -> Seen:
         if self._seen is None or not self._seen.has(images, self.gate):
-            self._seen, self._kept, self._room = None, {}, self._kept_limit
+            self.forget()
             self._seen = look(self.model, images, self.gate)
         return self._seen
 
@@ -185,19 +185,38 @@ class LocalCritic:
                 asked.append((index, branch))
         return verdicts, asked, trunk
 
+    def batches(self, paragraphs: Sequence[Paragraph], *, packed: bool) -> Iterator[list[Job]]:
+        """What would be computed together if all images were in the domain: for a bill."""
+        jobs: list[Job] = []
+        for number, paragraph in enumerate(paragraphs):
+            _, asked, trunk = self._questions(paragraph)
+            jobs += self._rows(number, number, trunk, asked, packed)
+        yield from self._batched(jobs)
+
+    def forget(self) -> None:
+        """Drops what is kept from one call for the next: answers do not depend on it, times do."""
+        self._seen, self._kept, self._room = None, {}, self._kept_limit
+
+    def _batched(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
+        return batched(jobs, lambda job: len(job.row), rows=self.batch_size, tokens=self.tokens)
+
     def _rows(
-        self, number: int, image: int, trunk: Trunk, asked: Sequence[tuple[int, Branch]]
-    ) -> Iterator[_Job]:
-        if not self.packed:
+        self,
+        number: int,
+        image: int,
+        trunk: Trunk,
+        asked: Sequence[tuple[int, Branch]],
+        packed: bool,
+    ) -> Iterator[Job]:
+        if not packed:
             rows = unpack(self.images, trunk, [b for _, b in asked], self.card.regime)
             for row, (index, _) in zip(rows, asked, strict=True):
-                yield _Job(row, image, number, (index,))
+                yield Job(row, image, number, (index,))
             return
         group: list[tuple[int, Branch]] = []
         tokens = 0
         for index, branch in asked:
-            shared = self.images + branch.fork
-            if group and shared + tokens + len(branch.ids) > ROW_TOKENS:
+            if group and branch.fork + tokens + len(branch.ids) > ROW_TOKENS:
                 yield self._job(number, image, trunk, group)
                 group, tokens = [], 0
             group.append((index, branch))
@@ -207,21 +226,19 @@ class LocalCritic:
 
     def _job(
         self, number: int, image: int, trunk: Trunk, group: Sequence[tuple[int, Branch]]
-    ) -> _Job:
+    ) -> Job:
         row = pack(self.images, trunk, [branch for _, branch in group], self.card.regime)
-        return _Job(row, image, number, tuple(index for index, _ in group))
+        return Job(row, image, number, tuple(index for index, _ in group))
 
     def _answers(
-        self, jobs: Sequence[_Job], paragraphs: Sequence[Paragraph], seen: Seen
-    ) -> Iterator[tuple[_Job, int, Verdict]]:
+        self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], seen: Seen
+    ) -> Iterator[tuple[Job, int, Verdict]]:
         """A verdict for every branch. The device is waited for once, at the end."""
-        done: list[_Job] = []
+        done: list[Job] = []
         found: list[torch.Tensor] = []
-        for batch in batched(
-            jobs, lambda job: len(job.row), rows=self.batch_size, tokens=self.tokens
-        ):
+        for batch in self._batched(jobs):
             run = lambda part: self._run(part, paragraphs, seen.tower)  # noqa: E731
-            for part, answers in halving(batch, run, _Job.halves):
+            for part, answers in halving(batch, run, Job.halves):
                 if answers is None:
                     for job in part:
                         for index in job.sentences:
@@ -236,7 +253,7 @@ class LocalCritic:
                 yield job, index, self._verdict(p, share, bool(nothing))
 
     def _run(
-        self, jobs: Sequence[_Job], paragraphs: Sequence[Paragraph], tower: torch.Tensor
+        self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], tower: torch.Tensor
     ) -> torch.Tensor:
         """(3, branches): P(Yes) of Yes and No, the probability of both, whether nothing is said."""
         from transformers import DynamicCache
@@ -272,7 +289,7 @@ class LocalCritic:
 
     # --- Trunks that are kept -------------------------------------------------------------------
 
-    def _keep(self, jobs: Sequence[_Job], paragraphs: Sequence[Paragraph], cache: Cache) -> None:
+    def _keep(self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], cache: Cache) -> None:
         """Keys and values of the jobs' trunks, while there is room."""
         for number, job in enumerate(jobs):
             if self._room <= 0:

@@ -42,7 +42,7 @@ RUNTIME_ENV: dict[str, Any] = {}
 #: Windows that wait at a replica while it works on one.
 AHEAD = 2
 #: A window at which more workers or nodes than this are lost ends the run.
-RETRIES = 8
+RETRIES = 4
 _DEAD, _MISTAKE = "dead", "mistake"
 
 
@@ -57,9 +57,7 @@ class Named:
 @contextmanager
 def cluster(options: Options) -> Iterator[None]:
     """A connection to `--ray-address`, or to a cluster of this machine alone."""
-    # Ray's own: nothing is reported to anybody, and what its workers go through is our business
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports its use to its makers
     try:
         import ray
     except ImportError:
@@ -81,10 +79,11 @@ def cluster(options: Options) -> Iterator[None]:
         )
     except ConnectionError as error:
         raise _no_cluster(options.ray_address, error) from None
+    ray.data.DataContext.get_current().enable_progress_bars = False  # imports what logs
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    # one reader is enough for many replicas
+    # one reader is enough for many replicas; `max_task_retries` has no other place yet
     warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
     try:
         yield
     except ray.exceptions.RayError as error:

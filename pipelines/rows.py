@@ -3,13 +3,14 @@
     "revised_caption": "…",
     "revision": {"signature": "…", "rounds": 2, "needs_review": false, "sentences": [
         {"span": [0, 27], "label": "nonfactual", "reason": null, "assessable": true,
-         "p_factual": 0.0312, "rationale": "…", "rewrite": "…", "accepted": true, "why": "…",
-         "p_after": 0.9731, "reason_after": null, "dropped": false, "attempts": [{"text",
+         "p_factual": 0.0312, "share": 0.9987, "rationale": "…", "rewrite": "…",
+         "accepted": true, "why": "…", "p_after": 0.9731, "reason_after": null, "dropped": false, "attempts": [{"text",
          "accepted", "why", "round", "p_before", "p_after", "warning"}]}]}
 
-`label`, `p_factual` and `reason` are of the original sentence in the original caption; `p_after` is
-P(factual) of what stands there now, in the revised caption: null once it is gone, or where it is
-unscored there for `reason_after`.
+`label`, `p_factual`, `share` and `reason` are of the original sentence in the original caption;
+`share`, the probability of Yes and No together, is null where the critic does not know it and in
+rows of earlier versions, which did not write it. `p_after` is P(factual) of what stands there now,
+in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
         "reason": verdict.unscored.value if verdict.unscored else None,
         "assessable": verdict.assessable,
         "p_factual": verdict.p_factual,
+        "share": verdict.share,
         "rationale": sentence.rationale,
         "rewrite": shown.text if shown else None,
         "accepted": shown.accepted if shown else None,
@@ -129,7 +131,10 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
         raise ValueError(f"p_factual is {p!r}, expected a number from 0 to 1")
     if (p is None) is (reason is None):
         raise ValueError("a sentence has p_factual or reason")
-    verdict = Verdict(p, reason, item["assessable"])
+    share = item.get("share")
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError(f"share is {share!r}, expected a number from 0 to 1")
+    verdict = Verdict(p, reason, item["assessable"], share)
     dropped = bool(item["dropped"])
     after, reason_after = item["p_after"], item["reason_after"]
     unscored_after = Unscored(reason_after) if reason_after is not None else None

@@ -93,7 +93,7 @@ def test_what_is_kept_has_a_limit_and_only_what_will_be_asked_about(critic, aske
     critic.judge(asked)  # again: nothing is kept twice
     assert critic._kept_limit - critic._room == used
     monkeypatch.setattr(critic, "_kept_limit", one)
-    critic._seen = None
+    critic.forget()
     critic.judge(asked)
     assert 0 < len(critic._kept) < 3
     assert critic.explain(claims_of(asked)) == expected
@@ -166,7 +166,7 @@ def jobs_of(critic: LocalCritic, asked: list[Paragraph]) -> list[Any]:
     found = []
     for number, paragraph in enumerate(asked):
         _, questions, trunk = critic._questions(paragraph)
-        found += critic._rows(number, number, trunk, questions)
+        found += critic._rows(number, number, trunk, questions, True)
     return found
 
 
@@ -183,10 +183,10 @@ def test_a_sentence_that_never_fits_is_unscored_and_a_tower_that_never_does_ends
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
 
     monkeypatch.setattr(local, "begin", full)
-    critic._seen = None
+    critic.forget()
     assert critic.explain(claims_of(asked)) == [""] * 9
     monkeypatch.setattr(looking, "tower_output", full)
-    critic._seen = None
+    critic.forget()
     with pytest.raises(EngineDead, match="no memory for a single image"):
         critic.judge(asked)
 

@@ -231,10 +231,10 @@ def test_what_the_critic_makes_of_answers():
     critic = InstructCritic(engine, threshold=0.5)
     assert critic.judge([Paragraph(image, text, tuple(split(text)))]) == [
         [
-            Verdict(0.3333),
-            Verdict(None, Unscored.NO_ANSWER),
+            Verdict(0.3333, share=0.9),
+            Verdict(None, Unscored.NO_ANSWER, share=0.3),
             Verdict(None, Unscored.TOO_LONG),
-            Verdict(1.0),
+            Verdict(1.0, share=0.99),
         ]
     ]
     assert critic.share == pytest.approx((0.9 + 0.3 + 0.99) / 3)
