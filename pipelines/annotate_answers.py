@@ -139,7 +139,7 @@ def _sheet_rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
             file.seek(0)
             signs = {sign: head.count(sign) for sign in ",;\t"}
             reader = csv.DictReader(file, delimiter=max(signs, key=lambda s: signs[s]))
-            rows = list(enumerate(reader, start=2))
+            rows: list[tuple[int, Mapping[str, Any]]] = list(enumerate(reader, start=2))
             names = list(reader.fieldnames or ())
     except (UnicodeDecodeError, csv.Error, OSError) as error:
         raise UserError(f"cannot read {path}: {error}", hint="save it as CSV in UTF-8") from None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from revise_captions.commands import run_command
 from revise_captions.pipelines import annotate_commands
 
 EPILOG = """
@@ -33,20 +32,8 @@ annotate.add_command(annotate_commands.convert)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: a user's mistake is one line and exit 2."""
-    from revise_captions.errors import UserError
-
-    try:
-        annotate.main(arguments, "annotate", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"annotate: {error}", err=True)
-        sys.exit(2)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("annotate: interrupted", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(annotate, "annotate", arguments)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
     line: int
     field: str
-    index: int
+    sentence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Draw:
 
 def rank(seed: int, place: Place) -> int:
     """A hash of seed and place, below 2**64."""
-    text = f"{seed}\0{place.line}\0{place.field}\0{place.index}".encode("utf-8", "surrogatepass")
+    text = f"{seed}\0{place.line}\0{place.field}\0{place.sentence}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 

@@ -147,7 +147,9 @@ def _fetch(job: Job, source: Source, drawn: Sequence[Drawn]) -> tuple[list[Unit]
         try:
             image, shown = _image(job, source, judged, store)
         except BadRecord as error:
-            missing += [f"line {line}, sentence {o.place.index + 1}: {error.detail}" for o in here]
+            missing += [
+                f"line {line}, sentence {o.place.sentence + 1}: {error.detail}" for o in here
+            ]
             continue
         for one in here:
             made = unit(judged, one, job.design.seed, source.name)

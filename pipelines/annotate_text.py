@@ -60,8 +60,10 @@ def _next(job: ExportJob) -> list[str]:
     ]
     if job.images == "copy" and not job.image_prefix:
         lines += [
-            "Images as local files: LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true",
+            "It shows the images as local files: start it with",
+            "  LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true",
             f"  LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={job.out.resolve().parent}",
+            f"and give each project a source storage: local files, {job.out.resolve() / 'images'}",
         ]
     keep = f"Keep {job.out / 'key.jsonl'} from the raters. When they are done:"
     return [*lines, keep, f"  annotate import {job.out} ANSWERS… --out data"]

@@ -196,19 +196,19 @@ def unit(judged: Judged, drawn: Drawn, seed: int, name: str) -> Unit:
     stored = {"revision": judged.stored, "revised_caption": judged.revised_caption}
     try:
         revision = from_json(judged.caption, stored)
-        raw = judged.stored["sentences"][drawn.place.index]
+        raw = judged.stored["sentences"][drawn.place.sentence]
         errors = error_types(judged, raw)
     except (BadRecord, LookupError, TypeError) as error:
         raise _not_a_run(name, judged.row.line, error) from None
-    sentence = revision.sentences[drawn.place.index]
+    sentence = revision.sentences[drawn.place.sentence]
     place = drawn.place
-    identity = digest(f"{seed}\0{place.line}\0{place.field}\0{place.index}")
+    identity = digest(f"{seed}\0{place.line}\0{place.field}\0{place.sentence}")
     found = Unit(
         identity,
         place,
         drawn.stratum,
         drawn.weight,
-        Text(judged.caption, sentence.span, place.index + 1, len(revision.sentences)),
+        Text(judged.caption, sentence.span, place.sentence + 1, len(revision.sentences)),
         sentence.verdict.p_factual,
         raw["label"] == "nonfactual",
         errors,
@@ -230,7 +230,7 @@ def _with_rewrite(found: Unit, revision: Revision, sentence: Sentence) -> Unit:
     found = replace(found, p_after=after)
     if not attempt.text.strip() or sentence.dropped:
         return replace(found, gone=sentence.dropped or stands)
-    index = found.place.index
+    index = found.place.sentence
     shown = replace(sentence, attempts=(replace(attempt, accepted=True),))
     others = [_settled(other) for other in revision.sentences]
     caption, spans = compose(revision.caption, [*others[:index], shown, *others[index + 1 :]])

@@ -296,7 +296,7 @@ def test_export_of_a_run(run, tmp_path):
     assert about["threshold"] == annotated.THRESHOLD
     for unit_ in units:
         row = run.rows[unit_.place.line - 1]
-        sentence = row["revision"]["sentences"][unit_.place.index]
+        sentence = row["revision"]["sentences"][unit_.place.sentence]
         assert list(unit_.original.span) == sentence["span"]
         assert unit_.original.caption == row["caption"]
         assert (out / unit_.image).is_file()
