@@ -100,7 +100,7 @@ def four_bit(settings: Settings, device: str) -> Any | None:
     """
     if settings.method != "qlora":
         return None
-    _needed("bitsandbytes", "pip install bitsandbytes, or take --method lora")
+    _needed("bitsandbytes", "pip install 'revise-captions[qlora]', or take --method lora")
     from transformers import BitsAndBytesConfig
 
     try:

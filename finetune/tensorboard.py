@@ -33,6 +33,7 @@ def open_board(folder: Path) -> Board:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UserError(
-            "--tensorboard needs the package tensorboard", hint="pip install tensorboard"
+            "--tensorboard needs the package tensorboard",
+            hint="pip install 'revise-captions[tensorboard]'",
         ) from None
     return Board(SummaryWriter(str(folder)))

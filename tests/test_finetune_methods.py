@@ -29,8 +29,12 @@ from revise_captions.finetune.chat import ChatLearner
 from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import Examples, open_split
 from revise_captions.finetune.learner import Images
+from revise_captions.finetune.packed import PackedLearner
+from revise_captions.finetune.pixels import pixel_cache
 from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.targets import Choice, Task, choose
+from revise_captions.finetune.tensorboard import Board
+from revise_captions.finetune.validate import measure_learner
 
 SMALL = (
     "--no-compile", "--dtype", "float32", "--batch-size", "4", "--warmup", "1",
@@ -318,3 +322,110 @@ def test_cards_of_both_kinds_are_told_apart(tmp_path, vlm):
     asked = find_critic(str(tmp_path))
     assert asked is not None
     assert asked.kind == "instruct"
+
+
+def plain_paligemma(folder: Path) -> Path:
+    """PaliGemma 2 as on the hub: a tokenizer like SentencePiece's, soft-caps on, no critic.json."""
+    from tinycritic import SMALL, TEXTS
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, trainers
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    from revise_captions.critic.checkpoint import save_critic
+    from revise_captions.critic.codec import Codec
+    from revise_captions.critic.model import new_model
+
+    tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    special = ["<pad>", "<eos>", "<bos>", "<unk>", "<image>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=700,
+        special_tokens=[AddedToken(text, special=True, normalized=False) for text in special],
+        show_progress=False,
+    )
+    words = [w for text in TEXTS for w in text.split()] + [
+        " " + w for t in TEXTS for w in t.split()
+    ]
+    tokenizer.train_from_iterator([*words, *["Yes", "No", "\n"] * 200], trainer)
+    state = json.loads(tokenizer.to_str())
+    vocabulary = state["model"]["vocab"]
+    for byte in range(256):
+        vocabulary.setdefault(f"<0x{byte:02X}>", len(vocabulary))
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(state)), pad_token="<pad>",
+        eos_token="<eos>", bos_token="<bos>", unk_token="<unk>",
+        extra_special_tokens={"image_token": "<image>"},
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = new_model(Codec(fast), **SMALL)
+    model.config.text_config.attn_logit_softcapping = 50.0
+    model.config.text_config.final_logit_softcapping = 30.0
+    save_critic(model, fast, CriticCard(Regime.PREFIX), folder)
+    (folder / "critic.json").unlink()
+    assert AutoTokenizer.from_pretrained(folder)("▁")
+    return folder
+
+
+@pytest.mark.parametrize("preset", ["paper", "lora"])
+def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
+    """Soft-caps, a tokenizer without tokens of ours: validation's P are the written critic's P."""
+    folder = plain_paligemma(tmp_path / "hub")
+    out = tmp_path / "out"
+    result = command(
+        data, "--base", folder, "--out", out, "--preset", preset, "--epochs", 0, "--steps", 3,
+        *SMALL, "--learning-rate", 3e-3, "--dropout", 0.1, "--lora-dropout", 0.1,
+        "--micro-batch", 2,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    critic = load(str(out), device="cpu")
+    assert isinstance(critic, LocalCritic)
+    regime = Regime.PREFIX if preset == "paper" else Regime.IMAGE_PREFIX
+    assert critic.card.regime is regime
+    attention = critic.model.config.text_config._attn_implementation
+    assert attention == "eager", "an attention that would drop the soft-cap"
+    learner = PackedLearner(critic.model, critic.codec, regime, 2048, pixels=cached(data))
+    validation = open_split(data, "validation")
+    found = measure_learner(learner, validation, range(len(validation)))
+    stored = critic.card.calibration["figures"]
+    assert found.figures["nll"] == pytest.approx(stored["nll"], abs=1e-4)
+    asked = paragraphs(data, len(validation))
+    said = [critic_p(critic, paragraph) for paragraph in asked]
+    by_caption = [found.p[found.caption == number].tolist() for number in range(len(validation))]
+    for one, other in zip(said, by_caption, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+
+
+def critic_p(critic: LocalCritic, paragraph: Paragraph) -> list[float]:
+    """P(factual) whatever the share of Yes and No: this model was never told to say them."""
+    from unittest import mock
+
+    from revise_captions.critic import local
+
+    with mock.patch.object(local, "LEAST_MASS", 0.0):
+        (row,) = critic.judge([paragraph])
+    return [v.p_factual for v in row if v.p_factual is not None]
+
+
+def cached(data: Path):
+    split = open_split(data, "validation")
+    return {
+        split.path: pixel_cache(split.root, split.images, split.root / ".p", size=64, variants=0)
+    }
+
+
+def test_log_lines_become_curves():
+    written = []
+
+    class Writer:
+        def add_scalar(self, name, value, step):
+            written.append((name, value, step))
+
+        def flush(self):
+            pass
+
+    board = Board(Writer())
+    board.add({"event": "validation", "wall": 1.0, "step": 7, "auc": 0.9, "samples": ["x"]}, 7)
+    board.add({"event": "saved", "wall": 1.0, "step": 7}, 7)
+    assert written == [("validation/auc", 0.9, 7)]
