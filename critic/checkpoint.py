@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic import chat_prompts, prompts
+from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.packing import Regime
 from revise_captions.errors import UserError
 
@@ -99,6 +100,7 @@ def save_critic(
     """Writes weights (in the model's dtype), tokenizer, image processor and card to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder, safe_serialization=True)
+    write_hub_names(folder)
     save_processor(model.config, tokenizer, folder)
     card.write(folder)
 

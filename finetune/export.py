@@ -15,6 +15,7 @@ from revise_captions.calibration import calibrate
 from revise_captions.critic.adapters import merged_model
 from revise_captions.critic.checkpoint import CARD, CriticCard, read_card
 from revise_captions.critic.critic import weights_digest
+from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.language import common_words, read_lexicon, write_lexicon
 from revise_captions.finetune.adapters import save_adapter
 from revise_captions.finetune.bases import named
@@ -71,6 +72,7 @@ def merge(run: Run, out: Path) -> None:
     model = merged_model(folder, adapter)
     model.to(torch.bfloat16 if run.settings.dtype == "bfloat16" else torch.float32)
     model.save_pretrained(out, safe_serialization=True)
+    write_hub_names(out)
 
 
 def critic_card(run: Run) -> CriticCard:

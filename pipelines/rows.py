@@ -4,8 +4,9 @@
     "revision": {"signature": "…", "rounds": 2, "needs_review": false, "sentences": [
         {"span": [0, 27], "label": "nonfactual", "reason": null, "assessable": true,
          "p_factual": 0.0312, "share": 0.9987, "rationale": "…", "rewrite": "…",
-         "accepted": true, "why": "…", "p_after": 0.9731, "reason_after": null, "dropped": false, "attempts": [{"text",
-         "accepted", "why", "round", "p_before", "p_after", "warning"}]}]}
+         "accepted": true, "why": "…", "p_after": 0.9731, "reason_after": null,
+         "dropped": false, "attempts": [{"text", "accepted", "why", "round", "p_before",
+         "p_after", "warning"}]}]}
 
 `label`, `p_factual`, `share` and `reason` are of the original sentence in the original caption;
 `share`, the probability of Yes and No together, is null where the critic does not know it and in
