@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from revise_captions.commands import run_command
 from revise_captions.pipelines import benchmarks_commands
 
 EPILOG = """
@@ -34,17 +33,5 @@ caption_benchmarks.add_command(benchmarks_commands.export)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: a user's mistake is one line and exit 2."""
-    from revise_captions.errors import UserError
-
-    try:
-        caption_benchmarks.main(arguments, "caption-benchmarks", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"caption-benchmarks: {error}", err=True)
-        sys.exit(2)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("caption-benchmarks: interrupted", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(caption_benchmarks, "caption-benchmarks", arguments)

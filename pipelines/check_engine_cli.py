@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from revise_captions.commands import run_command
+
 EPILOG = """
 \b
 Examples:
@@ -83,23 +85,8 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: a user's mistake is one line and exit 2, a dead engine exit 3."""
-    from revise_captions.errors import EngineDead, UserError
-
-    try:
-        check_engine.main(arguments, "check-engine", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"check-engine: {error}", err=True)
-        sys.exit(2)
-    except EngineDead as error:
-        click.echo(f"check-engine: {error}", err=True)
-        sys.exit(3)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("check-engine: interrupted", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(check_engine, "check-engine", arguments)
 
 
 if __name__ == "__main__":

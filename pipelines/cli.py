@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from revise_captions.commands import run_command
+
 EPILOG = """
 \b
 Examples:
@@ -184,34 +186,16 @@ def revise_captions(**options: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. A user's mistake is one line and exit 2, dead models exit 3, Ctrl-C exit 130;
-    none of them with a traceback. Whoever stops reading our output ends it in silence.
-    """
-    from revise_captions.errors import EngineDead, UserError
-
+    """Entry point."""
     given = sys.argv[1:] if arguments is None else arguments
-    try:
-        stopped = revise_captions.main(given, "revise-captions", standalone_mode=False)
-        sys.exit(stopped if isinstance(stopped, int) else 0)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"revise-captions: {error}", err=True)
-        sys.exit(2)
-    except EngineDead as error:
-        click.echo(f"revise-captions: {error}\n{_resume_line(given)}", err=True)
-        sys.exit(3)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo(f"revise-captions: interrupted\n{_resume_line(given)}", err=True)
-        sys.exit(130)
+    run_command(revise_captions, "revise-captions", given, go_on=lambda: _resume_line(given))
 
 
 def _resume_line(arguments: list[str]) -> str:
     from revise_captions.pipelines.options import command_to_resume
 
     fed = ", fed with the same input" if arguments[:1] == ["-"] else ""
-    return f"  resume with: {command_to_resume(arguments)}{fed}"
+    return f"resume with: {command_to_resume(arguments)}{fed}"
 
 
 if __name__ == "__main__":

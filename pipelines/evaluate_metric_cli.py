@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+
+from revise_captions.commands import run_command
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 EPILOG = """
@@ -97,17 +98,5 @@ def evaluate_metric(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: a user's mistake is one line and exit 2."""
-    from revise_captions.errors import UserError
-
-    try:
-        evaluate_metric.main(arguments, "evaluate-metric", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"evaluate-metric: {error}", err=True)
-        sys.exit(2)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("evaluate-metric: interrupted", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(evaluate_metric, "evaluate-metric", arguments)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
+
+from revise_captions.commands import run_command
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 100})
@@ -28,17 +28,5 @@ def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) ->
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: a user's mistake is one line and exit 2."""
-    from revise_captions.errors import UserError
-
-    try:
-        merge_shards.main(arguments, "merge-shards", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"merge-shards: {error}", err=True)
-        sys.exit(2)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("merge-shards: interrupted", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(merge_shards, "merge-shards", arguments)

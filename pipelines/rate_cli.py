@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
+
+from revise_captions.commands import run_command
 
 EPILOG = """
 \b
@@ -85,20 +86,10 @@ def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **opt
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. A user's mistake is one line and exit 2, dead models exit 3, Ctrl-C 130."""
-    from revise_captions.errors import EngineDead, UserError
-
-    try:
-        rate_captions.main(arguments, "rate-captions", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"rate-captions: {error}", err=True)
-        sys.exit(2)
-    except EngineDead as error:
-        click.echo(f"rate-captions: {error}\n  run it again: finished windows are kept", err=True)
-        sys.exit(3)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("rate-captions: interrupted; run it again: finished windows are kept", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(
+        rate_captions,
+        "rate-captions",
+        arguments,
+        go_on=lambda: "run it again: finished windows are kept",
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
+
+from revise_captions.commands import run_command
 
 EPILOG = """
 \b
@@ -74,27 +75,13 @@ def verify_revisions(**options: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. A user's mistake is one line and exit 2, a dead model exit 3, Ctrl-C 130."""
-    from revise_captions.errors import EngineDead, UserError
-
-    try:
-        verify_revisions.main(arguments, "verify-revisions", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"verify-revisions: {error}", err=True)
-        sys.exit(2)
-    except EngineDead as error:
-        click.echo(
-            f"verify-revisions: {error}\n  go on with the same command and --resume", err=True
-        )
-        sys.exit(3)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo(
-            "verify-revisions: interrupted\n  go on with the same command and --resume", err=True
-        )
-        sys.exit(130)
+    """Entry point."""
+    run_command(
+        verify_revisions,
+        "verify-revisions",
+        arguments,
+        go_on=lambda: "go on with the same command and --resume",
+    )
 
 
 if __name__ == "__main__":

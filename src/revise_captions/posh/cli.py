@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+
+from revise_captions.commands import run_command
 
 EPILOG = """
 \b
@@ -60,23 +61,8 @@ def score_posh(source: Path, out: Path, **options: object) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. A user's mistake is one line and exit 2, a dead judge exit 3, Ctrl-C 130."""
-    from revise_captions.errors import EngineDead, UserError
-
-    try:
-        score_posh.main(arguments, "score-posh", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UserError as error:
-        click.echo(f"score-posh: {error}", err=True)
-        sys.exit(2)
-    except EngineDead as error:
-        click.echo(f"score-posh: {error}", err=True)
-        sys.exit(3)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("score-posh: interrupted; nothing was written", err=True)
-        sys.exit(130)
+    """Entry point."""
+    run_command(score_posh, "score-posh", arguments, interrupted="interrupted; nothing was written")
 
 
 if __name__ == "__main__":
