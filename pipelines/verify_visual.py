@@ -12,7 +12,8 @@ agrees with itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class Question:
 def questions(graph: Graph) -> list[Question]:
     """A sentence for every component that the text says is there (`Graph.present`), each once."""
     graph = graph.present()
-    speaker = _Speaker(graph)
+    speaker = _speaker(graph)
     made = [
         Question(speaker.exists(i), Part.OBJECT, item.name, item.span)
         for i, item in enumerate(graph.objects)
@@ -79,12 +80,16 @@ def questions(graph: Graph) -> list[Question]:
 
 @dataclass(frozen=True, slots=True)
 class _Speaker:
-    """Speaks of a graph's objects."""
+    """Speaks of a graph's objects. `owners`: who has a thing, and how, where the text says so;
+    `only`: whether no other object has its name.
+    """
 
     graph: Graph
+    owners: Mapping[int, tuple[int, str]]
+    only: Sequence[bool]
 
     def exists(self, index: int) -> str:
-        owner = self._owner(index)
+        owner = self.owners.get(index)
         if owner is not None:
             return _sentence(f"{self._the(owner[0])} {self._having(*owner)} {self._a(index)}")
         if self._last(index) in _SURROUNDINGS:
@@ -92,10 +97,10 @@ class _Speaker:
         return _sentence(f"there {self._be(index)} {self._a(index)}")
 
     def has(self, index: int, value: str, kind: Kind) -> str:
-        item, owner = self.graph.objects[index], self._owner(index)
+        item, owner = self.graph.objects[index], self.owners.get(index)
         said = f"{_NUMBERS.get(value, value)} {item.name}"
         if kind is not Kind.COUNT:
-            if self._only(index) and (owner is None or owner[1] not in _HOLDING):
+            if self.only[index] and (owner is None or owner[1] not in _HOLDING):
                 return _sentence(f"{self._the(index)} {self._be(index)} {value}")
             if value.endswith("ing"):
                 return _sentence(f"{self._a(index)} {self._be(index)} {value}")
@@ -119,17 +124,6 @@ class _Speaker:
             said = f"{self._be(subject)} {gerund(verb)}{' ' * bool(rest)}{_with_article(rest)}"
         return _sentence(f"{self._the(subject)} {said} {self._the(target)}")
 
-    def _owner(self, index: int) -> tuple[int, str] | None:
-        """Who has a thing, and how, where the text says so."""
-        item = self.graph.objects[index]
-        if item.part_of is not None:
-            return item.part_of, "have"
-        for edge in self.graph.relations:
-            wide = self._last(edge.subject) in _SURROUNDINGS
-            if edge.target == index and edge.name in _OWNING and not wide:
-                return edge.subject, edge.name
-        return None
-
     def _last(self, index: int) -> str:
         return self.graph.objects[index].lemma.rpartition(" ")[2]
 
@@ -138,16 +132,12 @@ class _Speaker:
             return "have" if self.graph.objects[owner].plural else "has"
         return f"{self._be(owner)} {gerund(relation)}"
 
-    def _only(self, index: int) -> bool:
-        name = self.graph.objects[index].lemma
-        return sum(lemmas(item.lemma) == lemmas(name) for item in self.graph.objects) == 1
-
     def _be(self, index: int) -> str:
         return "are" if self.graph.objects[index].plural else "is"
 
     def _the(self, index: int) -> str:
         """ "the dog" where there is one, else "a dog"; several may be some of more."""
-        return f"the {self.graph.objects[index].name}" if self._only(index) else self._a(index)
+        return f"the {self.graph.objects[index].name}" if self.only[index] else self._a(index)
 
     def _a(self, index: int) -> str:
         name = self.graph.objects[index].name
@@ -158,6 +148,20 @@ class _Speaker:
         if item.plural or self._last(index) in _UNCOUNTED:
             return ""
         return "an " if before[:1].lower() in "aeiou" else "a "
+
+
+def _speaker(graph: Graph) -> _Speaker:
+    names = [lemmas(item.lemma) for item in graph.objects]
+    times = Counter(names)
+    owners: dict[int, tuple[int, str]] = {}
+    for edge in graph.relations:
+        wide = graph.objects[edge.subject].lemma.rpartition(" ")[2] in _SURROUNDINGS
+        if edge.name in _OWNING and not wide:
+            owners.setdefault(edge.target, (edge.subject, edge.name))
+    for i, item in enumerate(graph.objects):
+        if item.part_of is not None:
+            owners[i] = item.part_of, "have"
+    return _Speaker(graph, owners, [times[name] == 1 for name in names])
 
 
 def _sentence(text: str) -> str:
