@@ -7,6 +7,7 @@ knows are its own, the weights are its base's plus its own.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from revise_captions.critic.checkpoint import CARD
 from revise_captions.errors import UserError
 
-CONFIG = "adapter_config.json"
+CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
 def base_of(folder: Path) -> str | None:
@@ -52,7 +53,10 @@ def check_base(adapter: Path, digest: str, base: Path) -> None:
 
 
 def with_adapter(model: Any, adapter: Path) -> Any:
-    """The model with an adapter added to its weights. Raises UserError where it does not fit."""
+    """The model with an adapter added to its weights.
+
+    Raises UserError where it does not fit, also in part: PEFT leaves out what has no place.
+    """
     try:
         from peft import PeftModel
     except ImportError:
@@ -60,12 +64,46 @@ def with_adapter(model: Any, adapter: Path) -> Any:
             "--adapter needs the package peft", hint="pip install 'revise-captions[peft]'"
         ) from None
     try:
-        return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+        loaded = PeftModel.from_pretrained(model, str(adapter))
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise UserError(
             f"the adapter in {adapter} cannot be loaded: {str(error).strip().splitlines()[0]}",
             hint="--adapter takes a folder or hub id of a PEFT adapter for this critic",
         ) from None
+    _check_whole(loaded, adapter)
+    return loaded.merge_and_unload()
+
+
+def _check_whole(loaded: Any, adapter: Path) -> None:
+    """Raises UserError where a weight of the adapter's file is nowhere in the model with it.
+
+    Weights are told apart by their values: PEFT renames them as versions of transformers do.
+    """
+    from peft import get_peft_model_state_dict
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = adapter / WEIGHTS
+    try:
+        wanted = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"{path} cannot be read: {error}", hint="--adapter reads safetensors only"
+        ) from None
+    there = {_digest(tensor) for tensor in get_peft_model_state_dict(loaded).values()}
+    lost = [name for name, tensor in wanted.items() if _digest(tensor) not in there]
+    if lost:
+        raise UserError(
+            f"{len(lost)} of {len(wanted)} weights of the adapter in {adapter} have no place in "
+            f"this model ({lost[0]}, …): they would be left out",
+            hint="merge it where it was trained (peft: merge_and_unload), and name the result",
+        )
+
+
+def _digest(tensor: Any) -> bytes:
+    """Of the values, whatever their dtype: PEFT loads adapters in float32."""
+    values = tensor.detach().float().cpu().contiguous().numpy()
+    return hashlib.sha256(str(values.shape).encode() + values.tobytes()).digest()
 
 
 def merged_model(base: Path, adapter: Path) -> Any:
