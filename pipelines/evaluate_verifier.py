@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from revise_captions.picturebook.captions import caption
 from revise_captions.picturebook.oracle import Truth, oracle
+from revise_captions.pipelines.evaluate_verifier_text import BASELINES, MEANT_FOR, TRUTHS, as_text
 from revise_captions.resampling import Measured, compared, measured, ranks
 
 if TYPE_CHECKING:
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from revise_captions.graphs.graph import Graph
     from revise_captions.pipelines.held_out import Item
     from revise_captions.pipelines.revision_variants import Variant
+    from revise_captions.pipelines.verify_visual import Seen
     from revise_captions.posh.judge import Judge
-
-from revise_captions.pipelines.evaluate_verifier_text import BASELINES, MEANT_FOR, TRUTHS, as_text
 
 Floats = npt.NDArray[np.float64]
 #: Share of the words up to which nothing counts as deleted.
@@ -54,6 +54,7 @@ def scores_of(
     items: Sequence[Item],
     revised: Sequence[Variant],
     graphs: Mapping[str, Graph],
+    answers: Sequence[Sequence[Seen]],
     critic: Critic,
     judge: Judge,
     parser: str = "bundled",
@@ -62,7 +63,7 @@ def scores_of(
     found: dict[str, list[float | None]] = {}
     found |= _posh_scores(items, revised, judge, parser)
     found |= _text_scores(revised, graphs)
-    found |= _visual_scores(items, revised, graphs, critic)
+    found |= _visual_scores(answers)
     found["the critic's own share"] = _own_share(items, revised, critic)
     lengths = [(len(v.change.before.split()), len(v.change.after.split())) for v in revised]
     found["words"] = [float(after) for _, after in lengths]
@@ -84,17 +85,22 @@ def _text_scores(
     }
 
 
-def _visual_scores(
+def answers_of(
     items: Sequence[Item], revised: Sequence[Variant], graphs: Mapping[str, Graph], critic: Critic
-) -> dict[str, list[float | None]]:
+) -> list[tuple[Seen, ...]]:
+    """What the critic says of every revision's components."""
     from revise_captions.pipelines.verify_visual import look, questions
 
     asked = [(items[v.scene].image, questions(graphs[v.change.after])) for v in revised]
+    return look(asked, critic)
+
+
+def _visual_scores(answers: Sequence[Sequence[Seen]]) -> dict[str, list[float | None]]:
     shares: list[float | None] = []
     means: list[float | None] = []
-    for answers in look(asked, critic):
-        p = [a.verdict.p_factual for a in answers if a.verdict.p_factual is not None]
-        shares.append(_ratio(sum(bool(a.yes) for a in answers), len(p)))
+    for found in answers:
+        p = [a.verdict.p_factual for a in found if a.verdict.p_factual is not None]
+        shares.append(_ratio(sum(bool(a.yes) for a in found), len(p)))
         means.append(float(np.mean(p)) if p else None)
     return {"visual": shares, "visual, mean P": means}
 
@@ -170,29 +176,38 @@ def right_edits(
 
 
 def components(
-    items: Sequence[Item], revised: Sequence[Variant], graphs: Mapping[str, Graph], critic: Critic
+    items: Sequence[Item], revised: Sequence[Variant], answers: Sequence[Sequence[Seen]]
 ) -> dict[str, Any]:
-    """How well the critic answers about single components that the oracle can read, by part."""
+    """How well the critic answers about single components that the oracle can read, by part.
+
+    Each question about a scene counts once, in however many revisions it is asked.
+    """
     from sklearn.metrics import roc_auc_score
 
-    from revise_captions.pipelines.verify_visual import look, questions
-
-    asked = {(v.scene, q.text): q for v in revised for q in questions(graphs[v.change.after])}
-    keys = list(asked)
-    answers = look([(items[scene].image, [asked[scene, text]]) for scene, text in keys], critic)
-    rows: dict[str, list[tuple[Truth, float | None]]] = {}
-    for (scene, text), (answer,) in zip(keys, answers, strict=True):
+    told = {
+        (v.scene, answer.question.text): answer
+        for v, found in zip(revised, answers, strict=True)
+        for answer in found
+    }
+    rows: dict[str, list[tuple[Truth, Seen]]] = {}
+    for (scene, text), answer in told.items():
         truth = oracle(items[scene].scene, "", text)
-        rows.setdefault(str(answer.question.part), []).append((truth, answer.verdict.p_factual))
+        rows.setdefault(str(answer.question.part), []).append((truth, answer))
     made = {}
     for part, found in rows.items():
-        known = [(t is Truth.TRUE, p) for t, p in found if t in (Truth.TRUE, Truth.FALSE) and p]
-        right, p = np.array([t for t, _ in known]), np.array([p for _, p in known])
+        known = [
+            (truth is Truth.TRUE, bool(answer.yes), answer.verdict.p_factual)
+            for truth, answer in found
+            if truth in (Truth.TRUE, Truth.FALSE) and answer.yes is not None
+        ]
+        if not known:
+            continue
+        right, said, p = (np.array(column) for column in zip(*known, strict=True))
         made[part] = {
             "asked": len(found),
             "readable": len(known),
             "true": float(right.mean()),
-            "accuracy": float(((p >= critic.threshold) == right).mean()),
+            "accuracy": float((said == right).mean()),
             "roc_auc": float(roc_auc_score(right, p)) if 0 < right.sum() < len(right) else None,
         }
     return made
@@ -336,9 +351,10 @@ def main(
     items = held_out(split, scenes)
     revised = variants(items, reader, writer)
     graphs = graphs_of(revised, parser)
-    scores = scores_of(items, revised, graphs, reader, judge, parser)
+    answers = answers_of(items, revised, graphs, reader)
+    scores = scores_of(items, revised, graphs, answers, reader, judge, parser)
     found = evaluate(items, revised, scores, right_edits(items, revised, graphs), replicates)
-    found["components"] = components(items, revised, graphs, reader)
+    found["components"] = components(items, revised, answers)
     click.echo(as_text(found))
     if out is not None:
         out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

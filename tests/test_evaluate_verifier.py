@@ -23,6 +23,9 @@ from revise_captions.pipelines.revision_variants import (
     truths_of,
 )
 from revise_captions.pipelines.verify_text import Change, Slot, check
+from revise_captions.pipelines.verify_visual import Question, Seen
+from revise_captions.posh.components import Part
+from revise_captions.records import Span, Verdict
 
 PARSER = Path(parsing.__file__).parent / "bundled" / "config.cfg"
 
@@ -86,6 +89,23 @@ def test_an_edit_is_right_where_what_went_was_false_and_what_came_is_true(items)
     assert edits(missing, there) == [1]
     assert edits(there, missing) == [0]
     assert edits(there, there) == [None]
+
+
+def test_the_critic_on_components_is_held_against_the_oracle(items):
+    """A critic that holds everything true: right as often as questions are true, AUC one half."""
+    item = items[0]
+    kinds = [thing.kind for thing in item.scene.things]
+    there = next(k for k in ("house", "tree", "girl", "boy", "dog", "cat") if k in kinds)
+    nouns = (there, "horse", "scent")  # true, false, and nothing the oracle can read
+    seen = tuple(
+        Seen(Question(f"There is a {noun}.", Part.OBJECT, noun, Span(0, 1)), Verdict(0.9), True)
+        for noun in nouns
+    )
+    nowhere = Change("", "", ())
+    revised = [Variant(0, "a", nowhere), Variant(0, "b", nowhere)]  # asked twice, counts once
+    found = evaluation.components([item], revised, [seen, seen])
+    row = {"asked": 3, "readable": 2, "true": 0.5, "accuracy": 0.5, "roc_auc": 0.5}
+    assert found == {"object": row}
 
 
 def test_good_metrics_beat_the_baselines_and_bad_ones_do_not():
