@@ -158,7 +158,11 @@ def percent(one: Mapping[str, Any], *, change: bool = False) -> str:
 
 
 def _base(one: Mapping[str, Any]) -> str:
-    return f"{one['rows']:,} sentences, {one['images']:,} images" if one["rows"] else ""
+    """What a figure is of; where weights differ much, how many of one weight it is worth."""
+    if not one["rows"]:
+        return ""
+    worth = f" (worth {one['effective']:.0f})" if one["effective"] < 0.8 * one["rows"] else ""
+    return f"{one['rows']:,} sentences{worth}, {one['images']:,} images"
 
 
 def _agreement(figures: Mapping[str, Any]) -> list[str]:

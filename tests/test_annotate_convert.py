@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from PIL import Image
+from tinycritic import saved
 
 from revise_captions.benchmarks.catalog import benchmark
 from revise_captions.benchmarks.checks import check
 from revise_captions.errors import UserError
+from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data import open_split
 from revise_captions.lookalikes import alike, fingerprint, groups
 from revise_captions.pipelines.annotate_cli import annotate
@@ -141,6 +143,26 @@ def test_the_benchmark_is_taken_only_on_demand_and_marked(tmp_path):
     assert "arXiv:2506.07631" in about["citation"]
     convert("annotations", folder, tmp_path / "own")
     assert json.loads((tmp_path / "own/data.json").read_text())["benchmark"] is False
+
+
+def test_the_mark_travels_with_the_critic(tmp_path):
+    """data.json to critic.json and the card: nobody measures it by the benchmark unawares."""
+    base = saved(tmp_path / "base")
+    (base / "words.txt").unlink()
+    folder = annotations(tmp_path / "in")
+    convert("docci-critique", folder, tmp_path / "data", "--allow-benchmark")
+    out = tmp_path / "critic"
+    trained = CliRunner().invoke(
+        finetune_critic,
+        [str(tmp_path / "data"), "--base", str(base), "--out", str(out), "--steps", "1",
+         "--no-compile", "--dtype", "float32", "--robust-share", "0"],
+    )  # fmt: skip
+    assert trained.exit_code == 0, trained.output
+    stored = json.loads((out / "critic.json").read_text())
+    assert json.dumps(stored).count('"benchmark": true') == 1
+    card = (out / "README.md").read_text()
+    assert "This is a benchmark: the critic cannot be measured by it." in card
+    assert "CC BY 4.0" in card
 
 
 def test_all_rationales_come_along_the_longest_first(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import random
 from collections import Counter
@@ -314,6 +315,35 @@ def test_export_of_a_run(run, tmp_path):
         assert [row["item"] for row in rows] == [task["data"]["item"] for task in tasks]
         assert all((out / name / row["image"]).is_file() for row in rows)
     assert "Keep" in result.output
+
+
+def test_two_captions_of_a_row_and_a_run_in_parquet(run, tmp_path):
+    """A run over two caption fields nests its results by field; Parquet holds the same rows."""
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    folder = run.path.parent
+    both = [
+        {
+            "image": row["image"],
+            "long": row["caption"],
+            "short": other["caption"],
+            "revised_caption": {"long": row["revised_caption"], "short": other["revised_caption"]},
+            "revision": {"long": row["revision"], "short": other["revision"]},
+        }
+        for row, other in itertools.pairwise(run.rows)
+    ]
+    (folder / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in both))
+    pq.write_table(pa.Table.from_pylist(both), folder / "two.parquet")
+    keys = []
+    for name in ("two.jsonl", "two.parquet"):
+        out = tmp_path / name
+        result = export(folder / name, out, "--size", 30, "--caption-field", "long,short")
+        assert result.exit_code == 0, result.output
+        keys.append((out / "key.jsonl").read_text().replace(f"d={name}/", "d=two/"))
+        for unit_ in read_key(out / "key.jsonl"):
+            assert unit_.original.caption == both[unit_.place.line - 1][unit_.place.field]
+        assert {unit_.place.field for unit_ in read_key(out / "key.jsonl")} == {"long", "short"}
+    assert keys[0] == keys[1]
 
 
 def test_an_error_type_of_the_input_is_a_stratum(run, tmp_path):

@@ -23,7 +23,7 @@ from revise_captions.pipelines.annotate_draw import Place
 from revise_captions.pipelines.annotate_figures import Row, share, tables
 from revise_captions.pipelines.annotate_interfaces import INTERFACES
 from revise_captions.pipelines.annotate_sheets import guarded
-from revise_captions.pipelines.annotate_text import percent
+from revise_captions.pipelines.annotate_text import _tables, percent
 from revise_captions.pipelines.annotate_units import Asked, Text, Unit, read_key
 from revise_captions.records import Span
 
@@ -473,7 +473,10 @@ def test_kishs_effective_size():
     even = [Row(unit(str(k), image=str(k), weight=7.0), 1.0) for k in range(12)]
     assert share("t", "", "", even, 100).effective == pytest.approx(12)
     uneven = [*even[:1], Row(unit("x", image="x", weight=1e9), 0.0)]
-    assert share("t", "", "", uneven, 100).effective == pytest.approx(1, abs=1e-6)
+    found = share("critic", "", "", uneven, 100)
+    assert found.effective == pytest.approx(1, abs=1e-6)
+    (_, _, line) = _tables([found.as_json()])
+    assert line.endswith("2 sentences (worth 1), 2 images")
 
 
 # --- What is made of them -----------------------------------------------------------------------
