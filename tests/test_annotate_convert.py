@@ -16,8 +16,10 @@ from tinycritic import saved
 from revise_captions.benchmarks.catalog import benchmark
 from revise_captions.benchmarks.checks import check
 from revise_captions.errors import UserError
+from revise_captions.finetune.check import check_data
 from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data import open_split
+from revise_captions.finetune.settings import Settings
 from revise_captions.lookalikes import alike, fingerprint, groups
 from revise_captions.pipelines.annotate_cli import annotate
 from revise_captions.pipelines.annotate_training import splits
@@ -261,4 +263,13 @@ def test_chocolate_whole(tmp_path):
     contents = [{Path(row["image"]).read_bytes() for row in side} for side in sides.values()]
     for one, other in itertools.combinations(contents, 2):
         assert not one & other
-    assert len(open_split(out, "train")) == len(sides["train"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
+def test_chocolate_passes_the_check_before_training(tmp_path):
+    """What finetune-critic refuses, images that look alike on two sides, is not made here."""
+    out = tmp_path / "out"
+    assert convert("chocolate", DATA / "chocolate", out, "--test", 0.15).exit_code == 0
+    said = check_data(out, [out / "test/captions.jsonl"], ["missing-rationales"], Settings())
+    assert said.count(" 0 of them also trained on") == 2
