@@ -73,6 +73,7 @@ def merge(run: Run, out: Path) -> None:
     model.to(torch.bfloat16 if run.settings.dtype == "bfloat16" else torch.float32)
     model.save_pretrained(out, safe_serialization=True)
     write_hub_names(out)
+    write_hub_names(out)
 
 
 def critic_card(run: Run) -> CriticCard:
@@ -102,7 +103,7 @@ def critic_card(run: Run) -> CriticCard:
     return replace(
         card,
         threshold=calibration.threshold,
-        calibration={**calibration.as_dict(), "figures": run.measured.figures},
+        calibration={**calibration.as_dict(), "figures": run.measured.shown},
     )
 
 

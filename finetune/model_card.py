@@ -27,6 +27,7 @@ from revise_captions.sentence_metrics import macro_f1, one_class_macro_f1, roc_a
 if TYPE_CHECKING:
     from revise_captions.finetune.data import Examples
     from revise_captions.finetune.run import Run
+    from revise_captions.finetune.validate import Measured
 
 Floats = NDArray[np.float64]
 _LICENCE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
@@ -93,6 +94,14 @@ def figures(run: Run, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         ("… floor: the more frequent class", f"{one_class_macro_f1(whole):.3f}"),
         ("expected calibration error", ece),
+        *_rationale_lines(found),
+    ]
+
+
+def _rationale_lines(found: Measured) -> list[tuple[str, str]]:
+    if np.isnan(found.rationale_loss):
+        return [("rationales", "none in the validation split")]
+    return [
         ("rationale: loss per token", f"{found.rationale_loss:.3f}"),
         ("rationale: tokens foretold", f"{found.rationale_accuracy:.3f}"),
     ]

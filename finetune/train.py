@@ -181,7 +181,7 @@ def validate(run: Run) -> Measured:
         step=run.progress.step,
         captions=count,
         took=round(time.monotonic() - began, 1),
-        **{k: round(v, 4) for k, v in run.measured.figures.items()},
+        **run.measured.shown,
         **({"samples": said} if said else {}),
     )
     return run.measured

@@ -61,6 +61,11 @@ class Measured:
         }
 
     @property
+    def shown(self) -> dict[str, float | None]:
+        """The figures to four decimals; None, which JSON has, for one that does not exist."""
+        return {k: None if np.isnan(v) else round(v, 4) for k, v in self.figures.items()}
+
+    @property
     def score(self) -> float:
         """What the best checkpoint is chosen by: ROC-AUC, and of equals the lower losses."""
         figures = self.figures

@@ -41,7 +41,7 @@ from revise_captions.resampling import measured
 from revise_captions.sentence_metrics import macro_f1, roc_auc
 
 METHODS = {
-    "full": ("--method", "full", "--learning-rate", "4e-4"),
+    "full": ("--method", "full", "--learning-rate", "8e-4"),
     "lora": ("--method", "lora", "--lora-rank", "32", "--lora-alpha", "64",
              "--learning-rate", "3e-3"),
 }  # fmt: skip

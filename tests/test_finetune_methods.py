@@ -11,6 +11,7 @@ import tinyvlm
 import torch
 from click.testing import CliRunner
 from PIL import Image
+from safetensors.numpy import load_file
 from tinycritic import saved
 from toyworld import write
 
@@ -90,6 +91,9 @@ def test_an_adapter_and_its_merged_weights_are_the_same_critic(data, base, tmp_p
     assert not (out / "config.json").exists()
     assert (out / "adapter_model.safetensors").stat().st_size < 1_000_000
     assert (merged / "adapter" / "adapter_config.json").exists()
+    towers = [n for n in load_file(merged / "model.safetensors") if n.startswith("vision_tower.")]
+    assert len(towers) > 30
+    assert all(name.startswith("vision_tower.vision_model.") for name in towers)
     asked = paragraphs(data)
     plain = judged(load(str(base), device="cpu"), asked)
     alone = load(str(out), device="cpu")
@@ -389,7 +393,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
     validation = open_split(data, "validation")
     found = measure_learner(learner, validation, range(len(validation)))
     stored = critic.card.calibration["figures"]
-    assert found.figures["nll"] == pytest.approx(stored["nll"], abs=1e-4)
+    assert found.figures["nll"] == pytest.approx(stored["nll"], abs=2e-4)
     asked = paragraphs(data, len(validation))
     said = [critic_p(critic, paragraph) for paragraph in asked]
     by_caption = [found.p[found.caption == number].tolist() for number in range(len(validation))]
