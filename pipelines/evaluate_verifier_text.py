@@ -34,33 +34,43 @@ Row = Mapping[str, Any]
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """Correlations within scenes, verdicts on what each metric is meant for, means, the critic."""
+    """What each metric is meant for, beside the baselines; means; the critic; then everything."""
     lines = [f"{name:<8}{meaning}" for name, meaning in TRUTHS.items()]
     for part, truths in found["agreement"].items():
-        lines += ["", *_correlations(found, part, truths)]
+        lines += ["", *_in_short(found, part, truths)]
     lines += ["", *_means(found["means"])]
     if "components" in found:
         lines += ["", *_components(found["components"])]
+    for part, truths in found["agreement"].items():
+        lines += ["", *_correlations(found, part, truths)]
     return "\n".join(lines)
 
 
-def _correlations(found: Mapping[str, Any], part: str, truths: Mapping[str, Any]) -> Iterator[str]:
+def _heading(found: Mapping[str, Any], part: str) -> str:
     number = f"{found['revisions'][part]:,} of {found['scenes']} captions"
-    yield f"Spearman's rho within scenes, {_PARTS[part]} ({number})"
-    yield f"{'':<25}" + "".join(f"{name:<25}" for name in truths)
+    return f"Spearman's rho within scenes, {_PARTS[part]} ({number})"
+
+
+def _in_short(found: Mapping[str, Any], part: str, truths: Mapping[str, Any]) -> Iterator[str]:
+    yield _heading(found, part)
+    yield f"{'':<25}{'with':<8}{'':<25}beside the better baseline"
+    for name, truth in MEANT_FOR.items():
+        row = truths[truth][name]
+        yield f"{name:<25}{truth:<8}{_rho(row['within']):<25}{verdict(row)}".rstrip()
+
+
+def _correlations(found: Mapping[str, Any], part: str, truths: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{_heading(found, part)}; * what it is meant for"
+    yield (f"{'':<25}" + "".join(f"{name:<25}" for name in truths)).rstrip()
     for name in next(iter(truths.values())):
         cells = "".join(
             f"{_rho(rows[name]['within'], MEANT_FOR.get(name) == truth):<25}"
             for truth, rows in truths.items()
         )
         yield f"{name:<25}{cells}".rstrip()
-    yield "* what it is meant for; there, beside the better baseline:"
-    for name, truth in MEANT_FOR.items():
-        if said := verdict(truths[truth][name]):
-            yield f"  {name:<25}{said}"
 
 
-def _rho(row: Row, meant: bool) -> str:
+def _rho(row: Row, meant: bool = False) -> str:
     if row["rho"] is None:
         return "none"
     spread = "" if row["low"] is None else f" ({row['low']:+.2f} to {row['high']:+.2f})"
@@ -78,13 +88,13 @@ def verdict(row: Row) -> str:
 
 
 def _means(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:
-    heads = [*TRUTHS, *(name.removeprefix("posh ") for name in _MEANS), "words"]
+    heads = [*TRUTHS, "mistakes", "omissions", "preserved", "scope", "visual", "words"]
     yield "means by kind of revision"
-    yield f"{'':<28}" + "".join(f"{name:>13}" for name in heads)
+    yield f"{'':<26}" + "".join(f"{name:>10}" for name in heads)
     for kind, values in means.items():
         cells = [_cell(values[name], ".3f") for name in (*TRUTHS, *_MEANS)]
         cells.append(_cell(values["words"], ".0f"))
-        yield f"{kind:<28}" + "".join(f"{cell:>13}" for cell in cells)
+        yield f"{kind:<26}" + "".join(f"{cell:>10}" for cell in cells)
 
 
 def _cell(value: float | None, how: str) -> str:

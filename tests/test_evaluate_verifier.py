@@ -151,6 +151,7 @@ def test_a_metric_that_says_nothing_has_no_figure(items, made):
     assert row["within"]["rho"] is None
     text = as_text(found)
     assert "preservation             none" in text
+    assert max(map(len, text.splitlines())) <= 140
     assert "everything deleted" in text
 
 
