@@ -239,3 +239,23 @@ def test_other_kinds_of_files(command: Command, verify, name):  # noqa: F811
     rows = [row.data for row in open_source(f"v-{name}").rows()]
     assert [row["id"] for row in rows] == [0, 1, 2]
     assert all(set(verification_of(row)) > {"preservation"} for row in rows)
+
+
+def test_the_bundled_parser_end_to_end(tmp_path):
+    """Nothing is replaced but the models: the sentence goes, and with it what nobody had named."""
+    write_input(tmp_path / "in.jsonl", 1)
+    caption = "A brown dog sits by a red ball. The house is pink."
+    first, second = caption[:31], "The dog is black, not brown."
+    (result,) = revise_captions.revise(
+        [{"image": str(tmp_path / "a.png"), "caption": caption}],
+        critic=ScriptedCritic({first: Verdict(0.1)}, {first: second}),
+        reviser=ScriptedReviser({first: ""}),
+        verify="text,critic",
+    )
+    found = result.verifications["caption"]
+    assert "parser:bundled-" in found["signature"]
+    assert found["preservation"] == {"kept": 2, "of": 2, "lost": []}
+    gone = {item["claim"] for item in found["edit_scope"]["beyond"]}
+    assert {"dog", "ball", "red ball"} <= gone
+    assert "brown dog" not in gone
+    assert found["visual"]["after"]["of"] == 2
