@@ -4,7 +4,10 @@ of each sentence about them; beyond that, the generator and the oracle must agre
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -410,3 +413,27 @@ def _held_out(clause) -> bool:
         if named and held_out_relation(kinds[0], relation, other.kinds[0]):
             return True
     return False
+
+
+WRITE = """
+import random
+from revise_captions.picturebook.captions import caption
+from revise_captions.picturebook.sample import sample_scene
+for number in range(20):
+    print(caption(sample_scene(number, "test"), random.Random(number), error_rate=0.5, sentences=5))
+"""
+
+
+def test_captions_do_not_depend_on_the_seed_of_pythons_hashes():
+    """Sets of texts are in another order in every process; captions must not be."""
+    written = {
+        subprocess.run(
+            [sys.executable, "-c", WRITE],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(written) == 1
+    assert b"Truth.FALSE" in written.pop()

@@ -242,7 +242,7 @@ def _relation_at(
         return
     marks = by_id(scene, resolve(constraint.other, scene, state).ids)
     swaps = RELATION_WEIGHTS[constraint.relation]
-    for relation in set(rng.choices(list(swaps), list(swaps.values()), k=2)):
+    for relation in dict.fromkeys(rng.choices(list(swaps), list(swaps.values()), k=2)):
         if all(clearly(relation, a, b) is False for a in things for b in marks):
             new = replace(constraint, relation=relation, form=relation_form(relation, rng))
             changed = put(form, site, new)

@@ -131,7 +131,7 @@ def object_edits(scene: Scene, state: State, form: Sentence, rng: random.Random)
             continue
         ids = evaluate(scene, state, clause).best
         if np.det in ("a", "number") or (np.det == "the" and not np.constraints):
-            for kind in {draw_kind(absent, rng) for _ in range(2)} if absent else ():
+            for kind in dict.fromkeys(draw_kind(absent, rng) for _ in range(2 if absent else 0)):
                 changed = _replaced(scene, clause, kind, rng)
                 if changed is not None:
                     yield Edit("object", with_clause(form, k, changed), k, np, changed.subject,
