@@ -20,6 +20,7 @@ from revise_captions.resampling import (
     unchanged,
 )
 from revise_captions.sentence_metrics import are_probabilities
+from revise_captions.weighted_metrics import Batch
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,7 +69,7 @@ class Column:
 class Question:
     """A statistic to be computed. `comparable`: how two metrics' scores are put on one scale.
 
-    `of_probabilities`: it says nothing of other scores.
+    `of_probabilities`: it says nothing of other scores. `batch`: it under many weightings at once.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Question:
     comparable: Scale = ranks
     note: str = ""
     of_probabilities: bool = False
+    batch: Batch | None = None
 
     def applies(self, column: Column) -> bool:
         return not self.of_probabilities or column.are_probabilities()
@@ -102,7 +104,12 @@ def ask(
             if not question.applies(column):
                 continue
             one = measured(
-                question.statistic, column.scores[kept], truth[kept], list(names[kept]), replicates
+                question.statistic,
+                column.scores[kept],
+                truth[kept],
+                list(names[kept]),
+                replicates,
+                question.batch,
             )
             figure = from_measured(
                 one, level, question.name, axis, column.metric, subset, question.note
@@ -142,6 +149,7 @@ def _with_test(
         list(names[both]),
         comparable=question.comparable,
         replicates=replicates,
+        batch=question.batch,
     )
     return tested(figure, test)
 

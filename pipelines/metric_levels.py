@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions import sentence_metrics as sentences
+from revise_captions import weighted_metrics as weighted
 from revise_captions.benchmarks.types import Example
 from revise_captions.correlations import (
     KINDS,
@@ -90,7 +91,7 @@ def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
         *((t, "stored") for t in stored),
     ]
     return [
-        Question("ROC-AUC", sentences.roc_auc),
+        Question("ROC-AUC", sentences.roc_auc, batch=weighted.roc_auc),
         *(
             Question(
                 f"macro-F1 at {cut:g}" + (" (stored)" if note == "stored" else ""),
@@ -98,18 +99,30 @@ def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
                 unchanged,
                 note,
                 of_probabilities=True,
+                batch=weighted.macro_f1_at(cut),
             )
             for cut, note in cuts
         ),
         Question(
-            "macro-F1, best threshold", sentences.best_macro_f1, ranks, "fitted to these sentences"
+            "macro-F1, best threshold",
+            sentences.best_macro_f1,
+            note="fitted to these sentences",
+            batch=weighted.best_macro_f1,
         ),
-        Question("average precision of wrong", sentences.average_precision_of_wrong),
         Question(
-            "calibration error", sentences.calibration_error, unchanged, "lower is better",
-            of_probabilities=True,
+            "average precision of wrong",
+            sentences.average_precision_of_wrong,
+            batch=weighted.average_precision_of_wrong,
         ),
-    ]  # fmt: skip
+        Question(
+            "calibration error",
+            sentences.calibration_error,
+            unchanged,
+            "lower is better",
+            of_probabilities=True,
+            batch=weighted.calibration_error,
+        ),
+    ]
 
 
 def _floor_of(

@@ -128,8 +128,11 @@ def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str
         except UserError as error:
             left_out[name] = str(error)
             continue
-        if any(v is not None for v in (*scores.captions.values(), *scores.sentences.values())):
+        values = {*scores.captions.values(), *scores.sentences.values()} - {None}
+        if len(values) > 1:
             found.append(scores)
+        elif values:
+            left_out[name] = "it says the same of everything"
         else:
             left_out[name] = next(iter(scores.reasons), "there are no labelled sentences")
     return found, left_out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from revise_captions.leaderboard import keys_of, resamples
 from revise_captions.pipelines.metric_figures import Column, Figure, tested
 from revise_captions.pipelines.metric_levels import Judged, caption_columns
 from revise_captions.pipelines.metric_scores import Scores
-from revise_captions.resampling import bounds, compared, standardised, units_of
+from revise_captions.resampling import Compared, bounds, standardised, units_of
 from revise_captions.statistics import weights
 
 Floats = npt.NDArray[np.float64]
@@ -37,69 +36,111 @@ def system_level(judged: Judged, metrics: Sequence[Scores], replicates: int) -> 
     columns = caption_columns(judged, metrics)
     found = [_systems(judged, column, replicates) for column in columns]
     for place in range(1, len(found)):
-        if found[0]:
-            pair = columns[0], columns[place]
-            found[place] = [_system_test(f, judged, pair, replicates) for f in found[place]]
+        if found[0] and found[place]:
+            tests = _tests(judged, (columns[0], columns[place]), replicates)
+            found[place] = [tested(f, tests[f.name]) if f.name in tests else f
+                            for f in found[place]]  # fmt: skip
     return [figure for figures in found for figure in figures]
 
 
-def _system_test(
-    figure: Figure, judged: Judged, columns: tuple[Column, Column], replicates: int
-) -> Figure:
-    """Metrics swap their standardised scores of all captions of an image."""
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Sums by captioner and image of captions that both metrics scored: `scores` (2, captioners,
+    images), the same `standardised`, people's, and the number of captions."""
+
+    images: tuple[str, ...]
+    scores: Floats
+    standardised: Floats
+    human: Floats
+    count: Floats
+
+
+def _tables(judged: Judged, columns: tuple[Column, Column]) -> _Tables | None:
     both = np.isfinite(columns[0].scores) & np.isfinite(columns[1].scores)
     both &= np.array([bool(example.captioner) for example in judged.examples])
     rows = np.flatnonzero(both)
     if not len(rows):
-        return figure
-    images = [judged.examples[row].image for row in rows]
+        return None
+    names, image = units_of([judged.examples[row].image for row in rows])
     who = np.unique([judged.examples[row].captioner for row in rows], return_inverse=True)[1]
-    cells = _Cells(who, units_of(images)[1], judged.human[rows])
-    soft = figure.name == SOFT
-    test = compared(
-        cells.soft if soft else partial(cells.order, figure.name),
-        columns[0].scores[rows],
-        columns[1].scores[rows],
-        np.arange(len(rows), dtype=np.float64),
-        images,
-        comparable=standardised,
-        replicates=min(replicates, _SOFT) if soft else replicates,
-    )
-    return tested(figure, test)
+    values = [column.scores[rows] for column in columns]
+    values += [standardised(v) for v in values]
+    values += [judged.human[rows], np.ones(len(rows))]
+    sums = np.zeros((len(values), who.max() + 1, len(names)))
+    for table, own in zip(sums, values, strict=True):
+        np.add.at(table, (who, image), own)
+    return _Tables(tuple(names), sums[:2], sums[2:4], sums[4], sums[5])
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """Captions by captioner and image. Statistics take scores and the captions' places, as numbers,
-    so that resampling carries captioner, image and people's score along."""
+def _tests(
+    judged: Judged, columns: tuple[Column, Column], replicates: int, seed: int = 0
+) -> dict[str, Compared]:
+    """By figure: metrics swap their standardised scores of all captions of an image."""
+    tables = _tables(judged, columns)
+    if tables is None:
+        return {}
+    drawn = weights(keys_of(tables.images), replicates).T.astype(np.float64)
+    swap = (np.random.default_rng(seed).random((replicates, len(tables.images))) < 0.5) * 1.0
+    total = tables.count.sum(1)
 
-    who: npt.NDArray[np.int64]
-    image: npt.NDArray[np.int64]
-    human: Floats
-
-    def order(self, name: str, scores: Floats, chosen: Floats) -> float:
-        """A correlation, or the pairwise accuracy with ties calibrated anew."""
-        at = chosen.astype(np.int64)
-        count = np.bincount(self.who[at], minlength=self.who.max() + 1)
-        if (count == 0).any():
-            return float("nan")
-        means = [np.bincount(self.who[at], v) / count for v in (scores, self.human[at])]
-        if name == PAIRWISE:
-            return pairwise_accuracy(*means, threshold=None).accuracy
-        return correlation(name, *means)  # type: ignore[arg-type]
-
-    def soft(self, scores: Floats, chosen: Floats) -> float:
-        """Soft pairwise accuracy; an image that is drawn twice is two items."""
-        at, first, times = np.unique(chosen.astype(np.int64), return_index=True, return_counts=True)
-        shape = self.who.max() + 1, self.image.max() + 1
-        sums = np.zeros((3, *shape))
-        for table, values in zip(sums, (scores[first], self.human[at], 1.0), strict=True):
-            np.add.at(table, (self.who[at], self.image[at]), values)
-        drawn = np.zeros(shape[1], dtype=np.int64)
-        drawn[self.image[at]] = times
+    def means(table: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = [np.repeat(table / sums[2], drawn, axis=1) for table in sums[:2]]
-        return soft_pairwise_accuracy(*means, resamples=_SOFT)
+            return np.asarray((drawn @ table.T) / (drawn @ tables.count.T))
+
+    one, other = tables.standardised
+    moved = [((1 - swap) @ a.T + swap @ b.T) / total for a, b in ((one, other), (other, one))]
+    human = tables.human.sum(1) / total
+    same = np.broadcast_to(human, moved[0].shape)
+    found = {}
+    for name in (*KINDS, PAIRWISE):
+        values = [_of_rows(name, s.sum(1)[None] / total, human[None])[0] for s in tables.scores]
+        spread = [_of_rows(name, means(s), means(tables.human)) for s in tables.scores]
+        flipped = [_of_rows(name, side, same) for side in moved]
+        found[name] = _compared(values, spread, flipped, len(tables.images))
+    soft = min(replicates, _SOFT)
+    found[SOFT] = _soft_test(tables, drawn[:soft].astype(np.int64), swap[:soft] > 0)
+    return found
+
+
+def _of_rows(name: str, x: Floats, y: Floats) -> Floats:
+    """A correlation, or the pairwise accuracy with ties calibrated anew, of every row."""
+    if name == PAIRWISE:
+        pairs = zip(x, y, strict=True)
+        return np.array([pairwise_accuracy(a, b, threshold=None).accuracy for a, b in pairs])
+    return row_correlations(name, x, y)  # type: ignore[arg-type]
+
+
+def _compared(
+    values: Sequence[float], spread: Sequence[Floats], flipped: Sequence[Floats], units: int
+) -> Compared:
+    observed = float(values[0] - values[1])
+    if not np.isfinite(observed):
+        return Compared(None, None, None, None)
+    gaps = np.abs(flipped[0] - flipped[1])
+    known = gaps[np.isfinite(gaps)]
+    p_value = (1 + int((known >= abs(observed) - 1e-12).sum())) / (1 + len(known))
+    return Compared(observed, *bounds(spread[0] - spread[1], units), p_value)
+
+
+def _soft_test(
+    tables: _Tables, drawn: npt.NDArray[np.int64], swap: npt.NDArray[np.bool_]
+) -> Compared:
+    """Of soft pairwise accuracy; an image that is drawn twice is two items."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        human, *cells = (t / tables.count for t in (tables.human, *tables.scores))
+        scaled = [t / tables.count for t in tables.standardised]
+
+    def soft(metric: Floats, chosen: npt.NDArray[np.int64] | None = None) -> float:
+        sides = [s if chosen is None else np.repeat(s, chosen, axis=1) for s in (metric, human)]
+        return soft_pairwise_accuracy(*sides, resamples=_SOFT)
+
+    values = [soft(s) for s in cells]
+    spread = [np.array([soft(s, w) for w in drawn]) for s in cells]
+    flipped = [
+        np.array([soft(np.where(chosen, b, a)) for chosen in swap])
+        for a, b in (scaled, scaled[::-1])
+    ]
+    return _compared(values, spread, flipped, len(tables.images))
 
 
 def _systems(judged: Judged, column: Column, replicates: int) -> list[Figure]:

@@ -201,6 +201,7 @@ def test_what_is_missing_is_named(examples, monkeypatch):
     ]  # fmt: skip
     left_out = all_floors(examples[3:])[1]
     assert left_out["floor:cider"] == "no references"
+    assert left_out["floor:digits"] == "it says the same of everything"
     with pytest.raises(UserError, match="there is no floor:luck"):
         read_scores("floor:luck", examples)
     with pytest.raises(UserError, match=r"known are: .*floor:numbers=FILE, floor:clip=MODEL"):
@@ -209,7 +210,9 @@ def test_what_is_missing_is_named(examples, monkeypatch):
 
 def test_the_option_adds_all_floors_to_every_table(folder, capsys):
     call = ["plain", str(folder), "floor:length", "--floors", "--replicates", "100"]
-    evaluate_metric_cli.main(call)
+    with pytest.raises(SystemExit) as stopped:
+        evaluate_metric_cli.main(call)
+    assert stopped.value.code == 0
     text = capsys.readouterr().out
     assert text.count("kendall-b  ") == 2 + len(
         WITH_REFERENCES

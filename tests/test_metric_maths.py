@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revise_captions import sentence_metrics as sentences
+from revise_captions import weighted_metrics as weighted
 from revise_captions.agreement import counts_of, fleiss_kappa, krippendorff_alpha
 from revise_captions.battles import battles, bradley_terry, elo, rated, wins
 from revise_captions.correlations import correlation
@@ -236,6 +237,42 @@ def test_floors_and_what_does_not_exist():
     assert sentences.one_class_macro_f1(np.array([1.0, 1, 1, 0])) == pytest.approx(6 / 14)
     assert math.isnan(sentences.roc_auc(np.array([0.1]), np.array([1.0])))
     assert math.isnan(sentences.calibration_error(np.array([3.0, 0.1]), np.array([1.0, 0.0])))
+
+
+@pytest.mark.parametrize(
+    ("batch", "plain"),
+    [
+        (weighted.roc_auc, sentences.roc_auc),
+        (weighted.average_precision_of_wrong, sentences.average_precision_of_wrong),
+        (weighted.macro_f1_at(0.4), sentences.macro_f1_at(0.4)),
+        (weighted.best_macro_f1, sentences.best_macro_f1),
+        (weighted.calibration_error, sentences.calibration_error),
+    ],
+)
+def test_weighted_figures_are_those_of_repeated_rows(batch, plain):
+    rng = np.random.default_rng(0)
+    scores, truth = rng.integers(0, 11, 40) / 10, (rng.random(40) < 0.6).astype(float)
+    counts = rng.poisson(1, (40, 30)).astype(float)
+    counts[:, 0] = truth  # a class is missing
+    wanted = []
+    for column in counts.T.astype(int):
+        rows = np.repeat(np.arange(40), column)
+        wanted.append(plain(scores[rows], truth[rows]))
+    assert batch(scores, truth, counts) == pytest.approx(np.array(wanted), nan_ok=True)
+
+
+def test_figures_are_the_same_with_and_without_a_batch():
+    rng = np.random.default_rng(1)
+    first, second, truth = rng.random(90), rng.random(90), (rng.random(90) < 0.5).astype(float)
+    names = [str(k // 3) for k in range(90)]
+    ways = [
+        (
+            measured(sentences.roc_auc, first, truth, names, 200, batch),
+            compared(sentences.roc_auc, first, second, truth, names, replicates=200, batch=batch),
+        )
+        for batch in (None, weighted.roc_auc)
+    ]
+    assert ways[0] == ways[1]
 
 
 # --- resampling -----------------------------------------------------------------------------------
