@@ -1,0 +1,130 @@
+"""The whole job with the bundled models: how much of its time is not the models'?
+
+    python scripts/bench_job.py [--captions 256] [--threads 2]
+
+Writes picture-book pictures (PNG, 384 pixels) and captions to a temporary folder and runs
+`revise-captions` on them in this process: reading, decoding, resizing, splitting, the loop, the
+journal, the output, the report. The networks' layers are timed by hooks; everything else is
+outside. The last line is JSON. The figure is the wall's, so the machine must be idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from bench_critic import hardware
+
+from revise_captions.pipelines import models, run
+from revise_captions.pipelines.held_out import held_out
+from revise_captions.pipelines.options import Options
+
+TARGET = 0.10
+
+
+class Stopwatch:
+    """Seconds inside of modules, none of which calls another."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = 0.0
+
+    def watch(self, name: str, modules: Iterable[torch.nn.Module]) -> None:
+        self.seconds[name] = 0.0
+
+        def enter(*_: Any) -> None:
+            self._began = time.perf_counter()
+
+        def leave(*_: Any) -> None:
+            self.seconds[name] += time.perf_counter() - self._began
+
+        for module in modules:
+            module.register_forward_pre_hook(enter)
+            module.register_forward_hook(leave)
+
+
+def write_input(folder: Path, count: int) -> None:
+    with (folder / "in.jsonl").open("w", encoding="utf-8") as file:
+        for number, item in enumerate(held_out("test", count)):
+            item.image.save(folder / f"{number}.png")
+            row = {"id": number, "image": f"{number}.png", "caption": item.text}
+            file.write(json.dumps(row) + "\n")
+
+
+def watched(load: Callable[[Options], Any], name: str, watch: Stopwatch) -> Any:
+    """Loads as `load` does, and times the network's parts."""
+
+    def loaded(options: Options) -> Any:
+        made = load(options)
+        inner = made.model.model
+        parts = (
+            [inner.vision_tower, inner.multi_modal_projector, inner.language_model]
+            if hasattr(inner, "vision_tower")
+            else [inner]
+        )
+        watch.watch(name, [*parts, made.model.lm_head])
+        return made
+
+    return loaded
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--captions", type=int, default=256)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    watch = Stopwatch()
+    critic = watched(models.load_critic_of, "critic", watch)
+    reviser = watched(models.load_reviser_of, "reviser", watch)
+    began, loading = 0.0, 0.0
+    load_tools = run.load_tools
+
+    def timed_loading(*arguments: Any) -> Any:
+        nonlocal loading
+        start = time.perf_counter()
+        made = load_tools(*arguments)
+        loading = time.perf_counter() - start
+        return made
+
+    for module, name, value in (
+        (models, "load_critic_of", critic),
+        (models, "load_reviser_of", reviser),
+        (run, "load_tools", timed_loading),
+    ):
+        setattr(module, name, value)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_input(folder, given.captions)
+        options = Options(
+            str(folder / "in.jsonl"), str(folder / "out.jsonl"), report=folder / "report.html"
+        )
+        began = time.perf_counter()
+        with contextlib.redirect_stdout(io.StringIO()):
+            summary = run.run(options)
+        took = time.perf_counter() - began - loading
+    result = {
+        "captions": given.captions,
+        "sentences": summary["sentences"]["total"],
+        "seconds": round(took, 2),
+        "seconds_loading": round(loading, 2),
+        **{f"seconds_{name}": round(value, 2) for name, value in watch.seconds.items()},
+        "share_of_time_outside_the_models": round(1 - sum(watch.seconds.values()) / took, 3),
+        "target": TARGET,
+        "hardware": hardware(given.threads),
+        "cores": os.cpu_count(),
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
