@@ -94,9 +94,16 @@ def test_boxes_are_complete_for_their_categories(name, count, wrong):
 
 def test_figures_are_put_between_marks(tmp_path):
     path = tmp_path / "README.md"
-    path.write_text("a\n<!-- posh -->\nold\n<!-- /posh -->\nb\n")
-    evaluate.put(path, "new")
-    assert path.read_text() == "a\n<!-- posh -->\nnew\n<!-- /posh -->\nb\n"
+    path.write_text(
+        "a\n<!-- posh -->\nold\n<!-- /posh -->\nb\n<!-- posh-targets -->\n<!-- /posh-targets -->\n"
+    )
+    evaluate.put(path, [Figure("aimed", 0.5, target=0.4), Figure("other", 0.1)])
+    first, second = path.read_text().split("\nb\n")
+    assert first.startswith("a\n<!-- posh -->\n| figure |")
+    assert "old" not in first
+    assert "| other | 0.100 |" in first
+    assert "| aimed | 0.500 |  |  | ≥ 0.4: reached |" in second
+    assert "other" not in second
 
 
 def words_as_objects(texts, pipeline="", **_):

@@ -229,3 +229,35 @@ def test_what_any_reference_describes_is_described():
     source = scene(("dog", ""), ("cat", ""))
     both = offline(source, scene(("dog", "")), scene(("cat", "")))
     assert both == pytest.approx([5, 5], abs=0.05)
+
+
+def test_a_real_language_model_judges_through_transformers(tmp_path):
+    """Random weights hardly ever answer a number: the path is real, and says that it knows nothing.
+
+    With half of the probability on 1 to 5 not asked for, its grades are the weighted means.
+    """
+    from test_reviser_instruct import model_of, tokenizer_of
+
+    from revise_captions.engines.load import load_engine
+
+    tokenizer = tokenizer_of()
+    model_of("Qwen3", len(tokenizer)).save_pretrained(tmp_path / "llm")
+    tokenizer.save_pretrained(tmp_path / "llm")
+    engine = load_engine(str(tmp_path / "llm"), option="--judge", device="cpu")
+    task = Task(GRAPH, (Graph("A tall man near a tree."),), precision=True)
+    (grades,) = LanguageJudge(engine).grade([task])
+    assert {grade.score for grade in grades} == {None}
+    assert grades[0].unscored == "the judge's answer is no number from 1 to 5"
+    (absent,) = LanguageJudge(engine, unreadable_is_absent=True).grade([task])
+    assert [grade.score for grade in absent] == [1] * len(GRAPH.objects) + [1] * (
+        len(GRAPH.attributes) + len(GRAPH.relations)
+    )
+    asked = [
+        prompts.entity("A tall man.", "A man.", name, precision=True) for name in ("man", "ox")
+    ]
+    for answer in engine.answer_logprobs(asked, prompts.ANSWERS):
+        assert isinstance(answer, Answer)
+        weights = [math.exp(logprob) for logprob in answer.logprobs]
+        assert sum(weights) == pytest.approx(answer.share, rel=1e-3)
+        known = expected(Answer(answer.logprobs, 1.0))
+        assert known == pytest.approx(np.average(range(1, 6), weights=weights))

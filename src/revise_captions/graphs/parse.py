@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BUNDLED = "bundled"
 _FOLDER = Path(__file__).parent / "bundled"
-_BATCH = 64
+_BATCH, _WORDS = 64, 1200
 
 
 class Coreference(Protocol):
@@ -89,9 +89,24 @@ def parse(
     resolver before the rules, say `graphs.maverick.Maverick`.
     """
     nlp = load_pipeline(pipeline)
-    for doc in nlp.pipe((_document(nlp, text) for text in texts), batch_size=_BATCH):
-        links = coreference.clusters(doc.text) if coreference is not None else ()
-        yield extract(doc.text, nodes(doc), links)
+    for batch in _batches(_document(nlp, text) for text in texts):
+        for doc in nlp.pipe(batch, batch_size=_BATCH):
+            links = coreference.clusters(doc.text) if coreference is not None else ()
+            yield extract(doc.text, nodes(doc), links)
+
+
+def _batches(docs: Iterable[Doc]) -> Iterator[list[Doc]]:
+    """Few long texts or many short ones: memory follows the words in a batch."""
+    batch: list[Doc] = []
+    words = 0
+    for doc in docs:
+        batch.append(doc)
+        words += len(doc)
+        if words >= _WORDS or len(batch) >= _BATCH:
+            yield batch
+            batch, words = [], 0
+    if batch:
+        yield batch
 
 
 def _document(nlp: Language, text: str) -> Doc:

@@ -2,9 +2,12 @@
 
     python -m revise_captions.posh.evaluate DATA [--out figures.json] [--only flickr8k]
 
+The table of the last run is in README.md beside this file.
+
 DATA is the folder of the public collections, one folder each: `factual_sg`, `discosg`,
-`decapbench`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert`, `faithscore`, `imageinwords`.
-What is not there is left out and said so.
+`decapbench`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert`, `faithscore`, `imageinwords`,
+and where one has them `docent` and `caparena`. What is not there is left out and said so; of the
+last two the published rows are printed all the same.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def _treebank(on: Setting) -> Iterator[Figure]:
 
 
 def _speed(on: Setting) -> Iterator[Figure]:
-    from revise_captions.posh.evaluate_graphs import speed
+    from revise_captions.posh.evaluate_speed import speed
 
     yield from speed(on.data / "lvlm_captions", on.pipeline)
 
@@ -139,6 +142,24 @@ def _imageinwords(on: Setting) -> Iterator[Figure]:
     yield from imageinwords(on.data / "imageinwords" / "IIW-400.jsonl", judge, on.pipeline)
 
 
+def _contrasts(on: Setting) -> Iterator[Figure]:
+    from revise_captions.encoder import load_encoder
+    from revise_captions.posh.evaluate_contrasts import figures
+    from revise_captions.posh.offline_judge import OfflineJudge
+
+    encoder = load_encoder(on.encoder)
+    yield from figures(on.data / "factual_sg/dev.csv", OfflineJudge(encoder), encoder, on.pipeline)
+
+
+def _docent(on: Setting) -> Iterator[Figure]:
+    from revise_captions.encoder import load_encoder
+    from revise_captions.posh.evaluate_docent import figures, found_in
+    from revise_captions.posh.offline_judge import OfflineJudge
+
+    judge = OfflineJudge(load_encoder(on.encoder)) if found_in(on.data) else None
+    yield from figures(on.data, judge, on.pipeline)
+
+
 PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
     "treebank": ("ud_english_ewt/test.conllu", _treebank),
     "factual": ("factual_sg/dev.csv", _factual),
@@ -148,20 +169,23 @@ PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
     "flickr8k": ("flickr8k_expert/flickr8k_expert.json", _flickr8k),
     "faithscore": ("faithscore/annotation.jsonl", _faithscore),
     "imageinwords": ("imageinwords/IIW-400.jsonl", _imageinwords),
+    "contrasts": ("factual_sg/dev.csv", _contrasts),
+    "docent": ("", _docent),
 }
 
 
-def put(path: Path, table: str) -> None:
-    """Replaces what stands between the two marks of a file."""
+def put(path: Path, found: list[Figure]) -> None:
+    """Replaces what stands between the marks of a file: all rows, or those with a target."""
     text = path.read_text(encoding="utf-8")
-    before, start, rest = text.partition(_START)
-    _, end, after = rest.partition(_END)
-    if not start or not end:
-        raise click.ClickException(f"{path} has no {_START} … {_END}")
-    path.write_text(f"{before}{start}\n{table}\n{end}{after}", encoding="utf-8")
-
-
-_START, _END = "<!-- posh -->", "<!-- /posh -->"
+    chosen = {"posh": found, "posh-targets": [row for row in found if row.target is not None]}
+    marks = [mark for mark in chosen if f"<!-- {mark} -->" in text and f"<!-- /{mark} -->" in text]
+    if not marks:
+        raise click.ClickException(f"{path} has no <!-- posh --> … <!-- /posh -->")
+    for mark in marks:
+        before, start, rest = text.partition(f"<!-- {mark} -->")
+        _, end, after = rest.partition(f"<!-- /{mark} -->")
+        text = f"{before}{start}\n{as_table(chosen[mark])}\n{end}{after}"
+    path.write_text(text, encoding="utf-8")
 
 
 @click.command()
@@ -174,7 +198,8 @@ _START, _END = "<!-- posh -->", "<!-- /posh -->"
     "--write",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Put the table into this file, between <!-- posh --> and <!-- /posh -->.",
+    help="Put the table between this file's <!-- posh --> and <!-- /posh -->, or the rows with a "
+    "target between the same two of posh-targets.",
 )
 def main(
     data: Path,
@@ -194,10 +219,9 @@ def main(
             continue
         click.echo(name, err=True)
         found += part(on)
-    table = as_table(found)
-    click.echo(table)
+    click.echo(as_table(found))
     for path in write:
-        put(path, table)
+        put(path, found)
     if out is not None:
         text = json.dumps([figure.as_json() for figure in found], indent=1, ensure_ascii=False)
         out.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,7 @@
-"""A figure with what it must be read beside: its interval, its floor, published peers, a target."""
+"""A figure with what it must be read beside: its interval, its floor, published peers, a target.
+
+A value of NaN stands for what could not be measured, as the data is not here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`low` and `high` bound 95 % where there is an interval; `n` counts what was measured."""
+    """`low` and `high` bound 95 % where there is an interval; `n` counts what was measured.
+    `at_most`: the target is a ceiling.
+    """
 
     name: str
     value: float
@@ -25,15 +30,18 @@ class Figure:
     target: float | None = None
     digits: int = 3
     note: str = ""
+    at_most: bool = False
 
     @property
     def verdict(self) -> str:
-        if self.target is None:
+        if self.target is None or math.isnan(self.value):
             return ""
-        return "reached" if self.value >= self.target else "missed"
+        reached = self.value <= self.target if self.at_most else self.value >= self.target
+        return "reached" if reached else "missed"
 
     def as_json(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        found = {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        return found | ({"value": None} if math.isnan(self.value) else {})
 
 
 def share_of(
@@ -54,13 +62,16 @@ def as_table(figures: Iterable[Figure]) -> str:
     """Markdown: one row a figure."""
     lines = ["| figure | value | floor | published | target |", "| --- | --- | --- | --- | --- |"]
     for item in figures:
-        value = f"{item.value:.{item.digits}f}"
+        value = "not here" if math.isnan(item.value) else f"{item.value:.{item.digits}f}"
         if item.low is not None and item.high is not None:
             value += f" ({item.low:.{item.digits}f}–{item.high:.{item.digits}f})"
         floor = ""
         if item.floor is not None:
             floor = f"{item.floor:.{item.digits}f} ({item.floor_name})"
-        target = "" if item.target is None else f"≥ {item.target:g}: {item.verdict}"
+        target = ""
+        if item.target is not None:
+            sign = "≤" if item.at_most else "≥"
+            target = f"{sign} {item.target:g}: {item.verdict}".removesuffix(": ")
         name = f"{item.name}{f' [{item.note}]' if item.note else ''}"
         lines.append(f"| {name} | {value} | {floor} | {item.peers} | {target} |")
     return "\n".join(lines)

@@ -17,7 +17,8 @@ So a component's evidence is local. What it says about the whole is the similari
 themselves: a claim is likelier to be described in a text about the same scene. The grade mixes
 both, `GIST` parts of the second (the mean of the cosines to the best target and to the targets'
 centroid), and a logistic curve makes of the mixture the probability that the component is
-described: with `HALF` it is one half, and it rises by `SLOPE`. Grades run from 1 to 5.
+described: with `HALF` it is one half, and it rises by `SLOPE`. Grades run from 1 to 5; what is
+said of an object that is absent (below `PRESENT`) gets 1 (POSH, section 5).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from revise_captions.encoder import Encoder
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import Graph, Kind
 from revise_captions.graphs.triples import lemmas
-from revise_captions.posh.judge import LEAST, MOST, Grade, Task
+from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, Task
 
 Vectors = npt.NDArray[np.float32]
 VERSION = "3"
@@ -96,7 +97,17 @@ class OfflineJudge:
         local = _evidence(source, targets, table)
         mixed = (1 - self.gist) * local + self.gist * _gist(source, targets, table)
         scaled = LEAST + (MOST - LEAST) / (1 + np.exp((HALF - mixed) / SLOPE))
+        absent = scaled[: len(source.names)] < PRESENT
+        for k, objects in enumerate(_claimed(task.source), len(source.names)):
+            if absent[list(objects)].any():
+                scaled[k] = LEAST
         return tuple(Grade(round(float(value), 4)) for value in scaled)
+
+
+def _claimed(graph: Graph) -> Iterator[tuple[int, ...]]:
+    """The objects that each attribute and each relation speaks of."""
+    yield from ((said.object,) for said in graph.attributes)
+    yield from ((edge.subject, edge.target) for edge in graph.relations)
 
 
 def _gist(source: _Side, targets: Sequence[_Side], table: Mapping[str, Vectors]) -> float:
