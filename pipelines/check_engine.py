@@ -11,6 +11,9 @@ Verdicts, the strictest first:
     close     labels differ in at most 0.5 % of the sentences, and 99 % of |ΔP| are ≤ 0.02:
               what another dtype or kernel does
     differs   anything else: the two are different critics
+
+Where the arithmetic is not float32, or not known (a server), each caption is also judged alone, and
+what its batch did to it is reported: it is no part of the verdict.
 """
 
 from __future__ import annotations
@@ -141,11 +144,17 @@ class Judged:
     verdict: Verdict
 
 
-def judged(critic: Critic, records: Sequence[Record], load: LoadImage) -> list[Judged]:
-    """Every sentence of the sample, in order."""
+def judged(
+    critic: Critic, records: Sequence[Record], load: LoadImage, *, alone: bool = False
+) -> list[Judged]:
+    """Every sentence of the sample, in order. `alone`: one caption at a time, not a window."""
     found = []
     for window in paragraphs(records, load):
-        answers = critic.judge([paragraph for _, paragraph in window])
+        asked = [paragraph for _, paragraph in window]
+        if alone:
+            answers = [critic.judge([paragraph])[0] for paragraph in asked]
+        else:
+            answers = critic.judge(asked)
         for (record, paragraph), verdicts in zip(window, answers, strict=True):
             for span, verdict in zip(paragraph.spans, verdicts, strict=True):
                 found.append(Judged(record.line, span.of(paragraph.text), verdict))
@@ -160,9 +169,15 @@ def check(
     One critic is in memory at a time. Raises UserError where a setup cannot be had.
     """
     sides = []
-    for setup in (first, second):
+    alone: dict[str, Any] = {}
+    for name, setup in (("first", first), ("second", second)):
         critic = load_setup(setup)
-        sides.append((dict(critic.settings), critic.threshold, judged(critic, records, load)))
+        settings, threshold = dict(critic.settings), critic.threshold
+        answers = judged(critic, records, load)
+        sides.append((settings, threshold, answers))
+        if settings.get("dtype") != "float32":
+            apart = judged(critic, records, load, alone=True)
+            alone[name] = _batches(settings, compared(answers, apart, threshold))
         del critic
         gc.collect()
     (settings, threshold, one), (other_settings, _, other) = sides
@@ -175,7 +190,15 @@ def check(
         },
         "threshold": threshold,
         **compared(one, other, threshold),
+        "each caption alone": alone,
     }
+
+
+def _batches(settings: Mapping[str, str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What its batch does to a caption, from the comparison with each caption alone."""
+    how = settings.get("dtype") or settings.get("server") or settings.get("engine", "unknown")
+    keys = ("sentences", "labels equal", "delta")
+    return {"arithmetic": how, **{key: found[key] for key in keys}}
 
 
 def _layout(first: Setup, second: Setup) -> dict[str, str]:
@@ -207,15 +230,7 @@ def compared(one: Sequence[Judged], other: Sequence[Judged], threshold: float) -
         ),
         "labels equal": len(pairs) - len(differ),
         "delta": _distribution(deltas),
-        "examples": [
-            {
-                "line": a.line,
-                "sentence": a.text,
-                "p": a.verdict.p_factual,
-                "against": b.verdict.p_factual,
-            }
-            for a, b in differ[:EXAMPLES]
-        ],
+        "examples": [_example(a, b) for a, b in differ[:EXAMPLES]],
     }
     return {**result, "verdict": verdict(result)}
 
@@ -270,12 +285,21 @@ def as_text(result: Mapping[str, Any]) -> str:
         f"labels equal     {result['labels equal']:,} of {result['sentences']:,}",
     ]
     if delta is not None:
-        lines.append("|ΔP(factual)|    " + "  ".join(f"{k} {v:.6f}" for k, v in delta.items()))
+        lines.append("|ΔP(factual)|  " + _spread(delta))
+    lines += [
+        f"each caption alone beside all together ({found['arithmetic']}): labels equal "
+        f"{found['labels equal']:,} of {found['sentences']:,}{_spread(found['delta'])}"
+        for found in result["each caption alone"].values()
+    ]
     for example in result["examples"]:
         p, q = (("none" if v is None else f"{v:.4f}") for v in (example["p"], example["against"]))
         said = plain(clip(" ".join(example["sentence"].split()), 70))
         lines.append(f"  line {example['line']}: {p} / {q}  {said}")
     return "\n".join([*lines, f"verdict          {result['verdict']}"])
+
+
+def _spread(delta: Mapping[str, float] | None) -> str:
+    return "" if delta is None else "  " + "  ".join(f"{k} {v:.6f}" for k, v in delta.items())
 
 
 def _listed(settings: Mapping[str, str]) -> str:

@@ -49,6 +49,24 @@ def test_layout_and_batch_do_not_matter_and_the_regime_does(critic, tmp_path, ca
     assert "against          regime prefix" in out
 
 
+def test_what_a_batch_does_to_low_precision_is_printed(critic, tmp_path, capsys):
+    """The second computation is in float32, where batches do nothing: it is left out."""
+    write_input(tmp_path / "in.jsonl", 8)
+    command = [tmp_path / "in.jsonl", "--critic", critic, "--dtype", "bfloat16"]
+    command += ["--against", "dtype=float32"]
+    _, out, err = run(capsys, *command, "--json")
+    result = json.loads(out)
+    assert result["each caption alone"].keys() == {"first"}, err
+    found = result["each caption alone"]["first"]
+    assert found["arithmetic"] == "bfloat16"
+    assert found["sentences"] == result["sentences"] > 10
+    assert 0 <= found["delta"]["median"] <= found["delta"]["max"] < 0.2
+    _, out, _ = run(capsys, *command)
+    (line,) = [line for line in out.splitlines() if line.startswith("each caption alone")]
+    assert line.startswith("each caption alone beside all together (bfloat16): labels equal ")
+    assert f"max {found['delta']['max']:.6f}" in line
+
+
 def test_another_engine_is_compared_sentence_by_sentence(tmp_path, capsys):
     write_input(tmp_path / "in.jsonl", 6)
     with serving(Manners("vllm")) as one, serving(Manners("openai")) as other:
@@ -60,6 +78,7 @@ def test_another_engine_is_compared_sentence_by_sentence(tmp_path, capsys):
     result = json.loads(out)
     assert result["verdict"] == "same"
     assert result["against"]["logprobs"] == "top 20"
+    assert {side["delta"]["max"] for side in result["each caption alone"].values()} == {0.0}
 
 
 def test_an_engine_that_cannot_keep_the_regime_refuses(critic, tmp_path, capsys):
