@@ -113,7 +113,7 @@ class Draw:
         if stratum not in self._kept:
             if len(self._kept) == MAX_STRATA:
                 raise UserError(
-                    f"more than {MAX_STRATA} strata, the last of them “{name_of(stratum)[:80]}”",
+                    f"more than {MAX_STRATA} strata, the last of them {name_of(stratum)[:80]!r}",
                     hint="stratify by less: --by p,rewrite",
                 )
             self._kept[stratum] = []

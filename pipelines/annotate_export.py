@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.fields import Fields, to_record
@@ -169,7 +170,7 @@ def _image(job: Job, source: Source, judged: Judged, store: ImageFolder) -> tupl
         kind = "jpeg" if name.endswith(".jpg") else name.rpartition(".")[2]
         data = base64.b64encode((job.out / name).read_bytes()).decode()
         return name, f"data:image/{kind};base64,{data}"
-    prefix = job.image_prefix or f"/data/local-files/?d={job.out.resolve().name}/"
+    prefix = job.image_prefix or f"/data/local-files/?d={quote(job.out.resolve().name)}/"
     return name, prefix + name
 
 

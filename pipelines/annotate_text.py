@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 def exported_text(job: ExportJob, found: Exported) -> str:
     sentences = sum(stratum["sentences"] for stratum in found.strata)
     drawn = sum(stratum["with_image"] for stratum in found.strata)
-    width = max(len(stratum["name"]) for stratum in found.strata)
+    names = [plain(stratum["name"])[:60] for stratum in found.strata]
+    width = max(map(len, names))
     lines = [
         f"{drawn:,} of {sentences:,} sentences in {len(found.strata)} strata, "
         f"{found.images:,} images",
         "",
         f"{'':{width}}  sentences  drawn",
     ]
-    for stratum in found.strata:
+    for name, stratum in zip(names, found.strata, strict=True):
         none = "  nothing drawn: the sample says nothing of these"
         lines.append(
-            f"{stratum['name']:{width}}  {stratum['sentences']:>9,}  {stratum['with_image']:>5,}"
+            f"{name:{width}}  {stratum['sentences']:>9,}  {stratum['with_image']:>5,}"
             + ("" if stratum["with_image"] else none)
         )
     lines.append("")
@@ -50,7 +51,7 @@ def exported_text(job: ExportJob, found: Exported) -> str:
 
 def _named(what: str, names: list[str], most: int = 5) -> list[str]:
     more = [f"  … and {len(names) - most:,} more"] if len(names) > most else []
-    return [f"{what}: {len(names):,}", *(f"  {name}" for name in names[:most]), *more]
+    return [f"{what}: {len(names):,}", *(f"  {plain(name)}" for name in names[:most]), *more]
 
 
 def _next(job: ExportJob) -> list[str]:

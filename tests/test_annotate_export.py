@@ -353,6 +353,18 @@ def test_an_error_type_of_the_input_is_a_stratum(run, tmp_path):
     assert names == known | {"all"}
 
 
+def test_nothing_of_the_input_steers_the_terminal(run, tmp_path):
+    rows = [json.loads(json.dumps(row)) for row in run.rows]
+    rows[0]["sentences"][0]["error_type"] = "\x1b]0;owned\x07"
+    path = run.path.with_name("steering.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = export(path, tmp_path / "a b&c", "--by", "error", "--size", 3)
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    task = json.loads((tmp_path / "a b&c/factuality/tasks.json").read_text())[0]
+    assert "?d=a%20b%26c/images/" in task["data"]["image"]
+
+
 def test_images_embedded_or_left_where_they_are(run, tmp_path):
     export(run.path, tmp_path / "e", "--size", 3, "--images", "embed", "--interface", "factuality")
     task = json.loads((tmp_path / "e/factuality/tasks.json").read_text())[0]
