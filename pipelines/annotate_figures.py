@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -166,7 +166,9 @@ def _table_6(found: Collected, threshold: float | None, replicates: int) -> Iter
             critic = [
                 (u, 0.0, float(u.p_after >= threshold)) for u in units if u.p_after is not None
             ]
-            yield from _change(f"{subset}, critic", critic, replicates)
+            original, *others = _change(f"{subset}, critic", critic, replicates)
+            yield replace(original, low=None, high=None)  # none is factual: it flagged them
+            yield from others
 
 
 def _change(
