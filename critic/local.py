@@ -81,7 +81,11 @@ class _Question:
 
 
 class LocalCritic:
-    """A PaliGemma-style checkpoint in this process. Made by `load_critic`."""
+    """A PaliGemma-style checkpoint in this process. Made by `load_critic`.
+
+    What the tower saw and what judging left is kept for the next call about the same image objects:
+    whoever changes the weights, or an image in place, calls `forget` first.
+    """
 
     def __init__(
         self,
