@@ -118,6 +118,21 @@ def test_the_installed_command_runs(installed, tmp_path):
         assert ran.stdout.startswith(f"Usage: {command}")
 
 
+def test_the_installed_parser_makes_graphs(installed, tmp_path):
+    """Out of the wheel, in an empty folder."""
+    code = (
+        "from revise_captions.graphs import parse\n"
+        "(graph,) = parse.parse(['A red cat sleeps on a mat.'])\n"
+        "print(parse._FOLDER, sorted(graph.triples()), sep='\\n')"
+    )
+    folder, triples = subprocess.run(
+        [installed / "bin/python", "-c", code],
+        cwd=tmp_path, capture_output=True, text=True, check=True, env=clean(),
+    ).stdout.splitlines()  # fmt: skip
+    assert Path(folder).is_relative_to(installed)
+    assert triples == "[('cat', 'is', 'red'), ('cat', 'sleep on', 'mat')]"
+
+
 @pytest.mark.skipif(
     not all(path.exists() for path in BUNDLED), reason="the bundled models are not trained yet"
 )

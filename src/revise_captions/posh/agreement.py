@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from revise_captions.correlations import correlation
 from revise_captions.posh.judge import MOST
 from revise_captions.posh.score import Graded
 from revise_captions.records import Span
@@ -102,13 +103,10 @@ class Coarse:
 
 def coarse(differences: Sequence[float], labels: Sequence[float]) -> Coarse:
     """`differences[i]`: metric of text 1 minus that of text 2; `labels[i]` from -2 to 2."""
-    from scipy import stats
-
     found, gold = np.asarray(differences, dtype=float), np.asarray(labels, dtype=float)
     threshold = tie_threshold(found, float((gold == 0).mean()))
     predicted = np.where(np.abs(found) <= threshold, 0, np.sign(found))
-    rho = float(stats.spearmanr(found, gold).statistic)
-    tau = float(stats.kendalltau(found, gold).statistic)
+    rho, tau = correlation("spearman", found, gold), correlation("kendall-b", found, gold)
     return Coarse(float((predicted == np.sign(gold)).mean()), rho, tau, threshold, len(gold))
 
 
