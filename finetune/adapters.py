@@ -42,13 +42,13 @@ def parts(settings: Settings) -> tuple[str, ...]:
     return found
 
 
-def linear_layers(model: torch.nn.Module, chosen: tuple[str, ...]) -> dict[str, list[str]]:
+def linear_layers(model: Any, chosen: tuple[str, ...]) -> dict[str, list[str]]:
     """Full names of the linear layers of each chosen part, the output layer left out."""
-    heads = {id(model.get_output_embeddings())} if hasattr(model, "get_output_embeddings") else {0}
+    head = model.get_output_embeddings()
     found: dict[str, list[str]] = {part: [] for part in chosen}
     for name, module in model.named_modules():
         part = part_of(name)
-        if isinstance(module, torch.nn.Linear) and part in found and id(module) not in heads:
+        if isinstance(module, torch.nn.Linear) and part in found and module is not head:
             found[part].append(name)
     return found
 

@@ -128,6 +128,7 @@ HELP = {
 @click.pass_context
 def main(
     context: click.Context,
+    /,
     data: Path,
     base: str,
     out: Path,

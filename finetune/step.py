@@ -149,7 +149,8 @@ def _loss(run: Run, asked: Asked, seen: Seen, totals: Floats) -> tuple[torch.Ten
     each = cross_entropy(seen.logits, torch.from_numpy(asked.ids).to(device), reduction="none")
     shares = token_weights(run, asked) / np.maximum(totals, 1)[asked.tasks]
     loss = (each * torch.from_numpy(shares).to(device, each.dtype)).sum()
-    sums = np.bincount(asked.tasks, each.detach().double().cpu().numpy(), TRACE + 1)
+    costs = each.detach().double().cpu().numpy()
+    sums: Floats = np.bincount(asked.tasks, costs, TRACE + 1).astype(np.float64)
     if run.settings.trace_weight and seen.trace is not None and len(asked.trace):
         told = torch.from_numpy(asked.trace).to(device).float()
         trace = binary_cross_entropy_with_logits(seen.trace, told, reduction="sum")

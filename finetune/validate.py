@@ -144,7 +144,7 @@ def samples(
     learner: Learner, card: CriticCard, examples: Examples, count: int
 ) -> Iterator[dict[str, Any]]:
     """What the model says of some wrong sentences, always the same, beside what people said."""
-    picked = []
+    picked: list[tuple[Example, Claim]] = []
     step = max(1, len(examples) // max(1, 4 * count))
     for number in range(0, len(examples), step):
         example = examples[number]
