@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -53,7 +53,8 @@ def look(
     distinct = list({id(image): image for image in images}.values())
     outputs: list[torch.Tensor] = []
     inside: list[bool] = []
-    for values in pixels_of(model, distinct):
+    for batch in pixels_of(model, distinct):
+        values: Any = batch  # a tensor is cut as a sequence is
         for _, found in halving(values, lambda part: _tower(model, part, gate)):
             if found is None:
                 raise EngineDead("the device has no memory for a single image")

@@ -48,6 +48,8 @@ def nodes() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # 15, else, which is next to nothing beside other tests
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
     head = {"num_cpus": 2, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     cluster.lost = cluster.add_node(num_cpus=2)
