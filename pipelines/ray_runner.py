@@ -80,7 +80,8 @@ def cluster(options: Options) -> Iterator[None]:
     except ConnectionError as error:
         raise _no_cluster(options.ray_address, error) from None
     ray.data.DataContext.get_current().enable_progress_bars = False  # imports what logs
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    # what it would log as an error ends the run in one line of our own
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     # one reader is enough for many replicas; `max_task_retries` has no other place yet
     warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
     warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
