@@ -25,8 +25,8 @@ def errors_of(rated: Rated, order: Sequence[str], replicates: int) -> dict[str, 
     the rate with its 95 % interval over images. None where nothing names a kind."""
     total: Counter[str] = Counter()
     for of_images in rated.errors.values():
-        for kinds in of_images.values():
-            total.update(kinds)
+        for counted in of_images.values():
+            total.update(counted)
     if not total:
         return None
     ratings = rated.ratings

@@ -133,7 +133,7 @@ def as_text(found: Mapping[str, Any]) -> str:
     if found["preferences"]:
         parts[0] += f", {found['preferences']:,} preferences"
     parts += [_unscored(name, why) for name, why in found["unscored"].items() if why]
-    parts += [f"{name} is left out: {plain(why)}" for name, why in found["left_out"].items()]
+    parts += _left_out(found["left_out"])
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for figure in found["figures"]:
         groups.setdefault((figure["level"], figure["axis"]), []).append(figure)
@@ -145,6 +145,13 @@ def as_text(found: Mapping[str, Any]) -> str:
         rows = "\n".join(f"  {value:>12}  {name}" for name, value in found["published"].items())
         parts.append(f"published, on the whole benchmark:\n{rows}")
     return "\n\n".join([*parts, found["signature"]])
+
+
+def _left_out(reasons: Mapping[str, str]) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        by_reason.setdefault(why, []).append(name)
+    return [f"left out: {', '.join(names)} ({plain(why)})" for why, names in by_reason.items()]
 
 
 def _unscored(name: str, why: Mapping[str, int]) -> str:

@@ -12,7 +12,6 @@ left unscored, and longer or shorter captions do to the order.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +33,7 @@ from revise_captions.leaderboard import (
     resamples,
 )
 from revise_captions.picturebook.captioners import CAPTIONERS
+from revise_captions.pipelines.card import with_block
 from revise_captions.pipelines.rater_estimates import ESTIMATORS, ratings, thresholded, truth
 from revise_captions.pipelines.rater_scores import Judged, Rater, complete
 
@@ -280,7 +280,6 @@ def _shown(criterion: str) -> str:
 
 #: What a README shows; all the rest is printed.
 _SHOWN = ("thresholded", "prior adjusted")
-_BLOCK = re.compile(r"(<!-- rater -->\n).*?(<!-- /rater -->)", re.DOTALL)
 
 
 def summary(found: Mapping[str, Any]) -> str:
@@ -316,11 +315,11 @@ def summary(found: Mapping[str, Any]) -> str:
 
 def write_block(readme: Path, text: str) -> None:
     """Puts `text` between `<!-- rater -->` and `<!-- /rater -->`, of which there must be one."""
-    old = readme.read_text(encoding="utf-8")
-    new, count = _BLOCK.subn(lambda found: f"{found[1]}{text}\n{found[2]}", old)
-    if count != 1:
-        raise UserError(f"{readme} has {count} pairs of <!-- rater --> and <!-- /rater -->")
-    readme.write_text(new, encoding="utf-8")
+    try:
+        filled = with_block(readme.read_text(encoding="utf-8"), text, "rater")
+    except ValueError as error:
+        raise UserError(f"{readme} has {error}") from None
+    readme.write_text(filled, encoding="utf-8")
 
 
 @click.command()

@@ -227,7 +227,7 @@ def test_left_out_floors_are_said(folder, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "rouge_score", None)
     found = evaluate(Job("plain", folder, (), ("sentence",), replicates=100, floors=True))
-    assert "floor:rouge-l is left out: floor:rouge-l needs rouge_score" in as_text(found)
+    assert "left out: floor:rouge-l (floor:rouge-l needs rouge_score" in as_text(found)
 
 
 # --- images and texts -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from revise_captions.records import Span
 
 _TOKEN = re.compile(r"\w+")
+Sums = Sequence[float] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ def _inside(tokens: Sequence[Span], span: Span) -> set[int]:
     }
 
 
-def relaxed_f1(total: Sequence[float]) -> float:
+def relaxed_f1(total: Sums) -> float:
     """From summed `SpanCounts` (their first four); NaN where neither side marked anything."""
-    predicted, predicted_matched, human, human_matched = total[:4]
+    predicted, predicted_matched, human, human_matched = map(float, total[:4])
     if predicted == 0 and human == 0:
         return float("nan")
     precision = predicted_matched / predicted if predicted else 0.0
@@ -71,9 +72,9 @@ def relaxed_f1(total: Sequence[float]) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def token_macro_f1(total: Sequence[float]) -> float:
+def token_macro_f1(total: Sums) -> float:
     """From summed `SpanCounts`: mean F1 of marked and unmarked tokens; NaN where one is missing."""
-    both, only_predicted, only_human, neither = total[4:8]
+    both, only_predicted, only_human, neither = map(float, total[4:8])
     if both + only_human == 0 or only_predicted + neither == 0:
         return float("nan")
     wrong = only_predicted + only_human
