@@ -123,7 +123,7 @@ def _nouns(text: str) -> Tuples:
     return Tuples(frozenset((w,) for w in heads if w in known), frozenset(), frozenset())
 
 
-# DeCapBench. Frozen before tuning: a component and a unit match where more than half of the
+# DeCapBench. Frozen before tuning, but for `_INDEX`: a component and a unit match where more than half of the
 # content lemmas of one are among the other's.
 _EMPTY = listed(
     "the a an there is are be was were it its their his her of and or to with that which this "
