@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revise_captions import sentence_metrics as sentences
@@ -170,6 +170,7 @@ def test_relaxed_f1_by_hand():
     assert token_macro_f1(total) == pytest.approx((2 / 8 + 2 / 8) / 2)
 
 
+@settings(deadline=None)  # scikit-learn is imported in the first example
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=20))
 def test_the_best_threshold_is_the_best_of_all(tokens):
     from sklearn.metrics import f1_score
