@@ -191,7 +191,7 @@ def _origin(found: Mapping[str, Any]) -> str:
         minutes = (training.get("seconds", 0) + training.get("tower_seconds", 0)) / 60
         parts.append(
             f"Critic: seed {training['seed']}, {training['train_captions']:,} captions of "
-            f"{training['train_images']:,} pictures, {minutes:.0f} minutes beyond its tower's."
+            f"{training['train_images']:,} pictures, {minutes:.0f} minutes in its last run."
         )
     calibration = found.get("calibration") or {}
     if calibration.get("ece") is not None:
