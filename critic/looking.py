@@ -54,7 +54,7 @@ def look(
     outputs: list[torch.Tensor] = []
     inside: list[bool] = []
     for batch in pixels_of(model, distinct):
-        values: Any = batch  # a tensor is cut as a sequence is
+        values: Any = batch  # a tensor: it is cut as a sequence is
         for _, found in halving(values, lambda part: _tower(model, part, gate)):
             if found is None:
                 raise EngineDead("the device has no memory for a single image")
@@ -84,8 +84,9 @@ def pixels_of(
 
 
 def _tower(
-    model: PaliGemmaForConditionalGeneration, values: torch.Tensor, gate: DomainGate | None
+    model: PaliGemmaForConditionalGeneration, values: Any, gate: DomainGate | None
 ) -> tuple[torch.Tensor, list[bool]]:
+    """`values`: a tensor (images, 3, size, size)."""
     if gate is None:
         return tower_output(model, values), [True] * len(values)
     output, states = tower_states(model, values)
