@@ -5,7 +5,8 @@
 
 The demo's own command is run as a user would, into a folder that is thrown away, and what it
 prints at its end goes between `<!-- demo -->` and `<!-- /demo -->`. The record goes between
-`<!-- example -->` and `<!-- /example -->`: the shortest whose first flagged sentence was mended.
+`<!-- example -->` and `<!-- /example -->`: the shortest in which all that was flagged was mended,
+and nothing is wrong any more (by the scene that was drawn, not by the critic).
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from typing import Any
 
 import click
 
+from revise_captions import sentences
+from revise_captions.picturebook.oracle import Truth, oracle
+from revise_captions.picturebook.sample import sample_scene
 from revise_captions.pipelines.card import ROOT, with_block
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
@@ -37,8 +41,8 @@ def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
 
 
 def example(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The shortest record in which all that was flagged was mended, at least one sentence of it."""
-    mended = [row for row in rows if _mended(row)]
+    """The shortest record in which something was flagged, and all of that was mended, truly."""
+    mended = [row for row in rows if _mended(row) and _true(row)]
     return min(mended, key=lambda row: (len(row["caption"]), row["id"]))
 
 
@@ -47,14 +51,22 @@ def _mended(row: dict[str, Any]) -> bool:
     return bool(flagged) and all(s["accepted"] and not s["dropped"] for s in flagged)
 
 
+def _true(row: dict[str, Any]) -> bool:
+    """Whether no sentence of the revised caption is wrong or beyond the oracle."""
+    split, _, number = row["id"].rpartition("-")
+    scene, text = sample_scene(int(number), split), row["revised_caption"]
+    truths = {oracle(scene, text[: s.start], s.of(text)) for s in sentences.split(text)}
+    return not truths & {Truth.FALSE, Truth.UNPARSED}
+
+
 def as_block(row: dict[str, Any]) -> str:
     """The record as JSON with one line for each sentence, fenced."""
     revision = row["revision"]
-    sentences = ",\n    ".join(_line(sentence) for sentence in revision["sentences"])
+    lines = ",\n    ".join(_line(sentence) for sentence in revision["sentences"])
     head = {key: value for key, value in row.items() if key != "revision"}
     rest = {key: value for key, value in revision.items() if key != "sentences"}
     fields = ",\n ".join(f"{json.dumps(key)}: {_line(value)}" for key, value in head.items())
-    text = f'{{{fields},\n "revision": {_line(rest)[:-1]}, "sentences": [\n    {sentences}]}}}}'
+    text = f'{{{fields},\n "revision": {_line(rest)[:-1]}, "sentences": [\n    {lines}]}}}}'
     assert json.loads(text) == row
     return f"```json\n{text}\n```"
 

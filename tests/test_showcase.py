@@ -6,19 +6,22 @@ import json
 
 import pytest
 
+from revise_captions.picturebook.sample import sample_scene
 from revise_captions.pipelines import showcase
 
+TIME = sample_scene(3, "test").time
+OTHER = {"day": "night", "night": "day"}[TIME]
+GOOD = ("nonfactual", True, False)
+FINE = ("factual", None, False)
 
-def row(name, *sentences):
+
+def row(caption, *sentences, after=f"It is {TIME}."):
     found = [
         {"span": [0, 2], "label": label, "accepted": accepted, "dropped": dropped}
         for label, accepted, dropped in sentences
     ]
-    return {"id": name, "caption": "A. " * len(found), "revision": {"rounds": 1, "sentences": found}}
-
-
-GOOD = ("nonfactual", True, False)
-FINE = ("factual", None, False)
+    revision = {"rounds": 1, "sentences": found}
+    return {"id": "test-003", "caption": caption, "revised_caption": after, "revision": revision}
 
 
 def test_the_example_is_the_shortest_that_was_mended_whole():
@@ -26,11 +29,13 @@ def test_the_example_is_the_shortest_that_was_mended_whole():
         row("untouched", FINE),
         row("refused", ("nonfactual", False, False)),
         row("dropped", ("nonfactual", True, True)),
-        row("long", GOOD, FINE, FINE),
-        row("short", GOOD, FINE),
+        row("the longer one", GOOD, FINE, FINE),
+        row("the short one", GOOD, FINE),
         row("half", GOOD, ("nonfactual", False, False)),
+        row("wrong", GOOD, after=f"It is {OTHER}."),
+        row("unreadable", GOOD, after="Colourless green ideas sleep furiously."),
     ]
-    assert showcase.example(rows)["id"] == "short"
+    assert showcase.example(rows)["caption"] == "the short one"
 
 
 def test_nothing_mended_is_no_example():
