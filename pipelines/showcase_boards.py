@@ -26,7 +26,7 @@ GENERATE = (
 )
 RATE = "world/test.jsonl --out board"
 EVALUATE = (
-    "picture-book world critic=board/judged-test.jsonl --floors --no-by-captioner "
+    "picture-book world critic=board/judged-test.jsonl --floors "
     "--level sentence --level system --level agreement"
 )
 #: Parts of what rate-captions prints, by their first line.
