@@ -208,7 +208,10 @@ def evaluate(work: Path, name: str, folder: str, captions: int, **about: Any) ->
 
 def table(lines: Sequence[dict[str, Any]]) -> str:
     def shown(value: Any) -> str:
-        return "–" if value[0] is None else f"{value[0]:.3f} ({value[1]:.3f}–{value[2]:.3f})"
+        if value[0] is None:
+            return "–"
+        bounds = "" if value[1] is None else f" ({value[1]:.3f}–{value[2]:.3f})"
+        return f"{value[0]:.3f}{bounds}"
 
     rows = [
         "| sentences | method | labels | new: ROC-AUC | new: rationales right | old: ROC-AUC |",
