@@ -123,8 +123,8 @@ def _nouns(text: str) -> Tuples:
     return Tuples(frozenset((w,) for w in heads if w in known), frozenset(), frozenset())
 
 
-# DeCapBench. Frozen before tuning, but for `_INDEX`: a component and a unit match where more than half of the
-# content lemmas of one are among the other's.
+# DeCapBench. Frozen before tuning, but for `_INDEX`: a component covers a unit where it has more
+# than half of the unit's content lemmas, and a unit supports a component likewise.
 _EMPTY = listed(
     "the a an there is are be was were it its their his her of and or to with that which this "
     "these those have has image show shows feature features picture photo in on at by for from "
