@@ -306,7 +306,7 @@ def summary(found: Mapping[str, Any]) -> str:
             f"{found['images']} pictures × {len(CAPTIONERS)} simulated captioners, "
             f"{found['sentences']:,} sentences, 95 % intervals over pictures. The overall scores "
             f"are {errors} points from the truth in the mean. Command: "
-            "`python -m revise_captions.pipelines.evaluate_rater --scores FILE`; it also prints "
+            "`python -m revise_captions.pipelines.evaluate_rater`; it also prints "
             "Kendall's τ, the curve over pictures, and what a shifted threshold, unscored "
             "sentences, and longer or shorter captions do to the order.",
         ]
