@@ -72,8 +72,9 @@ def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
     assert card.calibration["sentences"] == sum(
         len(e.sentences) for e in open_split(data, "validation")
     )
-    assert card.max_length < 200
     log = (out / "training" / "log.jsonl").read_text().splitlines()
+    assert json.loads(log[-1])["longest"] < 200
+    assert card.max_length == stored_card(str(base)).max_length  # which could do longer ones
     events = [json.loads(line)["event"] for line in log]
     assert events[0] == "start"
     assert events[-1] == "end"
