@@ -2,9 +2,7 @@
 
 Hard stops: rows that are none (`data.Examples`), images that are missing or do not decode, one
 class only, wrong sentences without a rationale, the same caption of the same image twice, and
-images that an evaluation split has too. Those are looked for by content, and by sight: a copy that
-was rescaled or compressed again has the same difference hash to a few bits, and nearly the same
-thumbnail.
+images that an evaluation split has too: the same file, or a lookalike (`lookalikes`).
 """
 
 from __future__ import annotations
@@ -17,51 +15,32 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from revise_captions.errors import UserError
 from revise_captions.finetune.data import Examples, open_split
 from revise_captions.finetune.pixels import upright
 from revise_captions.finetune.settings import Settings
+from revise_captions.lookalikes import Fingerprint, alike, candidates, fingerprint
 
-#: Two images are one by sight where at most so many of the hash's 64 bits differ, and no cell of
-#: their thumbnails differs by more than this (of 255): flat drawings often share the bits alone.
-BITS, SIGHT = 10, 24
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
 SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """Fingerprints of images: SHA-256 of the file, difference hash, thumbnail (16 × 16 × 3)."""
+    """Images by name: SHA-256 of the file, and what it looks like."""
 
     names: tuple[str, ...]
     content: tuple[str, ...]
-    sight: NDArray[np.uint64]
-    thumbnails: NDArray[np.uint8]
+    sight: tuple[Fingerprint, ...]
 
 
-def difference_hash(image: object) -> int:
-    """64 bits: is each cell of a 9 × 8 grey thumbnail brighter than its right neighbour?"""
-    from PIL.Image import Image, Resampling
-
-    assert isinstance(image, Image)
-    small = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
-    bits = (small[:, :-1] > small[:, 1:]).flatten()
-    return int.from_bytes(np.packbits(bits).tobytes(), "big")
-
-
-def _print(path: Path) -> tuple[str, int, bytes]:
-    from PIL.Image import Resampling
-
+def _print(path: Path) -> tuple[str, Fingerprint]:
     data = path.read_bytes()
     try:
         image = upright(data)
     except UserError as error:
         raise UserError(f"{path}: {error.message}", hint=error.hint) from None
-    thumbnail = np.asarray(image.resize((16, 16), Resampling.BOX))
-    return hashlib.sha256(data).hexdigest(), difference_hash(image), thumbnail.tobytes()
+    return hashlib.sha256(data).hexdigest(), fingerprint(image)
 
 
 def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) -> Prints:
@@ -77,13 +56,7 @@ def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) 
             made = list(pool.map(_print, paths, chunksize=64))
     else:
         made = [_print(path) for path in paths]
-    thumbnails = np.array([np.frombuffer(t, np.uint8) for _, _, t in made], dtype=np.uint8)
-    return Prints(
-        tuple(names),
-        tuple(content for content, _, _ in made),
-        np.array([sight for _, sight, _ in made], dtype=np.uint64),
-        thumbnails.reshape(len(made), 16, 16, 3),
-    )
+    return Prints(tuple(names), tuple(c for c, _ in made), tuple(sight for _, sight in made))
 
 
 def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
@@ -93,18 +66,11 @@ def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
     for name, content in zip(a.names, a.content, strict=True):
         if content in known:
             found[name] = (name, known[content], "the same file")
-    block = max(1, 4_000_000 // max(1, len(b.names)))
-    for start in range(0, len(a.names), block):
-        apart = np.bitwise_count(a.sight[start : start + block, None] ^ b.sight[None, :])
-        for i, j in np.argwhere(apart <= BITS):
-            name = a.names[start + i]
-            if name not in found and _alike(a.thumbnails[start + i], b.thumbnails[j]):
-                found[name] = (name, b.names[j], "the same by sight")
+    for i, j in candidates(a.sight, b.sight):
+        name = a.names[i]
+        if name not in found and alike(a.sight[i], b.sight[j]):
+            found[name] = (name, b.names[j], "the same by sight")
     return list(found.values())
-
-
-def _alike(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
-    return int(np.abs(a.astype(np.int16) - b.astype(np.int16)).max()) <= SIGHT
 
 
 def images_of(path: Path) -> Iterator[Path]:

@@ -73,7 +73,6 @@ def merge(run: Run, out: Path) -> None:
     model.to(torch.bfloat16 if run.settings.dtype == "bfloat16" else torch.float32)
     model.save_pretrained(out, safe_serialization=True)
     write_hub_names(out)
-    write_hub_names(out)
 
 
 def critic_card(run: Run) -> CriticCard:

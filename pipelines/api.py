@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -106,22 +106,36 @@ def revise(
         parser=parser,
     )
     options.check()
-    stream = iter(records)
-    first = list(islice(stream, FIRST_ROWS))
-    rows = [item.fields if isinstance(item, Record) else item for item in first]
-    earlier = earlier_signature(rows, stage)
-    fields = _fields_of(first, Fields(image_field, tuple(caption_fields)), stage)
-    reader = writer = None
-    if stage != "revise":
-        reader = load_critic_of(options) if isinstance(critic, str) else critic
-    if stage != "critique":
-        writer = load_reviser_of(options) if isinstance(reviser, str) else reviser
-    tools, settings = tools_of(reader, writer, options, earlier)
     root = None if image_root is None else Path(image_root)
 
     def load(record: Record) -> Image:
         return load_image(record.image, root=root, allow_urls=allow_urls)
 
+    wanted = Fields(image_field, tuple(caption_fields))
+    return _results(records, wanted, options, (critic, reviser), load, window)
+
+
+def _results(
+    records: Iterable[Record | Mapping[str, Any]],
+    wanted: Fields,
+    options: Options,
+    models: tuple[str | Critic, str | Reviser],
+    load: Callable[[Record], Image],
+    window: int,
+) -> Iterator[Result | BadRow]:
+    """Loads what is named of the models that the stage needs, then works through the records."""
+    critic, reviser = models
+    stream = iter(records)
+    first = list(islice(stream, FIRST_ROWS))
+    rows = [item.fields if isinstance(item, Record) else item for item in first]
+    earlier = earlier_signature(rows, options.stage)
+    fields = _fields_of(first, wanted, options.stage)
+    reader = writer = None
+    if options.stage != "revise":
+        reader = load_critic_of(options) if isinstance(critic, str) else critic
+    if options.stage != "critique":
+        writer = load_reviser_of(options) if isinstance(reviser, str) else reviser
+    tools, settings = tools_of(reader, writer, options, earlier)
     items = as_records(chain(first, stream), fields)
     return revise_records(items, tools, settings, load, window=window)
 

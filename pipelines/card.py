@@ -11,12 +11,13 @@ in the two model cards, and keeps the figures beside the critic (`critic/bundled
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+
+from revise_captions import markdown
 
 #: Targets of the project, ordinary and compositional split.
 TARGETS = {
@@ -220,20 +221,10 @@ def blocks(found: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def with_block(text: str, block: str, name: str = "figures") -> str:
-    """`text` with `block` between its marks. Raises ValueError where it has not one pair."""
-    marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    filled, count = marks.subn(lambda found: f"{found[1]}{block}\n{found[2]}", text)
-    if count != 1:
-        raise ValueError(f"{count} pairs of <!-- {name} --> and <!-- /{name} -->, expected 1")
-    return filled
-
-
 def write_blocks(found: Mapping[str, Any], root: Path = ROOT) -> None:
     """Replaces the figures in the checkout's Markdown files, and keeps them for the next time."""
     for name, block in blocks(found).items():
-        path = root / name
-        path.write_text(with_block(path.read_text(encoding="utf-8"), block), encoding="utf-8")
+        markdown.write_blocks(root / name, {"figures": block})
     (root / KEPT).write_text(_as_json(found), encoding="utf-8")
 
 

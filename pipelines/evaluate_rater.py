@@ -32,8 +32,8 @@ from revise_captions.leaderboard import (
     length_controlled,
     resamples,
 )
+from revise_captions.markdown import write_blocks
 from revise_captions.picturebook.captioners import CAPTIONERS
-from revise_captions.pipelines.card import with_block
 from revise_captions.pipelines.rater_estimates import ESTIMATORS, ratings, thresholded, truth
 from revise_captions.pipelines.rater_scores import Judged, Rater, complete
 
@@ -316,10 +316,9 @@ def summary(found: Mapping[str, Any]) -> str:
 def write_block(readme: Path, text: str) -> None:
     """Puts `text` between `<!-- rater -->` and `<!-- /rater -->`, of which there must be one."""
     try:
-        filled = with_block(readme.read_text(encoding="utf-8"), text, "rater")
+        write_blocks(readme, {"rater": text})
     except ValueError as error:
         raise UserError(f"{readme} has {error}") from None
-    readme.write_text(filled, encoding="utf-8")
 
 
 @click.command()

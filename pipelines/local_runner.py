@@ -11,6 +11,7 @@ from revise_captions.pipelines.journal import Journal, RowResult, window_digest
 from revise_captions.pipelines.options import Options
 from revise_captions.pipelines.progress import Progress
 from revise_captions.pipelines.revise import (
+    Loaded,
     Result,
     Settings,
     Tools,
@@ -33,7 +34,18 @@ def process(
     progress: Progress,
 ) -> None:
     """Journals every window that is not done yet."""
-    load = image_loader(source, options)
+    for number, digest, loaded in unfinished_windows(source, options, journal, settings, progress):
+        rows = journalled(revise_window(loaded, tools, settings), tools, settings)
+        journal.append(number, digest, rows)
+        progress.advance(len(rows), sentences_of(rows))
+
+
+def unfinished_windows(
+    source: Source, options: Options, journal: Journal, settings: Settings, progress: Progress
+) -> Iterator[tuple[int, str, list[Loaded | BadRow]]]:
+    """(number, digest, rows with their images, read ahead) of what the journal has not; what it
+    has is skipped.
+    """
     mark = partial(mark_of, root=options.image_root, folder=source.folder)
     todo: list[tuple[int, str]] = []
 
@@ -46,11 +58,8 @@ def process(
             todo.append((number, digest))
             yield window
 
-    for loaded in with_images(unfinished(), settings, load):
-        number, digest = todo.pop(0)
-        rows = journalled(revise_window(loaded, tools, settings), tools, settings)
-        journal.append(number, digest, rows)
-        progress.advance(len(rows), sentences_of(rows))
+    for loaded in with_images(unfinished(), settings, image_loader(source, options)):
+        yield *todo.pop(0), loaded
 
 
 def journalled(

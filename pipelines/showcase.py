@@ -22,9 +22,10 @@ from typing import Any
 import click
 
 from revise_captions import sentences
+from revise_captions.markdown import write_blocks
 from revise_captions.picturebook.oracle import Truth, oracle
 from revise_captions.picturebook.sample import sample_scene
-from revise_captions.pipelines.card import ROOT, with_block
+from revise_captions.pipelines.card import ROOT
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
 
@@ -84,11 +85,7 @@ def main(write: bool) -> None:
     for block in blocks.values():
         click.echo(f"{block}\n")
     if write:
-        path = ROOT / "README.md"
-        text = path.read_text(encoding="utf-8")
-        for name, block in blocks.items():
-            text = with_block(text, block, name)
-        path.write_text(text, encoding="utf-8")
+        write_blocks(ROOT / "README.md", blocks)
 
 
 if __name__ == "__main__":

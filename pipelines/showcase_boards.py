@@ -18,7 +18,8 @@ from pathlib import Path
 
 import click
 
-from revise_captions.pipelines.card import ROOT, with_block
+from revise_captions.markdown import write_blocks
+from revise_captions.pipelines.card import ROOT
 
 GENERATE = (
     "-m revise_captions.picturebook.generate world --split test --scenes 24 --captions 14 "
@@ -97,11 +98,7 @@ def main(write: bool) -> None:
         blocks[name] = f"```\n{re.sub(r' +$', '', block, flags=re.MULTILINE)}\n```"
         click.echo(f"{blocks[name]}\n")
     if write:
-        path = ROOT / "README.md"
-        text = path.read_text(encoding="utf-8")
-        for name, block in blocks.items():
-            text = with_block(text, block, name)
-        path.write_text(text, encoding="utf-8")
+        write_blocks(ROOT / "README.md", blocks)
 
 
 if __name__ == "__main__":

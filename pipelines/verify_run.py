@@ -7,7 +7,7 @@ goes on after a crash with the same command and `--resume`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.fields import Fields
-from revise_captions.images import mark_of
-from revise_captions.pipelines.inputs import image_loader
-from revise_captions.pipelines.journal import Journal, RowResult, refuse_early, window_digest
+from revise_captions.pipelines.journal import Journal, RowResult, refuse_early
+from revise_captions.pipelines.local_runner import unfinished_windows
 from revise_captions.pipelines.models import FIRST_ROWS, load_critic_of
 from revise_captions.pipelines.options import Options, parse_shard
 from revise_captions.pipelines.outcomes import captions_of
@@ -29,8 +28,6 @@ from revise_captions.pipelines.revise import (
     Tools,
     stored_signature,
     verified,
-    windows_of,
-    with_images,
 )
 from revise_captions.pipelines.rows import from_json
 from revise_captions.pipelines.run import check_outputs, work_through
@@ -114,21 +111,8 @@ def _process(
     source: Source, options: Options, verifier: Verifier, journal: Journal, progress: Progress
 ) -> None:
     """Journals every window that is not done yet."""
-    mark = partial(mark_of, root=options.image_root, folder=source.folder)
-    todo: list[tuple[int, str]] = []
-
-    def unfinished() -> Iterator[list[Record | BadRow]]:
-        for number, window in enumerate(windows_of(source)):
-            digest = window_digest(window, mark)
-            if journal.done(number, digest):
-                progress.skip(len(window))
-                continue
-            todo.append((number, digest))
-            yield window
-
     looking = Settings(stage="all" if verifier.critic is not None else "revise")
-    for loaded in with_images(unfinished(), looking, image_loader(source, options)):
-        number, digest = todo.pop(0)
+    for number, digest, loaded in unfinished_windows(source, options, journal, looking, progress):
         rows = verified_rows(loaded, verifier)
         journal.append(number, digest, rows)
         progress.advance(len(rows), sum(map(_sentences, rows)))

@@ -18,8 +18,8 @@ from revise_captions.critic.load import load
 from revise_captions.critic.protocol import Claim, Paragraph
 from revise_captions.engines import http
 from revise_captions.engines.openai_messages import begins_with, messages_of
-from revise_captions.engines.openai_server import connect
 from revise_captions.engines.plain_text import defused
+from revise_captions.engines.probe import connect
 from revise_captions.engines.protocol import (
     Answer,
     Data,
@@ -210,8 +210,10 @@ def test_models_that_are_not_there_are_user_errors_before_any_data():
 
 def test_the_key_is_sent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    with serving(Manners("vllm", key="secret")) as url:
+    manners = Manners("vllm", key="secret")  # which answers nobody else
+    with serving(manners) as url:
         connect(MODEL, url)
+    assert manners.seen
 
 
 def paragraph() -> Paragraph:

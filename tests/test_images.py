@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFile, PngImagePlugin
 
+from revise_captions.decoding import ImageLimits
 from revise_captions.errors import BadRecord, Reason
-from revise_captions.images import ImageLimits, load_image, parse_image
+from revise_captions.images import load_image, parse_image
 from revise_captions.records import ImageRef
 
 RED, WHITE = (255, 0, 0), (255, 255, 255)

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from revise_captions import fields
+from revise_captions import fields, markdown
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.finetune.data import parse
 from revise_captions.images import load_image
@@ -255,9 +255,9 @@ def test_a_target_is_missed_only_where_it_is():
 
 def test_a_page_without_marks_is_refused():
     with pytest.raises(ValueError, match="0 pairs"):
-        card.with_block("no marks here", "| figure |")
+        markdown.with_block("no marks here", "| figure |")
     with pytest.raises(ValueError, match="2 pairs"):
-        card.with_block("<!-- figures -->\n<!-- /figures -->\n" * 2, "| figure |")
+        markdown.with_block("<!-- figures -->\n<!-- /figures -->\n" * 2, "| figure |")
 
 
 def test_figures_in_the_pages_are_the_measured_ones():
@@ -266,7 +266,7 @@ def test_figures_in_the_pages_are_the_measured_ones():
         pytest.skip(f"{card.KEPT} does not exist: nothing has been measured yet")
     for name, block in card.blocks(json.loads(kept.read_text(encoding="utf-8"))).items():
         text = (ROOT / name).read_text(encoding="utf-8")
-        assert text == card.with_block(text, block), f"{name}: run pipelines.card --write"
+        assert text == markdown.with_block(text, block), f"{name}: run pipelines.card --write"
 
 
 # --- The demo's input ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ drawings and charts for one another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,13 +49,24 @@ def _near(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> bool:
     return int(np.abs(a.astype(np.int16) - b.astype(np.int16)).max()) <= SIGHT
 
 
+def candidates(a: Sequence[Fingerprint], b: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
+    """Indices (in `a`, in `b`) of all pairs whose hashes are near: those that may be `alike`."""
+    first = np.array([one.bits for one in a], dtype=np.uint64)
+    second = np.array([one.bits for one in b], dtype=np.uint64)
+    rows = max(1, _BLOCK // max(1, len(b)))
+    for start in range(0, len(a), rows):
+        apart = np.bitwise_count(first[start : start + rows, None] ^ second[None, :])
+        for i, j in np.argwhere(apart <= BITS):
+            yield start + int(i), int(j)
+
+
 def groups(prints: Mapping[str, Fingerprint]) -> dict[str, str]:
     """Each image's group, named after one of its images; chains of lookalikes are one group.
 
     Compares all pairs of hashes: 20,000 images take seconds.
     """
     names = sorted(prints)
-    bits = np.array([prints[name].bits for name in names], dtype=np.uint64)
+    found = [prints[name] for name in names]
     leader = list(range(len(names)))
 
     def root(k: int) -> int:
@@ -63,13 +74,7 @@ def groups(prints: Mapping[str, Fingerprint]) -> dict[str, str]:
             leader[k] = k = leader[leader[k]]
         return k
 
-    rows = max(1, _BLOCK // max(1, len(names)))
-    for start in range(0, len(names), rows):
-        apart = np.bitwise_count(bits[start : start + rows, None] ^ bits[None, :])
-        for i, j in np.argwhere(apart <= BITS):
-            a, b = start + int(i), int(j)
-            if a < b and root(a) != root(b):
-                first, second = prints[names[a]], prints[names[b]]
-                if _near(first.thumbnail, second.thumbnail):
-                    leader[max(root(a), root(b))] = min(root(a), root(b))
+    for a, b in candidates(found, found):
+        if a < b and root(a) != root(b) and alike(found[a], found[b]):
+            leader[max(root(a), root(b))] = min(root(a), root(b))
     return {name: names[root(k)] for k, name in enumerate(names)}

@@ -24,7 +24,7 @@ def load_engine(
     (0: no). `batch_size` counts prompts, of a server those in flight.
     """
     if (found := served(name)) is not None:
-        from revise_captions.engines.openai_server import connect
+        from revise_captions.engines.probe import connect
 
         return connect(*found, in_flight=batch_size, samples=samples, scores=scores)
     if engine == "vllm":

@@ -18,7 +18,6 @@ refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt t
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +27,7 @@ from revise_captions.engines import openai_messages as messages
 from revise_captions.engines.http import Http, Refused, Unanswered
 from revise_captions.engines.protocol import Answer, Failed, Prompt, Written
 from revise_captions.engines.words import answer_of, is_spelling, log_sum, spellings
-from revise_captions.errors import EngineDead, UserError
+from revise_captions.errors import EngineDead
 from revise_captions.records import Unscored
 
 #: Prompts in a row that may fail before the server counts as gone.
@@ -54,7 +53,7 @@ def id_options(ids: Sequence[Sequence[int]]) -> dict[str, Any]:
 
 
 class OpenAIEngine:
-    """Made by `connect`. `in_flight`: requests that wait for their answers at the same time."""
+    """Made by `probe.connect`. `in_flight`: requests that wait for answers at the same time."""
 
     def __init__(
         self,
@@ -202,51 +201,3 @@ def by_text(listed: Mapping[str, float], words: Sequence[str]) -> Answer | Faile
     if all(mass == -math.inf for mass in masses):
         return Failed(Unscored.NO_ANSWER, f"no answer word among the {len(listed)} likeliest")
     return answer_of(masses)
-
-
-def connect(
-    model: str,
-    url: str,
-    *,
-    in_flight: int = 16,
-    samples: int = 0,
-    scores: bool = False,
-    timeout: float = 300.0,
-) -> OpenAIEngine:
-    """The engine for a model on the server at `url` (`http://host:8000/v1`), asked once.
-
-    The key is `OPENAI_API_KEY`, if the server wants one. `scores`: whether it will be asked for
-    log-probabilities. Raises UserError where the server does not answer, does not have the model,
-    or cannot do what is asked of it.
-    """
-    http = Http(url, key=os.environ.get("OPENAI_API_KEY"), timeout=timeout)
-    try:
-        known = http.get("models").get("data")
-    except Unanswered as error:
-        raise UserError(
-            f"no server answers at {url}: {error}",
-            hint=f"start one (vllm serve {model}), or correct the address",
-        ) from None
-    except Refused as error:
-        raise _refused(url, error) from None
-    names = [str(m.get("id")) for m in known or [] if isinstance(m, dict)]
-    if names and model not in names and not any(n.startswith(f"{model}@") for n in names):
-        raise UserError(
-            f"the server at {url} has no model {model!r}",
-            hint=f"it has {', '.join(names[:5])}",
-        )
-    settings = {"engine": "openai", "model": model, "server": url}
-    engine = OpenAIEngine(http, model, settings, in_flight=in_flight, samples=samples)
-    from revise_captions.engines.probe import settle
-
-    try:
-        return settle(engine, scores=scores)
-    except Unanswered as error:
-        raise UserError(f"the server at {url} does not answer a question: {error}") from None
-    except Refused as error:
-        raise _refused(url, error) from None
-
-
-def _refused(url: str, error: Refused) -> UserError:
-    hint = "set OPENAI_API_KEY to its key" if error.status in (401, 403) else ""
-    return UserError(f"the server at {url} refuses: {error.detail}", hint=hint)

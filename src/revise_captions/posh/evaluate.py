@@ -20,6 +20,7 @@ from pathlib import Path
 
 import click
 
+from revise_captions.markdown import write_blocks
 from revise_captions.posh.figures import Figure, as_table
 
 
@@ -181,11 +182,7 @@ def put(path: Path, found: list[Figure]) -> None:
     marks = [mark for mark in chosen if f"<!-- {mark} -->" in text and f"<!-- /{mark} -->" in text]
     if not marks:
         raise click.ClickException(f"{path} has no <!-- posh --> … <!-- /posh -->")
-    for mark in marks:
-        before, start, rest = text.partition(f"<!-- {mark} -->")
-        _, end, after = rest.partition(f"<!-- /{mark} -->")
-        text = f"{before}{start}\n{as_table(chosen[mark])}\n{end}{after}"
-    path.write_text(text, encoding="utf-8")
+    write_blocks(path, {mark: as_table(chosen[mark]) for mark in marks})
 
 
 @click.command()
