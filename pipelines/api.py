@@ -150,7 +150,7 @@ def _check_choices(on_unfixable: str, guard: str | None, stage: str) -> None:
             raise UserError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
 
 
-def _fields_of(first: Sequence[Record | Mapping[str, Any]], given: Fields, stage: Stage) -> Fields:
+def _fields_of(first: Sequence[Record | Mapping[str, Any]], given: Fields, stage: str) -> Fields:
     """`given`, completed from the first mappings; `Record`s know theirs."""
     mappings = [item for item in first if not isinstance(item, Record)]
     if not mappings:
