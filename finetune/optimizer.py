@@ -1,7 +1,8 @@
-"""AdamW on float32 masters of a bfloat16 model, all parameters in one flat buffer.
+"""AdamW or Muon on float32 masters of a bfloat16 model, all parameters in one flat buffer.
 
 The model computes in its own dtype; gradients land in one flat buffer; the update, the clipping and
-the running average of weights are a handful of operations on flat float32 vectors.
+the running average of weights are a handful of operations on flat float32 vectors. Muon (Jordan et
+al. 2024, PyTorch's) takes the matrices that it is told to, AdamW all the rest.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from typing import Any
 import torch
 from torch import nn
 
+ADAMW_VECTORS, ADAMW_MATRICES, MUON = range(3)
 
-class FlatAdamW:
+
+class FlatOptimizer:
     """Owns the parameters that learn: they become views of `self.compute`, their grads of `grad`.
 
     Weight decay applies to matrices only. Parameters for which `slow(name)` holds learn at
-    `slow_rate` times the rate. `average`: exponential moving average of the masters, which it is
-    where `ema` is 0.
+    `slow_rate` times the rate; matrices for which `muon(name)` holds learn by Muon, with updates
+    of AdamW's size (`match_rms_adamw`), so one rate does for all. `average`: exponential moving
+    average of the masters, which it is where `ema` is 0.
     """
 
     def __init__(
@@ -30,12 +34,16 @@ class FlatAdamW:
         betas: tuple[float, float],
         ema: float,
         slow: Callable[[str], bool] = lambda name: False,
+        muon: Callable[[str], bool] = lambda name: False,
     ) -> None:
-        groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+        groups: dict[tuple[bool, int], list[nn.Parameter]] = {}
         for name, parameter in model.named_parameters():
             if not parameter.requires_grad:
                 continue
-            groups.setdefault((slow(name), parameter.ndim >= 2), []).append(parameter)
+            kind = ADAMW_MATRICES if parameter.ndim >= 2 else ADAMW_VECTORS
+            if parameter.ndim == 2 and muon(name):
+                kind = MUON
+            groups.setdefault((slow(name), kind), []).append(parameter)
         self.parameters = [p for key in sorted(groups) for p in groups[key]]
         total = sum(p.numel() for p in self.parameters)
         dtype, device = self.parameters[0].dtype, self.parameters[0].device
@@ -52,18 +60,37 @@ class FlatAdamW:
         self.compute.copy_(self.master)
         self.average = self.master.clone() if ema else self.master
         self.ema, self.steps = ema, 0
-        sizes = [sum(p.numel() for p in groups[key]) for key in sorted(groups)]
-        self._parts = [nn.Parameter(part) for part in self.master.split(sizes)]
-        self._sizes, self._slow = sizes, [key[0] for key in sorted(groups)]
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": [part], "weight_decay": weight_decay if matrices else 0.0}
-                for part, (_, matrices) in zip(self._parts, sorted(groups), strict=True)
-            ],
-            lr=1e-3,
-            betas=betas,
-            fused=True,
-        )
+        self._betas, self._decay = betas, weight_decay
+        self.optimizers = self._optimizers(groups)
+
+    def _optimizers(
+        self, groups: dict[tuple[bool, int], list[nn.Parameter]]
+    ) -> dict[str, torch.optim.Optimizer]:
+        """AdamW on whole stretches of the masters, Muon on single matrices; `_views`: what moves.
+
+        Each group says whether it is `slow`.
+        """
+        self._views: list[tuple[nn.Parameter, int]] = []
+        adamw: list[dict[str, Any]] = []
+        muon: list[dict[str, Any]] = []
+        start = 0
+        for (slow, kind), members in sorted(groups.items()):
+            shapes = [p.shape for p in members] if kind == MUON else [None]
+            for shape in shapes:
+                size = shape.numel() if shape else sum(p.numel() for p in members)
+                part = self.master[start : start + size]
+                view = nn.Parameter(part.view(shape) if shape else part)
+                decay = 0.0 if kind == ADAMW_VECTORS else self._decay
+                group = {"params": [view], "weight_decay": decay, "slow": slow}
+                (muon if kind == MUON else adamw).append(group)
+                self._views.append((view, start))
+                start += size
+        made: dict[str, torch.optim.Optimizer] = {}
+        if adamw:
+            made["adamw"] = torch.optim.AdamW(adamw, lr=1e-3, betas=self._betas, fused=True)
+        if muon:
+            made["muon"] = torch.optim.Muon(muon, lr=1e-3, adjust_lr_fn="match_rms_adamw")
+        return made
 
     def step(self, rate: float, clip: float, slow_rate: float = 1.0) -> float:
         """One update at learning rate `rate`; returns the gradient's norm before clipping.
@@ -75,11 +102,12 @@ class FlatAdamW:
         if math.isfinite(norm):
             if 0 < clip < norm:
                 grad.mul_(clip / norm)
-            for part, own in zip(self._parts, grad.split(self._sizes), strict=True):
-                part.grad = own
-            for group, slow in zip(self.optimizer.param_groups, self._slow, strict=True):
-                group["lr"] = rate * (slow_rate if slow else 1.0)
-            self.optimizer.step()
+            for view, start in self._views:
+                view.grad = grad[start : start + view.numel()].view_as(view)
+            for optimizer in self.optimizers.values():
+                for group in optimizer.param_groups:
+                    group["lr"] = rate * (slow_rate if group["slow"] else 1.0)
+                optimizer.step()
             self.steps += 1
             if self.ema:
                 decay = min(self.ema, (1 + self.steps) / (10 + self.steps))
@@ -102,14 +130,15 @@ class FlatAdamW:
             "master": self.master,
             "average": self.average,
             "steps": self.steps,
-            "adamw": self.optimizer.state_dict(),
+            **{name: each.state_dict() for name, each in self.optimizers.items()},
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.master.copy_(state["master"])
         self.average.copy_(state["average"])
         self.steps = int(state["steps"])
-        self.optimizer.load_state_dict(state["adamw"])
+        for name, each in self.optimizers.items():
+            each.load_state_dict(state[name])
         self.compute.copy_(self.master)
 
 

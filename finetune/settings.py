@@ -29,6 +29,7 @@ class Settings:
     warmup: int = 200
     schedule: str = "cosine"
     weight_decay: float = 0.02
+    optimizer: str = "adamw"
     beta2: float = 0.98
     clip: float = 1.0
     ema: float = 0.998

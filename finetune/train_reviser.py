@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import Qwen3ForCausalLM
 
-    from revise_captions.finetune.optimizer import FlatAdamW
+    from revise_captions.finetune.optimizer import FlatOptimizer
     from revise_captions.finetune.state import RunFolder
     from revise_captions.reviser.codec import Codec
 
@@ -137,7 +137,7 @@ class Run:
     folder: RunFolder
     codec: Codec
     model: Qwen3ForCausalLM
-    optimizer: FlatAdamW
+    optimizer: FlatOptimizer
     data: list[Wrong]
     held_out: list[Wrong]
     report: Report
@@ -193,7 +193,7 @@ def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Repo
     import torch
     from tokenizers import Tokenizer
 
-    from revise_captions.finetune.optimizer import FlatAdamW
+    from revise_captions.finetune.optimizer import FlatOptimizer
     from revise_captions.finetune.state import RunFolder
     from revise_captions.reviser.bundled import new_model
     from revise_captions.reviser.codec import Codec, as_transformers
@@ -212,7 +212,7 @@ def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Repo
         codec = Codec(saved) if saved else new_codec(wrong, settings)
         model = new_model(codec)
     model = model.to(getattr(torch, settings.dtype)).train()
-    optimizer = FlatAdamW(
+    optimizer = FlatOptimizer(
         model, weight_decay=settings.weight_decay, betas=(0.9, 0.98), ema=settings.ema
     )
     counters = {}

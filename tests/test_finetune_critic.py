@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from tinycritic import saved
 from toyworld import write
 
 from revise_captions.critic.critic import load_critic, stored_card
+from revise_captions.critic.model import _plain_attention
 from revise_captions.critic.pixels import resized
 from revise_captions.critic.protocol import Claim, Paragraph
 from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import open_split
-from revise_captions.finetune.optimizer import FlatAdamW
+from revise_captions.finetune.optimizer import FlatOptimizer
 from revise_captions.finetune.pixels import pixel_cache
 
 
@@ -154,7 +156,7 @@ def test_flat_adamw_is_torch_adamw():
         )
 
     ours, theirs = network(), network()
-    flat = FlatAdamW(ours, weight_decay=0.1, betas=(0.9, 0.95), ema=0.5)
+    flat = FlatOptimizer(ours, weight_decay=0.1, betas=(0.9, 0.95), ema=0.5)
     matrices = [p for p in theirs.parameters() if p.ndim >= 2]
     vectors = [p for p in theirs.parameters() if p.ndim < 2]
     reference = torch.optim.AdamW(
@@ -176,6 +178,80 @@ def test_flat_adamw_is_torch_adamw():
         for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
             torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-5)
     assert not torch.equal(flat.average, flat.master)
+
+
+def test_muon_is_torch_muon_with_adamw_for_the_rest():
+    """Against torch's own two optimizers; the slow part at half the rate."""
+
+    def network():
+        torch.manual_seed(0)
+        return torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Linear(7, 2))
+
+    ours, theirs = network(), network()
+    flat = FlatOptimizer(
+        ours, weight_decay=0.1, betas=(0.9, 0.95), ema=0.0,
+        slow=lambda name: name.startswith("1"), muon=lambda name: name.startswith("0"),
+    )  # fmt: skip
+    first, second = theirs[0], theirs[1]
+    muon = torch.optim.Muon([first.weight], weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    adamw = torch.optim.AdamW(
+        [
+            {"params": [first.bias], "weight_decay": 0.0},
+            {"params": [second.weight], "weight_decay": 0.1},
+            {"params": [second.bias], "weight_decay": 0.0},
+        ],
+        betas=(0.9, 0.95),
+    )
+    saved = None
+    for step in range(4):
+        x = torch.randn(16, 5, generator=torch.Generator().manual_seed(step))
+        ours(x).square().sum().backward()
+        if step == 2:  # goes on from what was saved
+            again = network()
+            flat = FlatOptimizer(
+                again, weight_decay=0.1, betas=(0.9, 0.95), ema=0.0,
+                slow=lambda name: name.startswith("1"), muon=lambda name: name.startswith("0"),
+            )  # fmt: skip
+            flat.load(saved)
+            again(x).square().sum().backward()
+            ours = again
+        flat.step(0.01, clip=0.0, slow_rate=0.5)
+        theirs(x).square().sum().backward()
+        for optimizer in (muon, adamw):
+            for group in optimizer.param_groups:
+                group["lr"] = 0.01
+        for group in adamw.param_groups[1:]:
+            group["lr"] = 0.005
+        for optimizer in (muon, adamw):
+            optimizer.step()
+            optimizer.zero_grad()
+        for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-5)
+        saved = copy.deepcopy(flat.state())
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+def test_plain_attention_is_pytorchs(kv_heads):
+    """Values and gradients, against scaled_dot_product_attention, under a mask, in float64."""
+    torch.manual_seed(0)
+    shapes = [(2, 4, 9, 8), (2, kv_heads, 9, 8), (2, kv_heads, 9, 8)]
+    tensors = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
+    seen = torch.rand(2, 1, 9, 9) < 0.6
+    mask = torch.zeros(2, 1, 9, 9, dtype=torch.float64).masked_fill(
+        ~(seen | torch.eye(9).bool()), -1e9
+    )
+    theirs = torch.nn.functional.scaled_dot_product_attention(
+        *tensors, attn_mask=mask, scale=0.3, enable_gqa=True
+    ).transpose(1, 2)
+    ours, _ = _plain_attention(torch.nn.Identity(), *tensors, mask, scaling=0.3)
+    torch.testing.assert_close(ours, theirs)
+    weights = torch.randn_like(theirs)
+    for a, b in zip(
+        torch.autograd.grad((ours * weights).sum(), tensors),
+        torch.autograd.grad((theirs * weights).sum(), tensors),
+        strict=True,
+    ):
+        torch.testing.assert_close(a, b)
 
 
 def test_pixel_cache_is_what_inference_sees(tmp_path):
