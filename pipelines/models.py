@@ -32,7 +32,7 @@ FIRST_ROWS = 100
 def load_tools(options: Options, source: Source) -> tuple[Tools, Settings]:
     """Loads what the stage needs. Raises `UserError` where a model is not to be had."""
     if options.reference_field is not None:
-        from revise_captions.pipelines.verify_load import check_references
+        from revise_captions.pipelines.verify.load import check_references
 
         check_references(source, options.reference_field)
     rows = (row.data for row in source.rows() if isinstance(row, Row))
@@ -104,7 +104,7 @@ def tools_of(
     named = named_settings(critic, reviser, threshold, settings)
     verifier = None
     if options.verify != "none":
-        from revise_captions.pipelines.verify_load import load_verifier
+        from revise_captions.pipelines.verify.load import load_verifier
 
         verifier = load_verifier(options, critic, threshold)
     return Tools(critic, reviser, threshold, signature(named), verifier), settings

@@ -70,7 +70,7 @@ class Options:
         parse_shard(self.shard)
 
     def _check_verification(self) -> None:
-        from revise_captions.pipelines.verify_names import checks_of
+        from revise_captions.pipelines.verify.names import checks_of
 
         checks = checks_of(self.verify)
         if "critic" in checks and self.stage == "revise":

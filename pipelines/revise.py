@@ -28,7 +28,7 @@ from revise_captions.sentences import split
 from revise_captions.signature import merged
 
 if TYPE_CHECKING:
-    from revise_captions.pipelines.verify import Verifier
+    from revise_captions.pipelines.verify.verifier import Verifier
 
 #: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
 #: which is more than any critic's tower looks at (896 × 896).
@@ -64,7 +64,7 @@ class Tools:
 class Result:
     """One record and, by caption field, what became of its captions.
 
-    `verifications`: what a verifier found of them, as it stands in a row (`verify_json`).
+    `verifications`: what a verifier found of them, as it stands in a row (`verify.as_json`).
     """
 
     record: Record

@@ -20,9 +20,9 @@ from revise_captions.pipelines.journal import Journal, refuse_early
 from revise_captions.pipelines.models import load_tools, run_settings
 from revise_captions.pipelines.options import Options
 from revise_captions.pipelines.progress import Progress
-from revise_captions.pipelines.results import check_report, show, summarise
+from revise_captions.pipelines.report.results import check_report, show, summarise
+from revise_captions.pipelines.report.summary import Speed
 from revise_captions.pipelines.revise import Tools
-from revise_captions.pipelines.summary import Speed
 from revise_captions.pipelines.writers import check_output, journal_path, write
 from revise_captions.readers import Source
 

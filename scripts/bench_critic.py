@@ -40,7 +40,7 @@ from revise_captions.critic.checkpoint import read_card
 from revise_captions.critic.critic import find_checkpoint, load_critic
 from revise_captions.critic.packing import Regime
 from revise_captions.critic.protocol import Paragraph
-from revise_captions.pipelines.held_out import held_out
+from revise_captions.pipelines.evaluation.held_out import held_out
 
 TARGET = 10.0
 

@@ -26,7 +26,7 @@ import torch
 from bench_critic import hardware
 
 from revise_captions.pipelines import models, run
-from revise_captions.pipelines.held_out import held_out
+from revise_captions.pipelines.evaluation.held_out import held_out
 from revise_captions.pipelines.options import Options
 
 TARGET = 0.10

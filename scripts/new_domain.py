@@ -164,7 +164,7 @@ def on_cupboards(critic: LocalCritic, count: int) -> dict[str, Any]:
 
 
 def on_scenes(critic: LocalCritic, count: int) -> dict[str, Any]:
-    from revise_captions.pipelines.held_out import held_out
+    from revise_captions.pipelines.evaluation.held_out import held_out
 
     p, truth, of = [], [], []
     for number, item in enumerate(held_out("test", count)):

@@ -21,7 +21,7 @@ from revise_captions.picturebook.oracle import Truth, oracle
 from revise_captions.picturebook.raters import rate
 from revise_captions.picturebook.sample import sample_scene
 from revise_captions.picturebook.world import Scene
-from revise_captions.pipelines.annotate_units import Unit, read_key
+from revise_captions.pipelines.annotate.units import Unit, read_key
 from revise_captions.pipelines.loop import compose
 from revise_captions.pipelines.rows import to_json
 from revise_captions.records import Attempt, Revision, Sentence, Verdict, Why

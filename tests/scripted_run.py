@@ -166,7 +166,11 @@ def serve() -> None:
     seconds of processor time that it took. What it prints goes to `printed`. Without the imports, a
     run's length is its work.
     """
-    from revise_captions.pipelines import cli, report, run, sample  # noqa: F401
+    from revise_captions.pipelines import cli, run  # noqa: F401
+    from revise_captions.pipelines.report import (
+        page,  # noqa: F401
+        sample,  # noqa: F401
+    )
 
     for line in sys.stdin:
         request = json.loads(line)

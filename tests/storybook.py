@@ -15,9 +15,9 @@ from PIL import Image, ImageDraw
 
 from revise_captions.pipelines.figures import Speed
 from revise_captions.pipelines.outcomes import Outcome
-from revise_captions.pipelines.report import write_report
-from revise_captions.pipelines.sample import ReportRow, Sampler, report_rows
-from revise_captions.pipelines.summary import Tally
+from revise_captions.pipelines.report.page import write_report
+from revise_captions.pipelines.report.sample import ReportRow, Sampler, report_rows
+from revise_captions.pipelines.report.summary import Tally
 from revise_captions.records import Unscored, Why
 
 COLOURS = {

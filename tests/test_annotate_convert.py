@@ -21,8 +21,8 @@ from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data import open_split
 from revise_captions.finetune.settings import Settings
 from revise_captions.lookalikes import alike, fingerprint, groups
-from revise_captions.pipelines.annotate_cli import annotate
-from revise_captions.pipelines.annotate_training import splits
+from revise_captions.pipelines.annotate.cli import annotate
+from revise_captions.pipelines.annotate.training import splits
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 CAPTION = "A red bus.  It is late. Nobody waits. Two dogs."

@@ -19,12 +19,12 @@ from PIL import Image
 
 from revise_captions.benchmarks.catalog import benchmark
 from revise_captions.errors import UserError
-from revise_captions.pipelines import annotate_draw as draw
-from revise_captions.pipelines.annotate_cli import annotate
-from revise_captions.pipelines.annotate_images import ImageFolder
-from revise_captions.pipelines.annotate_interfaces import ASKING, INTERFACES, data_of, marked
-from revise_captions.pipelines.annotate_sheets import guarded, sheet, unguarded
-from revise_captions.pipelines.annotate_units import Asked, Text, Unit, read_key
+from revise_captions.pipelines.annotate import draw
+from revise_captions.pipelines.annotate.cli import annotate
+from revise_captions.pipelines.annotate.images import ImageFolder
+from revise_captions.pipelines.annotate.interfaces import ASKING, INTERFACES, data_of, marked
+from revise_captions.pipelines.annotate.sheets import guarded, sheet, unguarded
+from revise_captions.pipelines.annotate.units import Asked, Text, Unit, read_key
 from revise_captions.records import ImageRef, Span
 
 # --- The draw -----------------------------------------------------------------------------------

@@ -16,15 +16,15 @@ from revise_captions.benchmarks.catalog import benchmark
 from revise_captions.benchmarks.checks import check
 from revise_captions.errors import UserError
 from revise_captions.finetune.data import open_split
-from revise_captions.pipelines import annotate_judge as judge
-from revise_captions.pipelines.annotate_answers import Answer, Problem, files_of, read_answers
-from revise_captions.pipelines.annotate_cli import annotate
-from revise_captions.pipelines.annotate_draw import Place
-from revise_captions.pipelines.annotate_figures import Row, share, tables
-from revise_captions.pipelines.annotate_interfaces import INTERFACES
-from revise_captions.pipelines.annotate_sheets import guarded
-from revise_captions.pipelines.annotate_text import _tables, percent
-from revise_captions.pipelines.annotate_units import Asked, Text, Unit, read_key
+from revise_captions.pipelines.annotate import judge
+from revise_captions.pipelines.annotate.answers import Answer, Problem, files_of, read_answers
+from revise_captions.pipelines.annotate.cli import annotate
+from revise_captions.pipelines.annotate.draw import Place
+from revise_captions.pipelines.annotate.figures import Row, share, tables
+from revise_captions.pipelines.annotate.interfaces import INTERFACES
+from revise_captions.pipelines.annotate.sheets import guarded
+from revise_captions.pipelines.annotate.text import _tables, percent
+from revise_captions.pipelines.annotate.units import Asked, Text, Unit, read_key
 from revise_captions.records import Span
 
 NAMES = tuple(INTERFACES)

@@ -11,9 +11,9 @@ import pytest
 
 from revise_captions.benchmarks.published import TABLE_4
 from revise_captions.errors import UserError
-from revise_captions.pipelines import evaluate_metric_cli
-from revise_captions.pipelines.evaluate_metric import Job, as_text, evaluate
-from revise_captions.pipelines.metric_scores import read_scores
+from revise_captions.pipelines.metrics import cli
+from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+from revise_captions.pipelines.metrics.scores import read_scores
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
@@ -461,7 +461,7 @@ def test_the_signature_names_scores_and_ties(folder):
 def command(capsys):
     def call(*arguments: object) -> tuple[int, str, str]:
         try:
-            evaluate_metric_cli.main([*map(str, arguments), "--replicates", "100"])
+            cli.main([*map(str, arguments), "--replicates", "100"])
             code = 0
         except SystemExit as stopped:
             code = int(stopped.code or 0)

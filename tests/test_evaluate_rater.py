@@ -12,9 +12,10 @@ from revise_captions.critic.protocol import Paragraph
 from revise_captions.errors import UserError
 from revise_captions.leaderboard import CRITERIA, Sentence, collect, counts_of
 from revise_captions.picturebook.captioners import CAPTIONERS
-from revise_captions.pipelines import evaluate_rater, rater_scores
-from revise_captions.pipelines.evaluate_rater import as_markdown, enough, figures, summary
-from revise_captions.pipelines.rater_estimates import (
+from revise_captions.pipelines.evaluation import rater as evaluation
+from revise_captions.pipelines.evaluation import rater_scores
+from revise_captions.pipelines.evaluation.rater import as_markdown, enough, figures, summary
+from revise_captions.pipelines.evaluation.rater_estimates import (
     prior,
     prior_adjusted,
     rates,
@@ -23,7 +24,7 @@ from revise_captions.pipelines.rater_estimates import (
     thresholded,
     truth,
 )
-from revise_captions.pipelines.rater_scores import Judged, Rater, read
+from revise_captions.pipelines.evaluation.rater_scores import Judged, Rater, read
 from revise_captions.records import Label, Verdict
 
 #: 100 wrong and 300 true validation sentences; 80 and 30 of them flagged at 0.5.
@@ -253,7 +254,7 @@ def test_the_command_prints_and_fills_a_readme(half, tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text("before\n<!-- rater -->\nold\n<!-- /rater -->\nafter\n")
     call = ["--critic", "half", "--images", "12", "--scores", str(half), "--write", str(readme)]
-    ran = CliRunner().invoke(evaluate_rater.main, [*call, "--json"])
+    ran = CliRunner().invoke(evaluation.main, [*call, "--json"])
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["critic"] == "half@abc"
     text = readme.read_text()
@@ -262,6 +263,6 @@ def test_the_command_prints_and_fills_a_readme(half, tmp_path):
     assert "\nold\n" not in text
     assert "| overall | none | " in text  # it never told two captioners apart
     readme.write_text("nothing here")
-    ran = CliRunner().invoke(evaluate_rater.main, call)
+    ran = CliRunner().invoke(evaluation.main, call)
     assert ran.exit_code == 1
     assert "0 pairs" in ran.output

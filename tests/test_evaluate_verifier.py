@@ -13,17 +13,17 @@ from graph_notes import graph
 
 from revise_captions.graphs import parse as parsing
 from revise_captions.picturebook.oracle import Truth
-from revise_captions.pipelines import evaluate_verifier as evaluation
-from revise_captions.pipelines.evaluate_verifier_text import as_text, verdict
-from revise_captions.pipelines.held_out import held_out
-from revise_captions.pipelines.revision_variants import (
+from revise_captions.pipelines.evaluation import verifier as evaluation
+from revise_captions.pipelines.evaluation.held_out import held_out
+from revise_captions.pipelines.evaluation.revision_variants import (
     Truths,
     Variant,
     made_on_purpose,
     truths_of,
 )
-from revise_captions.pipelines.verify_text import Change, Slot, check
-from revise_captions.pipelines.verify_visual import Question, Seen
+from revise_captions.pipelines.evaluation.verifier_tables import as_text, verdict
+from revise_captions.pipelines.verify.claims import Change, Slot, check
+from revise_captions.pipelines.verify.visual import Question, Seen
 from revise_captions.posh.components import Part
 from revise_captions.records import Span, Verdict
 

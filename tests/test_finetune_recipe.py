@@ -16,8 +16,8 @@ from revise_captions.critic.load import load
 from revise_captions.critic.protocol import Paragraph
 from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data import open_split
-from revise_captions.pipelines.annotate_cli import annotate
-from revise_captions.pipelines.annotate_interfaces import INTERFACES
+from revise_captions.pipelines.annotate.cli import annotate
+from revise_captions.pipelines.annotate.interfaces import INTERFACES
 from revise_captions.pipelines.cli import revise_captions
 from revise_captions.sentence_metrics import roc_auc
 

@@ -13,10 +13,10 @@ from revise_captions.benchmarks.catalog import benchmark
 from revise_captions.correlations import correlation
 from revise_captions.errors import UserError
 from revise_captions.graphs import parse
-from revise_captions.pipelines import evaluate_metric_cli, metric_numbers
-from revise_captions.pipelines.evaluate_metric import Job, as_text, evaluate
-from revise_captions.pipelines.metric_baselines import BASELINES, baseline
-from revise_captions.pipelines.metric_scores import all_floors, read_scores
+from revise_captions.pipelines.metrics import cli, number_floors
+from revise_captions.pipelines.metrics.baselines import BASELINES, baseline
+from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+from revise_captions.pipelines.metrics.scores import all_floors, read_scores
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
@@ -67,15 +67,15 @@ def examples(folder):
 
 def test_numbers_as_they_are_written():
     text = "From 1,200.50 to 20,000,000 (35%), -4 and .5; in 2019, 2,5 and v1.2.3"
-    assert metric_numbers.numbers_in(text) == [
+    assert number_floors.numbers_in(text) == [
         1200.5, 20_000_000, 35, 4, 0.5, 2019, 2, 5, 1.2, 0.3,
     ]  # fmt: skip
 
 
 def test_numbers_that_the_image_lacks_are_counted(examples):
-    assert list(metric_numbers.digits(examples).values()) == [-2, 0, -2, -1, 0, 0, 0]
+    assert list(number_floors.digits(examples).values()) == [-2, 0, -2, -1, 0, 0, 0]
     texts = {"0.png": "2019\n1200.5", "1.png": "35.0 %", "3.png": ""}
-    found = metric_numbers.not_found(examples, texts)
+    found = number_floors.not_found(examples, texts)
     assert list(found.values()) == [0, 0, -1, -1, None, 0, 0]
 
 
@@ -98,21 +98,21 @@ def test_what_was_read_is_never_read_again(examples, folder, monkeypatch):
     file = folder / "read.jsonl"
     (folder / "2.png").write_bytes(b"no image")
     first, second = Engine(breaks_at=3), Engine()
-    monkeypatch.setattr(metric_numbers, "_engine", lambda: first)
+    monkeypatch.setattr(number_floors, "_engine", lambda: first)
     with pytest.raises(KeyboardInterrupt):
-        metric_numbers.texts_of(examples, file, folder)
+        number_floors.texts_of(examples, file, folder)
     file.write_text(file.read_text() + '{"image": "cut')
-    monkeypatch.setattr(metric_numbers, "_engine", lambda: second)
-    texts = metric_numbers.texts_of(examples, file, folder)
+    monkeypatch.setattr(number_floors, "_engine", lambda: second)
+    texts = number_floors.texts_of(examples, file, folder)
     assert texts == dict.fromkeys(("0.png", "1.png", "3.png"), "7\nin 2019")
     assert (first.read, second.read) == (3, 1)
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert sorted(row["image"] for row in rows) == ["0.png", "1.png", "2.png", "3.png"]
-    monkeypatch.setattr(metric_numbers, "_engine", pytest.fail)
-    assert metric_numbers.texts_of(examples, file, folder) == texts
+    monkeypatch.setattr(number_floors, "_engine", pytest.fail)
+    assert number_floors.texts_of(examples, file, folder) == texts
     file.write_text("[1]\n")
     with pytest.raises(UserError, match="holds no texts of images"):
-        metric_numbers.texts_of(examples, file, folder)
+        number_floors.texts_of(examples, file, folder)
 
 
 def test_ocr_reads_a_drawn_number(examples, folder):
@@ -211,7 +211,7 @@ def test_what_is_missing_is_named(examples, monkeypatch):
 def test_the_option_adds_all_floors_to_every_table(folder, capsys):
     call = ["plain", str(folder), "floor:length", "--floors", "--replicates", "100"]
     with pytest.raises(SystemExit) as stopped:
-        evaluate_metric_cli.main(call)
+        cli.main(call)
     assert stopped.value.code == 0
     text = capsys.readouterr().out
     assert text.count("kendall-b  ") == 2 + len(

@@ -12,11 +12,11 @@ from commands import read, write_input
 from PIL import Image
 
 from revise_captions.errors import UserError
-from revise_captions.pipelines import board_text, rate_cli
-from revise_captions.pipelines.board_page import lead
-from revise_captions.pipelines.error_types import type_of
-from revise_captions.pipelines.rate import Job, rate_captions
-from revise_captions.pipelines.rating import read_ratings
+from revise_captions.pipelines.rating import cli, formats
+from revise_captions.pipelines.rating.autorater import read_ratings
+from revise_captions.pipelines.rating.error_types import type_of
+from revise_captions.pipelines.rating.page import lead
+from revise_captions.pipelines.rating.rate import Job, rate_captions
 
 FAST = ("--replicates", "200")
 
@@ -27,7 +27,7 @@ def rate(command, capsys):
 
     def run(*arguments: object) -> tuple[int, str, str]:
         try:
-            rate_cli.main([str(argument) for argument in (*arguments, *FAST)])
+            cli.main([str(argument) for argument in (*arguments, *FAST)])
             code = 0
         except SystemExit as stopped:
             code = int(stopped.code or 0)
@@ -286,10 +286,10 @@ ROW = {
 
 
 def test_names_cannot_break_a_table():
-    assert board_text.as_markdown([ROW]).splitlines()[2].startswith("| 1–2 | =A\\|b _U+202E& | – |")
-    assert r"=A|b \_U+202E\& & -- &" in board_text.as_latex([ROW])
-    assert "'=A|b" in board_text.as_csv([ROW])
-    assert "\n" not in board_text.as_text([ROW]).splitlines()[1]
+    assert formats.as_markdown([ROW]).splitlines()[2].startswith("| 1–2 | =A\\|b _U+202E& | – |")
+    assert r"=A|b \_U+202E\& & -- &" in formats.as_latex([ROW])
+    assert "'=A|b" in formats.as_csv([ROW])
+    assert "\n" not in formats.as_text([ROW]).splitlines()[1]
 
 
 def test_the_page_shows_every_captioner_and_runs_nothing(rate, tmp_path):

@@ -19,8 +19,8 @@ from revise_captions.finetune.data import parse
 from revise_captions.images import load_image
 from revise_captions.picturebook.oracle import Truth, oracle
 from revise_captions.picturebook.sample import sample_scene
-from revise_captions.pipelines import card
 from revise_captions.pipelines.cli import revise_captions as command
+from revise_captions.pipelines.evaluation import card
 from revise_captions.pipelines.rows import to_json
 from revise_captions.readers import open_source
 from revise_captions.records import Record, Revision, Sentence, Span, Verdict
@@ -266,7 +266,7 @@ def test_figures_in_the_pages_are_the_measured_ones():
         pytest.skip(f"{card.KEPT} does not exist: nothing has been measured yet")
     for name, block in card.blocks(json.loads(kept.read_text(encoding="utf-8"))).items():
         text = (ROOT / name).read_text(encoding="utf-8")
-        assert text == markdown.with_block(text, block), f"{name}: run pipelines.card --write"
+        assert text == markdown.with_block(text, block), f"{name}: run the card with --write"
 
 
 # --- The demo's input ---------------------------------------------------------------------------

@@ -17,17 +17,17 @@ from markupsafe import Markup
 from PIL import Image
 
 from revise_captions.errors import UserError
-from revise_captions.pipelines import charts
 from revise_captions.pipelines.outcomes import Outcome
-from revise_captions.pipelines.report import (
+from revise_captions.pipelines.report import charts
+from revise_captions.pipelines.report.page import (
     RECORDS_LIMIT,
     THUMBNAIL,
     figures_path,
     thumbnail,
     write_report,
 )
-from revise_captions.pipelines.sample import QUOTA, ReportRow, Sampler
-from revise_captions.pipelines.summary import Tally
+from revise_captions.pipelines.report.sample import QUOTA, ReportRow, Sampler
+from revise_captions.pipelines.report.summary import Tally
 from revise_captions.pipelines.text import difference, visible
 
 _SPEC = importlib.util.spec_from_file_location(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from revise_captions.picturebook.sample import sample_scene
-from revise_captions.pipelines import showcase
+from revise_captions.pipelines.evaluation import showcase
 
 TIME = sample_scene(3, "test").time
 OTHER = {"day": "night", "night": "day"}[TIME]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from revise_captions.pipelines import showcase_boards as showcase
+from revise_captions.pipelines.evaluation import showcase_boards as showcase
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BOARD = """responses without a wrong sentence

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from revise_captions.pipelines.figures import Speed
-from revise_captions.pipelines.headline import percent
 from revise_captions.pipelines.outcomes import Outcome, outcome_of
-from revise_captions.pipelines.summary import MAX_GROUPS, OTHER, Tally
-from revise_captions.pipelines.terminal import duration, render_table
+from revise_captions.pipelines.report.headline import percent
+from revise_captions.pipelines.report.summary import MAX_GROUPS, OTHER, Tally
+from revise_captions.pipelines.report.terminal import duration, render_table
 from revise_captions.records import Unscored, Why
 
 

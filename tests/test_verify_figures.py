@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from revise_captions.pipelines.outcomes import Outcome
-from revise_captions.pipelines.report import write_report
-from revise_captions.pipelines.sample import FOUND, ReportRow, Sampler
-from revise_captions.pipelines.summary import Tally
-from revise_captions.pipelines.terminal import render_table
-from revise_captions.pipelines.verify_figures import VerificationTally, warnings_for
-from revise_captions.pipelines.verify_report import findings
+from revise_captions.pipelines.report.page import write_report
+from revise_captions.pipelines.report.sample import FOUND, ReportRow, Sampler
+from revise_captions.pipelines.report.summary import Tally
+from revise_captions.pipelines.report.terminal import render_table
+from revise_captions.pipelines.verify.figures import VerificationTally, warnings_for
+from revise_captions.pipelines.verify.report import findings
 
 HOSTILE = "</script><script>alert(1)</script>\u202e"
 SENTENCE = {

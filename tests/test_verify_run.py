@@ -11,8 +11,9 @@ from commands import Command, command, read, write_input  # noqa: F401
 
 import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
-from revise_captions.pipelines import verify_cli, verify_load, verify_run
 from revise_captions.pipelines.journal import Journal
+from revise_captions.pipelines.verify import cli, load
+from revise_captions.pipelines.verify import run as verifying
 from revise_captions.posh.components import components
 from revise_captions.posh.judge import Grade
 from revise_captions.records import Unscored, Verdict
@@ -38,13 +39,13 @@ class WordJudge:
 def verify(command, monkeypatch, capsys):  # noqa: F811
     """Runs `verify-revisions`; `command` is there to run the main job before."""
     toyparser.install(monkeypatch.setattr)
-    monkeypatch.setattr(verify_load, "load_judge", lambda options: WordJudge())
-    monkeypatch.setattr(verify_run, "load_critic_of", lambda options: ScriptedCritic())
+    monkeypatch.setattr(load, "load_judge", lambda options: WordJudge())
+    monkeypatch.setattr(verifying, "load_critic_of", lambda options: ScriptedCritic())
 
     def run(*arguments):
         code = 0
         try:
-            verify_cli.main([str(argument) for argument in arguments])
+            cli.main([str(argument) for argument in arguments])
         except SystemExit as stopped:
             code = stopped.code
         printed = capsys.readouterr()

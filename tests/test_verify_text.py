@@ -6,7 +6,7 @@ import pytest
 from graph_notes import graph
 
 from revise_captions.graphs.graph import Graph
-from revise_captions.pipelines.verify_text import Change, Slot, TextCheck, change_of, check
+from revise_captions.pipelines.verify.claims import Change, Slot, TextCheck, change_of, check
 from revise_captions.records import Attempt, Revision, Sentence, Span, Verdict, Why
 from revise_captions.sentences import split
 

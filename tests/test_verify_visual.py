@@ -10,7 +10,7 @@ from revise_captions.critic.protocol import Paragraph
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.graphs.graph import Graph
 from revise_captions.picturebook.parse import parse
-from revise_captions.pipelines.verify_visual import look, questions
+from revise_captions.pipelines.verify.visual import look, questions
 from revise_captions.records import Unscored, Verdict
 
 SCENE = (

@@ -1,0 +1,185 @@
+"""What `annotate` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.pipelines.text import plain
+
+if TYPE_CHECKING:
+    from revise_captions.pipelines.annotate.convert import Converted
+    from revise_captions.pipelines.annotate.convert import Job as ConvertJob
+    from revise_captions.pipelines.annotate.export import Exported
+    from revise_captions.pipelines.annotate.export import Job as ExportJob
+    from revise_captions.pipelines.annotate.importing import Imported
+    from revise_captions.pipelines.annotate.importing import Job as ImportJob
+    from revise_captions.pipelines.annotate.training import Counts
+
+
+def exported_text(job: ExportJob, found: Exported) -> str:
+    sentences = sum(stratum["sentences"] for stratum in found.strata)
+    drawn = sum(stratum["with_image"] for stratum in found.strata)
+    names = [plain(stratum["name"])[:60] for stratum in found.strata]
+    width = max(map(len, names))
+    lines = [
+        f"{drawn:,} of {sentences:,} sentences in {len(found.strata)} strata, "
+        f"{found.images:,} images",
+        "",
+        f"{'':{width}}  sentences  drawn",
+    ]
+    for name, stratum in zip(names, found.strata, strict=True):
+        none = "  nothing drawn: the sample says nothing of these"
+        lines.append(
+            f"{name:{width}}  {stratum['sentences']:>9,}  {stratum['with_image']:>5,}"
+            + ("" if stratum["with_image"] else none)
+        )
+    lines.append("")
+    lines += [
+        f"{job.out / name}: {number:,} items, {job.raters} raters each"
+        if number
+        else f"{name}: nothing to ask"
+        for name, number in found.items.items()
+    ]
+    if found.without_image:
+        lines += _named("left out, no image", found.without_image)
+    if found.unreadable_rows:
+        lines.append(f"{found.unreadable_rows:,} rows of the run could not be read")
+    return "\n".join([*lines, "", *_next(job)])
+
+
+def _named(what: str, names: list[str], most: int = 5) -> list[str]:
+    more = [f"  … and {len(names) - most:,} more"] if len(names) > most else []
+    return [f"{what}: {len(names):,}", *(f"  {plain(name)}" for name in names[:most]), *more]
+
+
+def _next(job: ExportJob) -> list[str]:
+    lines = [
+        "Label Studio: a project for each folder, with config.xml as labelling interface and",
+        f"{job.raters} annotations per task; import tasks.json. Sheets: a copy for each rater.",
+    ]
+    if job.images == "copy" and not job.image_prefix:
+        lines += [
+            "It shows the images as local files: start it with",
+            "  LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true",
+            f"  LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={job.out.resolve().parent}",
+            f"and give each project a source storage: local files, {job.out.resolve() / 'images'}",
+        ]
+    keep = f"Keep {job.out / 'key.jsonl'} from the raters. When they are done:"
+    return [*lines, keep, f"  annotate import {job.out} ANSWERS… --out data"]
+
+
+def converted_text(job: ConvertJob, found: Converted) -> str:
+    command = f"finetune-critic {job.out} --base MODEL --out my-critic"
+    lines = [found.about.title, f"licence: {found.about.licence}", ""]
+    lines += _splits(found.counts)
+    if found.about.benchmark:
+        lines += ["", "THE BENCHMARK ITSELF: a critic trained on it cannot be measured by it."]
+    for kind, number in sorted(found.left_out.items()):
+        if number:
+            lines.append(f"left out: {number:,} {kind}")
+    if found.examples:
+        lines += [f"  {plain(text)}" for text in found.examples[:3]]
+    if not any(counts.with_rationale for counts in found.counts.values()):
+        lines.append("no rationales: these data teach what is wrong, not to say why")
+        command += " --rationale-weight 0"
+    return "\n".join([*lines, "", command])
+
+
+def _splits(counts: Mapping[str, Counts]) -> list[str]:
+    lines = [f"{'':12}{'images':>9}{'captions':>10}{'sentences':>11}{'wrong':>8}{'explained':>11}"]
+    for side, of in counts.items():
+        lines.append(
+            f"{side:12}{len(of.images):>9,}{of.captions:>10,}{of.sentences:>11,}"
+            f"{of.nonfactual:>8,}{of.with_rationale:>11,}"
+        )
+    return lines
+
+
+def imported_text(job: ImportJob, found: Imported) -> str:
+    lines = [f"{found.answers:,} answers to {found.items:,} of {found.asked:,} items"]
+    if found.problems:
+        lines += ["", f"not used, or with a reservation ({job.out / 'problems.jsonl'}):"]
+        lines += [f"  {number:>7,}  {plain(kind)}" for kind, number in found.problems.items()]
+    lines += _tables(found.figures["figures"])
+    lines += _agreement(found.figures)
+    lines += ["", *(_splits(found.training) if found.training else ["no training data"])]
+    if found.training:
+        lines += ["", f"finetune-critic {job.out} --base MODEL --out my-critic"]
+    return "\n".join(lines)
+
+
+_TITLES = {
+    "critic": "the critic, against people",
+    "5": "rationales that people call correct (the paper's Table 5)",
+    "6": "flagged sentences that are factual (the paper's Table 6)",
+    "run": "factual sentences of the run",
+    "preference": "original against rewrite",
+}
+
+
+#: Tables with a line for each row and a column for each figure, as the paper prints Table 6.
+_WIDE = ("6", "run")
+
+
+def _tables(shares: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines: list[str] = []
+    for table, group in groupby(shares, key=lambda one: str(one["table"])):
+        lines += ["", f"{_TITLES[table]}, %"]
+        rows = list(group)
+        lines += _wide(rows) if table in _WIDE else [_line(one) for one in rows]
+    return lines
+
+
+def _line(one: Mapping[str, Any]) -> str:
+    name = f"{one['row']}: {one['column']}"
+    return f"  {name:<50}{percent(one):<26}{_base(one)}".rstrip()
+
+
+def _wide(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    columns = list(dict.fromkeys(str(one["column"]) for one in rows))
+    lines = [f"  {'':<28}" + "".join(f"{name:<26}" for name in columns).rstrip()]
+    for row, group in groupby(rows, key=lambda one: str(one["row"])):
+        cells = list(group)
+        shown = "".join(f"{percent(one, change=one['column'] == 'change'):<26}" for one in cells)
+        lines.append(f"  {row:<28}{shown}{_base(cells[0])}")
+    return lines
+
+
+def percent(one: Mapping[str, Any], *, change: bool = False) -> str:
+    """`61.0 (52.3 to 69.1)`, in percent; a change has its sign."""
+    sign = "+" if change else ""
+    if one["value"] is None:
+        return "none"
+    text = f"{100 * one['value']:{sign}.1f}"
+    if one["low"] is None:
+        return text
+    return f"{text} ({100 * one['low']:{sign}.1f} to {100 * one['high']:{sign}.1f})"
+
+
+def _base(one: Mapping[str, Any]) -> str:
+    """What a figure is of; where weights differ much, how many of one weight it is worth."""
+    if not one["rows"]:
+        return ""
+    worth = f" (worth {one['effective']:.0f})" if one["effective"] < 0.8 * one["rows"] else ""
+    return f"{one['rows']:,} sentences{worth}, {one['images']:,} images"
+
+
+def _agreement(figures: Mapping[str, Any]) -> list[str]:
+    lines = ["", "agreement between raters"] if figures["agreement"] else []
+    for one in figures["agreement"]:
+        said = "none" if one["value"] is None else f"{one['value']:.3f}"
+        between = "" if one["low"] is None else f"({one['low']:.3f} to {one['high']:.3f})"
+        name = f"{one['name']}, {one['axis']}"
+        lines.append(f"  {name:<54}{said:>6} {between:<18} {one['note']}".rstrip())
+    for rater, group in groupby(figures["annotators"], key=lambda one: str(one["rater"])):
+        said = ", ".join(_by_interface(one) for one in group)
+        lines.append(f"  {plain(rater)[:30]}: {said}")
+    return lines
+
+
+def _by_interface(one: Mapping[str, Any]) -> str:
+    with_others = one["with_the_others"]
+    text = f"{one['answers']:,} {one['interface']}"
+    return text if with_others is None else f"{text} ({100 * with_others:.0f} % with the others)"

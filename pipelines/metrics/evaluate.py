@@ -1,0 +1,210 @@
+"""`evaluate-metric`: any rater or metric against what people said, at every level they said it.
+
+benchmark (a folder) ─ examples, preferences ┐
+scores (files)       ─ joined by id ─────────┴─ figures with intervals, tests, a signature
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from revise_captions.benchmarks.catalog import benchmark
+from revise_captions.benchmarks.types import Example, Preference
+from revise_captions.errors import UserError
+from revise_captions.pipelines.metrics import levels, people, systems
+from revise_captions.pipelines.metrics.figures import Figure
+from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
+from revise_captions.pipelines.metrics.spans import span_level
+from revise_captions.pipelines.text import plain
+from revise_captions.pipelines.writers import replacing
+from revise_captions.rows import dumps
+from revise_captions.signature import signature
+
+LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
+#: Settings that every figure depends on, said in its signature.
+TIES = (
+    "ROC-AUC half,Kendall a neither b corrected c Stuart,Spearman mean rank,"
+    "pairwise calibrated,battles half a win"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`scores`: `[NAME=]FILE` or a floor; all the others are compared with the first. `floors`: all
+    that the data allow too. `each`: a row a rating.
+    """
+
+    benchmark: str
+    folder: Path
+    scores: tuple[str, ...] = ()
+    only: tuple[str, ...] = LEVELS
+    replicates: int = 1000
+    each: bool = False
+    by_captioner: bool = True
+    field: str = "score"
+    out: Path | None = None
+    floors: bool = False
+
+
+def evaluate(job: Job) -> dict[str, Any]:
+    """Everything as JSON holds it; written to `out` if there is one. Raises `UserError`."""
+    entry = benchmark(job.benchmark)
+    items = list(entry.read(job.folder))
+    examples = [item for item in items if isinstance(item, Example)]
+    preferences = [item for item in items if isinstance(item, Preference)]
+    metrics = [read_scores(given, examples, job.field, job.folder) for given in job.scores]
+    more, left_out = all_floors(examples) if job.floors else ([], {})
+    metrics += [scores for scores in more if scores.name not in job.scores]
+    names = [metric.name for metric in metrics]
+    if len(set(names)) < len(names):
+        raise UserError("two scores have one name", hint="name them: NAME=FILE")
+    figures = _figures(job, examples, preferences, metrics)
+    found = {
+        "benchmark": entry.name,
+        "captions": len(examples),
+        "preferences": len(preferences),
+        "signature": _signature(job, metrics),
+        "published": dict(entry.published),
+        "unscored": {m.name: dict(m.reasons) for m in metrics},
+        "left_out": left_out,
+        "figures": [figure.as_json() for figure in figures],
+    }
+    if "system" in job.only and any(metric.scores_captions for metric in metrics):
+        found["captioners"] = {
+            judged.axis: rows
+            for judged in levels.judged_by_people(examples, each=job.each)
+            if (rows := systems.system_table(judged, metrics))
+        }
+    if "preference" in job.only and preferences:
+        found["ratings"] = people.ratings_of(preferences, job.replicates)
+    if job.out is not None:
+        with replacing(job.out) as file:
+            file.write(dumps(found).encode() + b"\n")
+    return found
+
+
+def _figures(
+    job: Job,
+    examples: Sequence[Example],
+    preferences: Sequence[Preference],
+    metrics: Sequence[Scores],
+) -> list[Figure]:
+    found: list[Figure] = []
+    if "sentence" in job.only and metrics:
+        found += levels.sentence_level(examples, metrics, job.replicates, job.by_captioner)
+    for judged in levels.judged_by_people(examples, each=job.each) if metrics else ():
+        if "segment" in job.only:
+            found += levels.segment_level(judged, metrics, job.replicates, each=job.each)
+        if "system" in job.only:
+            found += systems.system_level(judged, metrics, job.replicates)
+    if "preference" in job.only and preferences and metrics:
+        found += people.preference_level(preferences, metrics, job.replicates)
+    if "spans" in job.only:
+        found += span_level(examples, metrics, job.replicates)
+    if "agreement" in job.only:
+        found += people.agreement_level(examples, job.replicates)
+    return found
+
+
+def _signature(job: Job, metrics: Sequence[Scores]) -> str:
+    settings = {
+        "benchmark": job.benchmark,
+        "levels": ",".join(job.only),
+        "intervals": f"95% Poisson bootstrap over images, {job.replicates}",
+        "tests": f"paired permutation over images, {job.replicates}",
+        "ratings": "each" if job.each else "mean",
+        "ties": TIES,
+        "seed": "0",
+        "scipy": version("scipy"),
+        "scikit-learn": version("scikit-learn"),
+    }
+    return signature(settings | {f"scores {m.name}": m.source for m in metrics})
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """The figures as tables, one for each level and axis, for a terminal."""
+    parts = [f"{found['benchmark']}: {found['captions']:,} captions"]
+    if found["preferences"]:
+        parts[0] += f", {found['preferences']:,} preferences"
+    parts += [_unscored(name, why) for name, why in found["unscored"].items() if why]
+    parts += _left_out(found["left_out"])
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for figure in found["figures"]:
+        groups.setdefault((figure["level"], figure["axis"]), []).append(figure)
+    parts += [_table(level, axis, rows) for (level, axis), rows in groups.items()]
+    parts += [_captioners(axis, rows) for axis, rows in found.get("captioners", {}).items()]
+    for axis, tables in found.get("ratings", {}).items():
+        parts += [_ratings(axis, name, rows) for name, rows in tables.items()]
+    if found["published"] and found["figures"]:
+        rows = "\n".join(f"  {value:>12}  {name}" for name, value in found["published"].items())
+        parts.append(f"published, on the whole benchmark:\n{rows}")
+    return "\n\n".join([*parts, found["signature"]])
+
+
+def _left_out(reasons: Mapping[str, str]) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        by_reason.setdefault(why, []).append(name)
+    return [f"left out: {', '.join(names)} ({plain(why)})" for why, names in by_reason.items()]
+
+
+def _unscored(name: str, why: Mapping[str, int]) -> str:
+    said = "; ".join(f"{n:,} {plain(reason)}" for reason, n in sorted(why.items()))
+    return f"{plain(name)} could not judge: {said}"
+
+
+def _table(level: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = [f"{level}: {plain(axis)}"]
+    for row in rows:
+        what = f"{row['name']} [{plain(row['subset'])}]" if row["subset"] else row["name"]
+        line = f"  {what:<40} {plain(row['metric']):<18} {_value(row)}  {row['rows']:>7,}"
+        lines.append(line.rstrip() + (f"  {row['note']}" if row["note"] else ""))
+        if row["p_value"] is not None:
+            difference, low, high = row["difference"]
+            between = _value({"value": difference, "low": low, "high": high})
+            said = f"first − this {between}, p = {row['p_value']:.4f}"
+            lines.append(f"  {'':<40} {said}")
+    return "\n".join(lines)
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    if row["value"] is None:
+        return f"{'none':>6}{'':18}"
+    if row["low"] is None:
+        return f"{row['value']:6.3f}{'':18}"
+    return f"{row['value']:6.3f} ({row['low']:6.3f} to {row['high']:6.3f})"
+
+
+def _captioners(axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Best first by people; beside each mean its rank."""
+    columns = [key for key in rows[0] if key not in ("captioner", "captions")]
+    head = "".join(f"{plain(name)[:18]:>20}" for name in columns)
+    lines = [f"captioners: mean {plain(axis)}, and rank", f"  {'':<24}{'captions':>9}{head}"]
+    for row in rows:
+        cells = "".join(f"{_ranked(row, rows, name):>20}" for name in columns)
+        lines.append(f"  {plain(row['captioner']):<24}{row['captions']:>9,}{cells}")
+    return "\n".join(lines)
+
+
+def _ranked(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    if row[name] is None:
+        return "none"
+    better = sum(other[name] is not None and other[name] > row[name] for other in rows)
+    return f"{row[name]:.3f}  {better + 1:>2}"
+
+
+def _ratings(axis: str, name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = [f"{name} ratings by people: {plain(axis)}"]
+    for row in rows:
+        if row["rating"] is None:
+            said = "none: somebody always wins or always loses"
+        elif row["low"] is None:
+            said = f"{row['rating']:7.1f}"
+        else:
+            said = f"{row['rating']:7.1f} ({row['low']:.1f} to {row['high']:.1f})"
+        lines.append(f"  {plain(row['captioner']):<32} {said}")
+    return "\n".join(lines)

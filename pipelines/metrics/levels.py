@@ -1,0 +1,283 @@
+"""Sentences and segments (captions): a metric's scores against people's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions import sentence_metrics as sentences
+from revise_captions import weighted_metrics as weighted
+from revise_captions.benchmarks.types import Example
+from revise_captions.correlations import (
+    KINDS,
+    accuracy_of_differences,
+    correlation,
+)
+from revise_captions.leaderboard import keys_of, resamples
+from revise_captions.pipelines.metrics.figures import (
+    Column,
+    Figure,
+    Question,
+    ask,
+    compared_shares,
+    from_measured,
+    hits_of,
+    tested,
+)
+from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.resampling import bounds, measured, ranks, standardised, unchanged
+
+Floats = npt.NDArray[np.float64]
+SHARE = "factual share"
+_CORRELATIONS = tuple(
+    Question(
+        kind,
+        partial(correlation, kind),
+        standardised if kind == "pearson" else ranks,
+    )
+    for kind in KINDS
+)
+
+
+def sentence_level(
+    examples: Sequence[Example], metrics: Sequence[Scores], replicates: int, by_captioner: bool
+) -> list[Figure]:
+    """Of all labelled sentences, and of each captioner's."""
+    keys = [
+        (example, number)
+        for example in examples
+        for number, sentence in enumerate(example.sentences)
+        if sentence.factual is not None
+    ]
+    if not keys:
+        return []
+    truth = np.array([float(bool(e.sentences[k].factual)) for e, k in keys])
+    images = [example.image for example, _ in keys]
+    columns = [
+        Column(
+            metric.name,
+            _values([metric.sentences.get((e.id, k)) for e, k in keys]),
+            metric.probabilities,
+        )
+        for metric in metrics
+        if metric.sentences
+    ]
+    questions = _sentence_questions(metrics)
+    axis = "pooled over sentences"
+    asked = partial(ask, level="sentence", axis=axis, replicates=replicates)
+    found = [_floor_of(truth, images, axis, replicates)]
+    found += [_coverage(column, images, axis, replicates) for column in columns]
+    found += asked(questions, columns, truth, images)
+    captioners = sorted({example.captioner for example in examples} - {""})
+    main = [q for q in questions if q.name.startswith(("ROC", "macro-F1 at"))]
+    for name in captioners if by_captioner and len(captioners) > 1 else ():
+        own = np.array([example.captioner == name for example, _ in keys])
+        chosen = [replace(column, scores=column.scores[own]) for column in columns]
+        kept = [image for image, mine in zip(images, own, strict=True) if mine]
+        found += [_floor_of(truth[own], kept, axis, replicates, name)]
+        found += asked(main, chosen, truth[own], kept, subset=name)
+    return found
+
+
+def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
+    stored = sorted({m.threshold for m in metrics if m.threshold is not None})
+    cuts = [
+        (sentences.HALF, "0.5, the higher of two confidences"),
+        *((t, "stored") for t in stored),
+    ]
+    return [
+        Question("ROC-AUC", sentences.roc_auc, batch=weighted.roc_auc),
+        *(
+            Question(
+                f"macro-F1 at {cut:g}" + (" (stored)" if note == "stored" else ""),
+                sentences.macro_f1_at(cut),
+                unchanged,
+                note,
+                of_probabilities=True,
+                batch=weighted.macro_f1_at(cut),
+            )
+            for cut, note in cuts
+        ),
+        Question(
+            "macro-F1, best threshold",
+            sentences.best_macro_f1,
+            note="fitted to these sentences",
+            batch=weighted.best_macro_f1,
+        ),
+        Question(
+            "average precision of wrong",
+            sentences.average_precision_of_wrong,
+            batch=weighted.average_precision_of_wrong,
+        ),
+        Question(
+            "calibration error",
+            sentences.calibration_error,
+            unchanged,
+            "lower is better",
+            of_probabilities=True,
+            batch=weighted.calibration_error,
+        ),
+    ]
+
+
+def _floor_of(
+    truth: Floats, images: Sequence[str], axis: str, replicates: int, subset: str = ""
+) -> Figure:
+    one = measured(
+        lambda _, true: sentences.one_class_macro_f1(true), truth, truth, images, replicates
+    )
+    note = f"{truth.mean():.1%} of them factual"
+    return from_measured(one, "sentence", "macro-F1", axis, "floor: one class", subset, note)
+
+
+def _coverage(column: Column, images: Sequence[str], axis: str, replicates: int) -> Figure:
+    judged = np.isfinite(column.scores)
+    low, high = share_bounds(judged, images, replicates)
+    return Figure(
+        "sentence",
+        "share judged",
+        axis,
+        column.metric,
+        float(judged.mean()),
+        low,
+        high,
+        rows=len(judged),
+        units=len(set(images)),
+    )
+
+
+def _values(values: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Captions with a human score on one axis: `human`, flat; one row for each rating, or mean."""
+
+    axis: str
+    examples: tuple[Example, ...]
+    human: Floats
+
+
+def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[Judged]:
+    """By axis; where no caption has a score, the share of its labelled sentences that is factual.
+
+    `each`: a row for every rating, as Flickr8k's figures are computed; else a row for the mean.
+    """
+    found: dict[str, list[tuple[Example, float]]] = {}
+    for example in examples:
+        by_axis: dict[str, list[float]] = {}
+        for score in example.scores:
+            by_axis.setdefault(score.axis, []).append(score.value)
+        for axis, values in by_axis.items():
+            kept = values if each else [sum(values) / len(values)]
+            found.setdefault(axis, []).extend((example, value) for value in kept)
+    if not found:
+        for example in examples:
+            labels = [s.factual for s in example.sentences if s.factual is not None]
+            if labels:
+                found.setdefault(SHARE, []).append((example, sum(labels) / len(labels)))
+    return [
+        Judged(axis, tuple(e for e, _ in pairs), np.array([v for _, v in pairs]))
+        for axis, pairs in sorted(found.items())
+    ]
+
+
+def segment_level(
+    judged: Judged, metrics: Sequence[Scores], replicates: int, *, each: bool
+) -> list[Figure]:
+    """All correlations over captions, and pairwise accuracy within images."""
+    columns = caption_columns(judged, metrics)
+    images = [example.image for example in judged.examples]
+    axis = f"pooled over {'ratings' if each else 'captions'}, {judged.axis}"
+    found = ask(
+        _CORRELATIONS,
+        columns,
+        judged.human,
+        images,
+        level="segment",
+        axis=axis,
+        replicates=replicates,
+    )
+    return found + _within_images(columns, judged, images, replicates)
+
+
+def caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
+    return [
+        Column(m.name, _values([m.caption(e.id) for e in judged.examples]))
+        for m in metrics
+        if m.scores_captions
+    ]
+
+
+def _within_images(
+    columns: Sequence[Column], judged: Judged, images: Sequence[str], replicates: int
+) -> list[Figure]:
+    """acc_eq over the pairs of captions of one image, the metric's ties calibrated on all of them.
+
+    Interval and test hold the calibrated threshold fixed.
+    """
+    found: list[Figure] = []
+    thresholds: list[float] = []
+    for column in columns:
+        names, x, y = _pairs(np.isfinite(column.scores), column.scores, judged.human, images)
+        best = accuracy_of_differences(x, y, threshold=None)
+        thresholds.append(best.threshold)
+        if not names:
+            continue
+        low, high = share_bounds(hits_of(x, y, best.threshold), names, replicates)
+        figure = Figure(
+            "segment",
+            "pairwise accuracy with ties",
+            f"within images, {judged.axis}",
+            column.metric,
+            best.accuracy,
+            low,
+            high,
+            len(x),
+            len(set(names)),
+            note=f"{np.mean(y == 0):.0%} human ties; the metric ties up to {best.threshold:.4g}, "
+            "calibrated on these pairs",
+        )
+        if found:
+            both = np.isfinite(columns[0].scores) & np.isfinite(column.scores)
+            pairs = [_pairs(both, c.scores, judged.human, images) for c in (columns[0], column)]
+            cuts = thresholds[0], best.threshold
+            hits = [hits_of(x, y, cut) for (_, x, y), cut in zip(pairs, cuts, strict=True)]
+            figure = tested(figure, compared_shares(hits[0], hits[1], pairs[0][0], replicates))
+        found.append(figure)
+    return found
+
+
+def _pairs(
+    kept: npt.NDArray[np.bool_], scores: Floats, human: Floats, images: Sequence[str]
+) -> tuple[list[str], Floats, Floats]:
+    """Of every two kept captions of one image: the image, and the differences of both scores."""
+    by_image: dict[str, list[int]] = {}
+    for row in np.flatnonzero(kept).tolist():
+        by_image.setdefault(images[row], []).append(row)
+    names: list[str] = []
+    first: list[int] = []
+    second: list[int] = []
+    for image, rows in by_image.items():
+        for a, b in combinations(rows, 2):
+            names.append(image)
+            first.append(a)
+            second.append(b)
+    return names, scores[first] - scores[second], human[first] - human[second]
+
+
+def share_bounds(
+    hits: npt.ArrayLike, images: Sequence[str], replicates: int
+) -> tuple[float | None, float | None]:
+    """The interval over images of a share of rows."""
+    names, unit = np.unique(np.asarray(images).astype(str), return_inverse=True)
+    top = np.bincount(unit, np.asarray(hits, dtype=np.float64))[None, :].astype(np.float64)
+    bottom = np.bincount(unit).astype(np.float64)[None, :]
+    drawn = resamples(top, bottom, keys_of(list(names)), replicates)[:, 0]
+    return bounds(drawn, len(names))

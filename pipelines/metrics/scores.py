@@ -1,0 +1,290 @@
+"""Scores that a metric gave, from a file, joined to a benchmark's captions and sentences.
+
+A row is one of:
+
+    {"id", "score"}                 a caption
+    {"id", "sentence", "score"}     a sentence: its number in the caption's labelled ones, from 0
+    {"id", "revision": {…}}         a caption that the main command judged
+    {"id", "spans": [{"start", "end", "score"?}], "omissions": [the same]?}
+
+The last: spans of the caption that the metric finds wrong, and of its first reference that it finds
+left out, each with how sure of it the metric is (all of them, or none),
+
+in JSON Lines, CSV or Parquet. A score of null (CSV: empty) is “could not judge”. Where the main
+command judged, its own sentences are joined to the labelled ones by their spans: a labelled
+sentence has the lowest P(factual) of those that overlap it, and none where one of them has none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from revise_captions.benchmarks.entries import Entry, csv_rows, rows, shown
+from revise_captions.benchmarks.types import Example
+from revise_captions.errors import UserError
+from revise_captions.records import Span
+from revise_captions.signature import settings_of
+
+#: Scores that need nothing but the captions. Of sentences, the later, the longer, and those with
+#: more numbers are held to be worse; of whole captions, the longer is held to be better. The
+#: directions are not fitted to anything.
+PLAIN = ("floor:length", "floor:position", "floor:digits")
+#: Floors that need more, and are named with it.
+GIVEN = ("floor:numbers=FILE", "floor:clip=MODEL")
+NOT_THERE = "not in the file"
+NO_SENTENCE = "no judged sentence overlaps it"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSpan:
+    """A span that a metric finds wrong or left out; the higher `score`, the surer. None: none."""
+
+    span: Span
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """`captions`, `sentences` (by id and number): None where it could not judge, for `reasons`.
+
+    `threshold`: the one stored with a critic's answers. `source` names the scores exactly.
+    `of_captions` False: its sentences' scores say nothing of whole captions. `probabilities` False:
+    its scores are none, whatever their range.
+    """
+
+    name: str
+    source: str
+    captions: Mapping[str, float | None]
+    sentences: Mapping[tuple[str, int], float | None]
+    spans: Mapping[str, tuple[ScoredSpan, ...]]
+    reasons: Mapping[str, int]
+    threshold: float | None = None
+    of_captions: bool = True
+    probabilities: bool = True
+    omissions: Mapping[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
+
+    @property
+    def scores_captions(self) -> bool:
+        """Whether it says anything of whole captions."""
+        return self.of_captions and bool(self.captions or self.sentences)
+
+    def caption(self, name: str) -> float | None:
+        """The caption's own score; else the mean of its scored sentences."""
+        if name in self.captions:
+            return self.captions[name]
+        found = []
+        number = 0
+        while (name, number) in self.sentences:
+            found.append(self.sentences[name, number])
+            number += 1
+        known = [value for value in found if value is not None]
+        return sum(known) / len(known) if known else None
+
+
+def read_scores(
+    given: str, examples: Sequence[Example], column: str = "score", folder: Path = Path()
+) -> Scores:
+    """`[NAME=]FILE`, or a floor. Images are looked for from `folder`. Raises `UserError`."""
+    if given.startswith("floor:"):
+        return floor(given, examples, folder)
+    name, equals, path = given.partition("=")
+    if not equals or Path(given).exists():
+        name, path = Path(given).stem, given
+    if not Path(path).is_file():
+        raise UserError(
+            f"there are no scores {path}",
+            hint=f"a file, NAME=FILE, or one of {', '.join(known_floors())}",
+        )
+    return _joined(name, f"sha256 {_digest(Path(path))}", _entries(Path(path)), examples, column)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    return csv_rows(path) if path.suffix == ".csv" else rows(path)
+
+
+def known_floors() -> tuple[str, ...]:
+    from revise_captions.pipelines.metrics.baselines import BASELINES
+
+    return (*PLAIN, *BASELINES, *GIVEN)
+
+
+def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str]]:
+    """Every floor that these data allow and that needs nothing else; the rest by why it is not."""
+    found: list[Scores] = []
+    left_out: dict[str, str] = {}
+    for name in (n for n in known_floors() if n not in GIVEN):
+        try:
+            scores = floor(name, examples, Path())
+        except UserError as error:
+            left_out[name] = str(error)
+            continue
+        values = {*scores.captions.values(), *scores.sentences.values()} - {None}
+        if len(values) > 1:
+            found.append(scores)
+        elif values:
+            left_out[name] = "it says the same of everything"
+        else:
+            left_out[name] = next(iter(scores.reasons), "there are no labelled sentences")
+    return found, left_out
+
+
+def floor(given: str, examples: Sequence[Example], folder: Path) -> Scores:
+    """Scores without a rater: `PLAIN`, `baselines.BASELINES`, or one of `GIVEN`."""
+    from revise_captions.pipelines.metrics import baselines
+
+    name, _, argument = given.partition("=")
+    if given in PLAIN:
+        return _plain(given, examples)
+    if given in baselines.BASELINES:
+        captions, source = baselines.baseline(given, examples)
+        return _of_floor(given, source, captions, {}, baselines.NO_REFERENCES)
+    if name == "floor:clip" and argument:
+        from revise_captions.pipelines.metrics import similarity
+
+        found = similarity.similarities(argument, examples, folder)
+        why = similarity.NO_IMAGE
+        return _of_floor(name, found.source, found.captions, found.sentences, why)
+    if name == "floor:numbers" and argument:
+        from revise_captions.pipelines.metrics import number_floors
+
+        texts = number_floors.texts_of(examples, Path(argument), folder)
+        sentences = number_floors.not_found(examples, texts)
+        source = f"{number_floors.READER}, sha256 {_digest(Path(argument))}"
+        return _of_floor(name, source, {}, sentences, number_floors.NO_TEXT)
+    raise UserError(f"there is no {given}", hint=f"known are: {', '.join(known_floors())}")
+
+
+def _plain(given: str, examples: Sequence[Example]) -> Scores:
+    from revise_captions.pipelines.metrics.number_floors import digits
+
+    length = given == "floor:length"
+    if given == "floor:digits":
+        return _of_floor(given, "floor", {}, digits(examples), "")
+    sentences: dict[tuple[str, int], float | None] = {
+        (e.id, k): float(-len(s.span.of(e.caption)) if length else -k)
+        for e in examples
+        for k, s in enumerate(e.sentences)
+    }
+    captions: dict[str, float | None] = {}
+    if length:
+        captions = {e.id: float(len(e.caption.split())) for e in examples}
+    scores = _of_floor(given, "floor", captions, sentences, "")
+    return scores if length else replace(scores, of_captions=False)
+
+
+def _of_floor(
+    name: str,
+    source: str,
+    captions: Mapping[str, float | None],
+    sentences: Mapping[tuple[str, int], float | None],
+    why: str,
+) -> Scores:
+    missing = sum(v is None for v in (sentences or captions).values())
+    reasons = {why: missing} if missing else {}
+    return Scores(name, source, captions, sentences, {}, reasons, probabilities=False)
+
+
+def _joined(
+    name: str, source: str, entries: Iterator[Entry], examples: Sequence[Example], column: str
+) -> Scores:
+    known = {example.id: example for example in examples}
+    captions: dict[str, float | None] = {}
+    sentences: dict[tuple[str, int], float | None] = {}
+    spans: dict[str, tuple[ScoredSpan, ...]] = {}
+    omissions: dict[str, tuple[ScoredSpan, ...]] = {}
+    reasons: Counter[str] = Counter()
+    thresholds: set[float] = set()
+    strangers, signatures = 0, set()
+    for entry in entries:
+        which = str(entry["id"])
+        if which not in known:
+            strangers += 1
+            continue
+        if "revision" in entry.data:
+            signature = str(entry["revision"]["signature"])
+            signatures.add(signature)
+            thresholds.add(float(settings_of(signature)["threshold"]))
+            _judged(entry, known[which], sentences, reasons)
+        elif "spans" in entry.data:
+            spans[which] = _spans(entry, "spans")
+            if "omissions" in entry.data:
+                omissions[which] = _spans(entry, "omissions")
+        elif entry.data.get("sentence") not in (None, ""):
+            number = int(entry.number_at("sentence"))
+            if not 0 <= number < len(known[which].sentences):
+                many = len(known[which].sentences)
+                raise entry.error(f"there is no sentence {number}: {which} has {many}, from 0")
+            sentences[which, number] = _score(entry, column, reasons)
+        else:
+            captions[which] = _score(entry, column, reasons)
+    if not (captions or sentences or spans):
+        raise UserError(
+            f"none of the scores of {name} is of this benchmark ({strangers:,} other ids)",
+            hint="ids must be those that `caption-benchmarks export` writes",
+        )
+    if len(signatures) > 1:
+        raise UserError(f"{name} mixes answers with different signatures: judge all in one way")
+    if sentences:
+        _complete(sentences, examples, reasons)
+    threshold = thresholds.pop() if thresholds else None
+    return Scores(name, source, captions, sentences, spans, reasons, threshold, omissions=omissions)
+
+
+def _spans(entry: Entry, key: str) -> tuple[ScoredSpan, ...]:
+    return tuple(
+        ScoredSpan(
+            Span(int(s.number_at("start")), int(s.number_at("end"))),
+            s.number_at("score") if s.data.get("score") is not None else None,
+        )
+        for s in entry.within(key)
+    )
+
+
+def _complete(
+    sentences: dict[tuple[str, int], float | None],
+    examples: Sequence[Example],
+    reasons: Counter[str],
+) -> None:
+    """A labelled sentence that the file does not mention was not judged: it counts as such."""
+    for example in examples:
+        for number in range(len(example.sentences)):
+            if (example.id, number) not in sentences:
+                sentences[example.id, number] = None
+                reasons[NOT_THERE] += 1
+
+
+def _score(entry: Entry, column: str, reasons: Counter[str]) -> float | None:
+    if entry[column] in (None, ""):
+        reasons[str(entry.data.get("reason") or "no reason given")] += 1
+        return None
+    value = entry.number_at(column)
+    if not isfinite(value):
+        raise entry.error(f"`{column}` is {shown(entry[column])}; null means “could not judge”")
+    return value
+
+
+def _judged(
+    entry: Entry,
+    example: Example,
+    sentences: dict[tuple[str, int], float | None],
+    reasons: Counter[str],
+) -> None:
+    revision: Mapping[str, Any] = entry["revision"]
+    judged = [(Span(*s["span"]), s["p_factual"], s["reason"]) for s in revision["sentences"]]
+    for number, sentence in enumerate(example.sentences):
+        start, end = sentence.span
+        over = [(p, why) for span, p, why in judged if span.start < end and start < span.end]
+        missing = next((why for p, why in over if p is None), None if over else NO_SENTENCE)
+        sentences[example.id, number] = None if missing else min(p for p, _ in over)
+        if missing:
+            reasons[missing] += 1

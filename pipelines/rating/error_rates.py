@@ -1,0 +1,115 @@
+"""What kinds of errors captioners make: flagged sentences of each kind, per hundred judged."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.leaderboard import COLUMNS, keys_of, resamples
+from revise_captions.pipelines.rating.autorater import Rated
+from revise_captions.pipelines.rating.formats import guarded, latex, shown
+from revise_captions.statistics import LEVEL
+
+Floats = npt.NDArray[np.float64]
+HEADING = "kinds of errors: flagged sentences per hundred judged"
+
+
+def errors_of(rated: Rated, order: Sequence[str], replicates: int) -> dict[str, Any] | None:
+    """Kinds, the commonest first, and by captioner (in `order`) and kind: how many sentences, and
+    the rate with its 95 % interval over images. None where nothing names a kind."""
+    total: Counter[str] = Counter()
+    for of_images in rated.errors.values():
+        for counted in of_images.values():
+            total.update(counted)
+    if not total:
+        return None
+    ratings = rated.ratings
+    judged = ratings.counts[:, :, COLUMNS.index("judged")]
+    keys = keys_of(ratings.images)
+    rows: dict[str, dict[str, Any]] = {name: {} for name in order}
+    kinds = [kind for kind, _ in sorted(total.items(), key=lambda item: (-item[1], item[0]))]
+    for kind in kinds:
+        counts = _counts(rated, kind)
+        drawn = resamples(counts, judged, keys, replicates)
+        for k, name in enumerate(ratings.captioners):
+            if name not in rows:
+                continue
+            sentences, of = counts[k].sum(), judged[k].sum()
+            known = drawn[:, k][np.isfinite(drawn[:, k])]
+            low, high = (
+                np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+                if len(known) and sentences
+                else (None, None)
+            )
+            rows[name][kind] = {
+                "sentences": int(sentences),
+                "rate": float(sentences / of) if of else None,
+                "low": None if low is None else float(low),
+                "high": None if high is None else float(high),
+            }
+    table = [{"captioner": name, "kinds": row} for name, row in rows.items() if row]
+    return {"heading": HEADING, "kinds": kinds, "table": table}
+
+
+def _counts(rated: Rated, kind: str) -> Floats:
+    places = {name: k for k, name in enumerate(rated.ratings.images)}
+    counts = np.zeros((len(rated.ratings.captioners), len(places)))
+    for k, captioner in enumerate(rated.ratings.captioners):
+        for image, kinds in rated.errors.get(captioner, {}).items():
+            counts[k, places[image]] = kinds.get(kind, 0)
+    return counts
+
+
+def _lines(found: Mapping[str, Any]) -> list[list[str]]:
+    lines = [["captioner", *map(shown, found["kinds"])]]
+    for row in found["table"]:
+        cells = (row["kinds"][kind]["rate"] for kind in found["kinds"])
+        lines.append(
+            [shown(row["captioner"]), *("" if v is None else f"{100 * v:.1f}" for v in cells)]
+        )
+    return lines
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    lines = _lines(found)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if k else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+
+
+def as_markdown(found: Mapping[str, Any]) -> str:
+    titles, *body = _lines(found)
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *body]
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
+
+
+def as_latex(found: Mapping[str, Any]) -> str:
+    titles, *body = ([latex(cell) for cell in line] for line in _lines(found))
+    lines = [f"\\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}", "\\toprule"]
+    lines += [" & ".join(titles) + r" \\", "\\midrule"]
+    lines += [" & ".join(line) + r" \\" for line in body]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
+
+
+def as_csv(found: Mapping[str, Any]) -> str:
+    """A row for each captioner and kind, full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["captioner", "kind", "sentences", "rate", "low", "high"])
+    for row in found["table"]:
+        for kind, cell in row["kinds"].items():
+            writer.writerow([guarded(row["captioner"]), guarded(kind), *cell.values()])
+    return text.getvalue()

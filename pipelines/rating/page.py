@@ -1,0 +1,117 @@
+"""A leaderboard as one self-contained HTML page: intervals, rank ranges, who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from revise_captions.leaderboard import ALPHA
+from revise_captions.pipelines.report.page import asset, content_policy, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One criterion as the page shows it. `at` places a share on the chart, in percent."""
+
+    name: str
+    heading: str
+    table: Sequence[Mapping[str, Any]]
+    wins: Sequence[Sequence[float]]
+    p_values: Sequence[Sequence[float | None]]
+    low: int
+    high: int
+    at: Callable[[float], float]
+    controlled: bool
+
+
+def page(board: Mapping[str, Any]) -> str:
+    """The page of what `rate.as_json` gives."""
+    criteria = [_shown(name, found) for name, found in board["criteria"].items()]
+    style = asset("report.css") + asset("board.css")
+    return (
+        environment()
+        .get_template("board.html.j2")
+        .render(
+            board=board,
+            criteria=criteria,
+            alpha=ALPHA,
+            lead=lead(criteria[1].table),
+            scatter=scatter(board["people"]["criteria"]["overall"]) if board["people"] else None,
+            policy=content_policy(style),
+            style=Markup(style),
+        )
+    )
+
+
+def _shown(name: str, found: Mapping[str, Any]) -> Shown:
+    """The chart spans all intervals, in steps of five percent."""
+    table = found["table"]
+    ends = [row[key] for row in table for key in ("low", "high", "score") if row[key] is not None]
+    low = int(100 * min(ends, default=0)) // 5 * 5
+    high = min(100, -(-int(100 * max(ends, default=1) + 1) // 5) * 5)
+
+    def at(share: float) -> float:
+        return round(100 * (100 * share - low) / max(high - low, 1), 2)
+
+    controlled = any(row["length_controlled"] is not None for row in table)
+    wins, p_values = found["wins"], found["p_values"]
+    return Shown(name, found["heading"], table, wins, p_values, low, high, at, controlled)
+
+
+#: Pixels between two names beside the scatter plot.
+_LINE = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Points of a plot of 600 × 400 whose y grows downward, each with the y of its name beside the
+    plot, and the ends of its axes."""
+
+    points: Sequence[Mapping[str, Any]]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    height: float
+
+
+def scatter(found: Mapping[str, Any]) -> Scatter:
+    """People's scores to the right, the rater's shares upward; axes span the data."""
+    people = [p["people"] for p in found["points"]]
+    rater = [p["rater"] for p in found["points"]]
+    ends = [(min(v, default=0.0), max(v, default=1.0)) for v in (people, rater)]
+
+    def at(value: float, axis: int, size: int) -> float:
+        low, high = ends[axis]
+        return round(30 + (size - 60) * ((value - low) / (high - low) if high > low else 0.5), 1)
+
+    points = [
+        {**p, "x": at(p["people"], 0, 600), "y": 400 - at(p["rater"], 1, 400)}
+        for p in found["points"]
+    ]
+    points.sort(key=lambda p: (p["y"], p["x"]))
+    line = 0.0
+    for point in points:  # names one below the other
+        point["name_y"] = line = max(line + _LINE, point["y"])
+    # the lowest ones must not sink for the crowd above them: pushed up again from below
+    line = max(line, 390.0) + _LINE
+    height = line + 20
+    for point in reversed(points):
+        point["name_y"] = line = min(line - _LINE, point["name_y"])
+    return Scatter(points, ends[0], ends[1], height)
+
+
+def lead(table: Sequence[Mapping[str, Any]]) -> str:
+    """What can be said of the first place, in one sentence."""
+    known = [row for row in table if row["score"] is not None]
+    if not known:
+        return "No sentence could be judged, so there is no order."
+    first = [row["captioner"] for row in known if row["rank"].split("–")[0] == "1"]
+    if len(first) == 1:
+        share = f"{100 * known[0]['score']:.1f} %"
+        return f"{first[0]} leads: {share} of its sentences are factual, and no other comes near."
+    if len(first) == len(known):
+        return "No order can be claimed: none of the differences is more than chance."
+    names = f"{', '.join(first[:-1])} and {first[-1]}"
+    return f"{names} share the first place: which of them is best, these images do not tell."

@@ -1,0 +1,187 @@
+"""`rate-captions`: from captions by captioners to a leaderboard in every format.
+
+Judging is the main command's (`--stage critique`): its journal makes it resumable, its quarantine
+takes what cannot be read. Everything else is arithmetic on counts.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.leaderboard import CRITERIA, Board, length_controlled, rank
+from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.rating import error_rates, formats
+from revise_captions.pipelines.rating.autorater import (
+    Counted,
+    Rated,
+    is_judged,
+    joined,
+    rate,
+    read_judged,
+    read_ratings,
+    write_ratings,
+)
+from revise_captions.pipelines.rating.page import page
+from revise_captions.pipelines.rating.people import against_people, read_people
+from revise_captions.pipelines.rating.people import as_text as people_as_text
+from revise_captions.pipelines.writers import replacing
+from revise_captions.rows import dumps
+
+RATINGS = "ratings.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to rate and where to put it. `inputs`: FILE or NAME=FILE, judged already or not.
+
+    `people`: a file of people's scores of captioners, to compare with.
+    """
+
+    inputs: tuple[str, ...]
+    out: Path
+    captioner_field: str | None = None
+    replicates: int = 10_000
+    judging: Options = field(default_factory=Options)
+    people: Path | None = None
+
+
+def rate_captions(job: Job) -> dict[str, Any]:
+    """Judges what is not judged, adds it to the leaderboard in `out`, writes every format.
+
+    Returns the leaderboard as JSON holds it. Raises `UserError`, or `EngineDead` (run it again:
+    finished windows are kept).
+    """
+    people = None if job.people is None else read_people(job.people)
+    job.out.mkdir(parents=True, exist_ok=True)
+    stored = job.out / RATINGS
+    earlier = read_ratings(stored) if stored.exists() else None
+    rated = rate(_rows(job)) if job.inputs else None
+    if earlier is not None:
+        rated = earlier if rated is None else joined(earlier, rated)
+    if rated is None:
+        raise UserError(f"{job.out} has no {RATINGS}", hint="name captions to rate")
+    write_ratings(stored, rated)
+    return write_board(job.out, rated, job.replicates, people)
+
+
+def _rows(job: Job) -> Iterator[Counted]:
+    for given in job.inputs:
+        captioner, path = _named(given)
+        judged = path if is_judged(path) else _judge(job, path)
+        yield from read_judged(
+            judged,
+            captioner=captioner,
+            captioner_field=job.captioner_field,
+            image_field=job.judging.image_field,
+            caption_field=job.judging.caption_field,
+        )
+
+
+def _named(given: str) -> tuple[str | None, str]:
+    """`NAME=FILE`, or a FILE, whose name may contain `=` too."""
+    name, equals, path = given.partition("=")
+    return (name, path) if equals and not Path(given).exists() else (None, given)
+
+
+def _judge(job: Job, path: str) -> str:
+    """The file's captions judged, as a file beside the leaderboard."""
+    from revise_captions.pipelines.run import run
+
+    name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
+    out = job.out / f"judged-{name}"
+    judging = replace(
+        job.judging, source=path, out=str(out), stage="critique", resume=True, force=True
+    )
+    with redirect_stdout(sys.stderr):  # its table is news, not the result
+        run(judging)
+    return str(out)
+
+
+def write_board(
+    out: Path, rated: Rated, replicates: int, people: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """`leaderboard.json`, `.md`, `.tex`, `.html`, one `.csv` for each criterion, `errors.csv`."""
+    controlled = length_controlled(rated.ratings)
+    boards: dict[str, Board] = {
+        criterion: rank(rated.ratings, criterion, replicates=replicates) for criterion in CRITERIA
+    }
+    tables: dict[str, list[dict[str, Any]]] = {
+        criterion: formats.rows_of(
+            board, rated.ratings, controlled if criterion == "per_description" else {}
+        )
+        for criterion, board in boards.items()
+    }
+    found = as_json(boards, tables, rated, replicates)
+    order = [standing.captioner for standing in boards["overall"].standings]
+    found["errors"] = errors = error_rates.errors_of(rated, order, replicates)
+    found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
+    texts = {
+        "leaderboard.json": dumps(found),
+        "leaderboard.md": _sections(tables, formats.as_markdown, "## "),
+        "leaderboard.html": page(found),
+        "leaderboard.tex": _sections(tables, formats.as_latex, "% "),
+        **{f"{name}.csv": formats.as_csv(table) for name, table in tables.items()},
+    }
+    if errors is not None:
+        head = errors["heading"]
+        texts["leaderboard.md"] += f"\n\n## {head}\n\n{error_rates.as_markdown(errors)}"
+        texts["leaderboard.tex"] += f"\n\n% {head}\n\n{error_rates.as_latex(errors)}"
+        texts["errors.csv"] = error_rates.as_csv(errors)
+    for name, text in texts.items():
+        with replacing(out / name) as file:
+            file.write(text.encode() + b"\n")
+    return found
+
+
+def _sections(tables: Mapping[str, Any], render: Any, mark: str) -> str:
+    parts = [f"{mark}{formats.HEADINGS[name]}\n\n{render(rows)}" for name, rows in tables.items()]
+    return "\n\n".join(parts)
+
+
+def as_json(
+    boards: Mapping[str, Board],
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+    rated: Rated,
+    replicates: int,
+) -> dict[str, Any]:
+    return {
+        "rater": dict(rated.rater),
+        "images": len(rated.ratings.images),
+        "replicates": replicates,
+        "criteria": {
+            name: {
+                "heading": formats.HEADINGS[name],
+                "table": list(tables[name]),
+                "p_values": _rounded(board.p_values),
+                "wins": _rounded(board.wins),
+            }
+            for name, board in boards.items()
+        },
+    }
+
+
+def _rounded(matrix: Any) -> list[list[float | None]]:
+    """NaN, which JSON does not have, becomes null."""
+    return [[None if v != v else round(float(v), 4) for v in row] for row in matrix]
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """The tables for a terminal."""
+    parts = [f"{c['heading']}\n\n{formats.as_text(c['table'])}" for c in found["criteria"].values()]
+    if found["errors"] is not None:
+        parts.append(f"{found['errors']['heading']}\n\n{error_rates.as_text(found['errors'])}")
+    if found["people"] is not None:
+        parts.append(people_as_text(found["people"]))
+    rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
+    parts.append(
+        f"{found['images']:,} images; intervals and ranks: {found['replicates']:,} resamples and "
+        f"permutations over images, Holm's correction\nrater: {rater}"
+    )
+    return "\n\n".join(parts)

@@ -1,0 +1,171 @@
+"""What a finished run tells its user: the summary, the report, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.fields import captions_of, look_up, to_record
+from revise_captions.pipelines.journal import Journal, RowResult, cannot_write
+from revise_captions.pipelines.report.summary import Speed, Tally
+from revise_captions.rows import BadRow, Row, dumps
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.report.sample import ReportRow, Sampler
+    from revise_captions.pipelines.revise import LoadImage, Tools
+    from revise_captions.pipelines.writers import Written
+    from revise_captions.readers import Source
+
+#: Longest side in pixels of an image that waits for the report.
+SHOWN_SIDE = 640
+#: Characters of a quarantined row that wait for the report.
+SHOWN_TEXT = 10_000
+
+
+def check_report(path: Path, out: str) -> None:
+    """Raises `UserError` before any work is done where the report could not be written."""
+    from revise_captions.pipelines.report.page import check_target, figures_path
+
+    if out != "-" and Path(out).resolve() in (path.resolve(), figures_path(path).resolve()):
+        raise UserError(f"the report {path} would overwrite the output {out}")
+    check_target(path)
+
+
+def summarise(
+    source: Source,
+    journal: Journal,
+    tools: Tools,
+    options: Options,
+    speed: Speed,
+    settings: Mapping[str, Any],
+    load: LoadImage,
+) -> dict[str, Any]:
+    """The run's figures, from the journal: the same whether or not the run was ever cut.
+
+    Writes the report where one is asked for.
+    """
+    from threadpoolctl import threadpool_limits
+
+    tally = Tally(threshold=tools.threshold, group_by=options.group_by)
+    sampler = None
+    if options.report is not None:
+        from revise_captions.pipelines.report.sample import Sampler
+
+        sampler = Sampler()
+    # The bootstrap's products are so small that threads cost more than they bring.
+    with threadpool_limits(1, "blas"):
+        for row, result in zip(source.rows(), journal.results(), strict=True):
+            group = None
+            if options.group_by is not None and isinstance(row, Row):
+                group = look_up(row.data, options.group_by)
+            if isinstance(result, BadRow):
+                tally.quarantine(result.reason)
+            else:
+                tally.add(result.revised, line=row.line, source=source.name, group=group)
+            if sampler is not None:
+                _offer(sampler, source, row, result, tools.threshold, group)
+        summary = tally.to_json(speed)
+    if sampler is not None and options.report is not None:
+        from revise_captions.pipelines.report.page import write_report
+
+        try:
+            write_report(
+                options.report,
+                summary=summary,
+                rows=with_pictures(sampler, source, load),
+                title=source.name,
+                signature=tools.signature,
+                settings=settings,
+            )
+        except OSError as error:
+            raise cannot_write(options.report, error) from None
+    return summary
+
+
+def _offer(
+    sampler: Sampler,
+    source: Source,
+    row: Row | BadRow,
+    result: RowResult | BadRow,
+    threshold: float,
+    group: object,
+) -> None:
+    """Offers a row to the report's sample."""
+    from revise_captions.pipelines.outcomes import Outcome
+    from revise_captions.pipelines.report.sample import ReportRow, report_rows
+
+    if isinstance(row, BadRow) or isinstance(result, BadRow):
+        bad = result if isinstance(result, BadRow) else row
+        assert isinstance(bad, BadRow)
+        shown = ReportRow(
+            source=source.name,
+            line=row.line,
+            outcome=Outcome.QUARANTINED,
+            caption=_text_of(row)[:SHOWN_TEXT],
+            reason=str(bad.reason),
+            detail=bad.detail,
+        )
+        sampler.add(shown)
+        return
+    captions = captions_of(row, source.fields)
+    rows = report_rows(
+        result.revised,
+        captions,
+        source=source.name,
+        line=row.line,
+        threshold=threshold,
+        group=group,
+    )
+    for shown in rows:
+        sampler.add(shown)
+
+
+def _text_of(row: Row | BadRow) -> str:
+    if isinstance(row, Row):
+        return dumps(row.data) if row.raw is None else row.raw
+    text = row.original
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
+def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
+    """The sample's rows, with the images that can be read. Reads the input once more."""
+    lines = {row.line for row in sampler.rows(lambda row: None) if row.revision is not None}
+    pictures: dict[int, Image] = {}
+    for row in source.rows():
+        if not lines:
+            break
+        if row.line not in lines:
+            continue
+        lines.discard(row.line)
+        if isinstance(row, Row):
+            with suppress(BadRecord):  # a record without a picture is shown without one
+                picture = load(to_record(row, source.fields, source=source.name))
+                picture.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+                pictures[row.line] = picture
+    return sampler.rows(lambda row: pictures.get(row.line))
+
+
+def show(summary: Mapping[str, Any], options: Options, written: Written) -> None:
+    """Prints the table and where things are: on stderr where stdout carries the captions."""
+    from rich.console import Console
+
+    from revise_captions.pipelines.report.terminal import render_table
+
+    console = Console(stderr=options.out == "-")
+    render_table(summary, console)
+    places: list[tuple[str, object]] = []
+    if options.out != "-":
+        places.append(("captions", options.out))
+    if written.quarantine is not None:
+        places.append(("quarantine", written.quarantine))
+    if options.report is not None:
+        places.append(("report", options.report))
+    console.print()
+    for name, place in places:
+        console.print(f"{name + ':':12}{place}", markup=False, highlight=False, soft_wrap=True)

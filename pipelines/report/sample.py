@@ -1,0 +1,125 @@
+"""The records that the report shows: few, the same in every run, and some of every outcome.
+
+Which ones is decided by a hash of the record's name, not by chance or order, so a resumed run, or
+one that read its shards in another order, shows the same. Only what is shown is kept, so a run of a
+million records needs no more memory than one of a hundred.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from PIL import Image
+
+from revise_captions.pipelines.outcomes import Outcome, captions_of, outcome_of
+from revise_captions.pipelines.verify.report import went_wrong
+
+SIZE = 60
+#: At least so many of each outcome where there are as many; the rest is a plain random sample.
+QUOTA = {
+    Outcome.REVISED: 16,
+    Outcome.FLAGGED: 8,
+    Outcome.DROPPED: 8,
+    Outcome.UNSCORED: 4,
+    Outcome.KEPT: 4,
+    Outcome.QUARANTINED: 4,
+}
+#: At least so many in which a verifier found something lost, or changed beyond the rationales.
+FOUND = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One caption of one record, as the report shows it.
+
+    `field` names the caption where a record has several. `revision` is the row's; None for a
+    quarantined record, whose `caption` is the original text, with `reason` and `detail`.
+    """
+
+    source: str
+    line: int
+    outcome: Outcome
+    caption: str
+    field: str = ""
+    revised_caption: str = ""
+    revision: Mapping[str, Any] | None = None
+    group: str = ""
+    reason: str = ""
+    detail: str = ""
+    image: Image.Image | None = None
+
+
+def report_rows(
+    row: Mapping[str, Any],
+    captions: Mapping[str, str],
+    *,
+    source: str,
+    line: int,
+    threshold: float,
+    group: object = None,
+) -> Iterator[ReportRow]:
+    """An output row as report rows, one for each of its captions. `captions`: as they came in."""
+    for field, revised, revision in captions_of(row):
+        caption = captions[field] if field else next(iter(captions.values()))
+        outcome = outcome_of(revision["sentences"], threshold)
+        name = "" if group is None else str(group)
+        yield ReportRow(source, line, outcome, caption, field, revised, revision, name)
+
+
+Ranked = tuple[int, int, ReportRow]
+
+
+class Sampler:
+    """Keeps the rows with the smallest hashes: a quota of each outcome, of what a verifier found,
+    and of all together.
+    """
+
+    def __init__(self, size: int = SIZE) -> None:
+        self.size = size
+        self._all: list[Ranked] = []
+        self._by_outcome: dict[Outcome, list[Ranked]] = {outcome: [] for outcome in QUOTA}
+        self._found: list[Ranked] = []
+        self._seen = 0
+
+    def add(self, row: ReportRow) -> None:
+        """Offers a row. Its image is not needed yet."""
+        self._seen += 1
+        ranked = (-_hash(row), -self._seen, row)
+        _offer(self._all, ranked, self.size)
+        _offer(self._by_outcome[row.outcome], ranked, QUOTA[row.outcome])
+        if went_wrong(row.revision):
+            _offer(self._found, ranked, FOUND)
+
+    def rows(self, load: Callable[[ReportRow], Image.Image | None]) -> list[ReportRow]:
+        """At most `size` rows with their images, by outcome, then as in the input.
+
+        `load` is called once for each; it gives None where a row has no image to show.
+        """
+        chosen: dict[int, ReportRow] = {seen: row for _, seen, row in self._found}
+        for outcome in QUOTA:
+            chosen |= {seen: row for _, seen, row in self._by_outcome[outcome]}
+        for _, seen, row in sorted(self._all, key=lambda ranked: -ranked[0]):
+            if len(chosen) >= self.size:
+                break
+            chosen[seen] = row
+        order = list(QUOTA)
+        rows = sorted(
+            chosen.values(), key=lambda r: (order.index(r.outcome), r.source, r.line, r.field)
+        )
+        return [replace(row, image=load(row)) for row in rows[: self.size]]
+
+
+def _hash(row: ReportRow) -> int:
+    name = f"{row.source}\0{row.line}\0{row.field}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
+
+
+def _offer(heap: list[Ranked], ranked: Ranked, size: int) -> None:
+    if len(heap) < size:
+        heapq.heappush(heap, ranked)
+    elif ranked[:2] > heap[0][:2]:
+        heapq.heapreplace(heap, ranked)

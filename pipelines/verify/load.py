@@ -1,0 +1,86 @@
+"""From options to a verifier: its parser and judge; the critic is the run's own, or another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import UserError
+from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.verify.names import checks_of
+from revise_captions.pipelines.verify.verifier import Verifier, references_in
+from revise_captions.rows import Row
+from revise_captions.signature import signature
+
+if TYPE_CHECKING:
+    from revise_captions.critic.protocol import Critic
+    from revise_captions.posh.judge import Judge
+    from revise_captions.readers import Source
+
+#: Rows that are looked through for a reference.
+FIRST_ROWS = 100
+
+
+def load_verifier(
+    options: Options, critic: Critic | None, threshold: float, judge: Judge | None = None
+) -> Verifier | None:
+    """None where no check is asked for. Raises `UserError` where parser or judge are not to be had.
+
+    `threshold`: the one that the sentences were flagged with.
+    """
+    checks = checks_of(options.verify)
+    if not checks:
+        return None
+    from revise_captions.graphs.parse import settings
+
+    named = {"verify": ",".join(checks), **settings(options.parser)}
+    if "critic" in checks and critic is not None:
+        named |= {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
+    if "posh" in checks:
+        judge = judge or load_judge(options)
+        named |= judge.settings
+    return Verifier(
+        checks,
+        threshold,
+        signature(named),
+        options.parser,
+        critic if "critic" in checks else None,
+        judge if "posh" in checks else None,
+        options.reference_field,
+    )
+
+
+def load_judge(options: Options) -> Judge:
+    """POSH's judge by name: `offline`, a model, or a server's."""
+    from revise_captions.posh import run
+
+    return run.load_judge(
+        run.Job(
+            Path(),
+            Path(),
+            judge=options.judge,
+            engine=options.engine,
+            device=options.device,
+            batch_size=options.batch_size,
+        )
+    )
+
+
+def check_references(source: Source, field: str | None) -> None:
+    """Raises `UserError` where the first rows have no reference under that name."""
+    if field is None:
+        return
+    rows = list(islice((row.data for row in source.rows() if isinstance(row, Row)), FIRST_ROWS))
+    if rows and not any_reference(rows, field):
+        names = dict.fromkeys(name for row in rows for name in row)
+        raise UserError(
+            f'no text in the field "{field}" in the first {len(rows)} rows',
+            hint=f"--reference-field names a field with a text or texts; found fields: "
+            f"{', '.join(list(names)[:20])}",
+        )
+
+
+def any_reference(rows: Iterable[Mapping[str, Any]], field: str) -> bool:
+    return any(references_in(row, field) for row in rows)
