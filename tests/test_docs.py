@@ -1,20 +1,29 @@
-"""docs/running.md: its commands exist, its numbers are what the script says."""
+"""The pages in docs: their shape, their Python, what they say of files and numbers.
+
+Commands, options, links and paths of all pages: test_readme.py."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
+import inspect
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from test_readme import OPTION, SCRIPTS, entry, options
+from pages import OPTION, PAGES, ROOT, SCRIPTS, code
+from test_readme import entry, options
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/running.md").read_text(encoding="utf-8")
+import revise_captions
+from revise_captions import posh
+from revise_captions.pipelines.verify import as_json
+
+DOCS = sorted(set(PAGES) - {"README.md"})
+PAGE = PAGES["docs/running.md"]
 PLAN = ROOT / "scripts/plan_job.py"
 
 
@@ -23,9 +32,50 @@ def planned(*more: str) -> dict[str, Any]:
     return json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
 
 
-def test_commands_and_options_exist():
-    blocks = re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)
-    lines = [line for b in blocks for line in b.replace("\\\n", " ").splitlines()]
+def test_the_readme_is_short_and_links_to_every_page():
+    readme = PAGES["README.md"]
+    assert readme.count("\n") <= 260
+    assert [page for page in DOCS if f"]({page}" not in readme] == []
+
+
+@pytest.mark.parametrize("page", DOCS)
+def test_a_page_says_who_it_is_for_and_then_how(page):
+    """A heading, a sentence, and a command (or a program) before everything else."""
+    title, nothing, reader, *_ = PAGES[page].split("\n")
+    assert title.startswith("# ")
+    assert not nothing
+    assert reader.startswith("For whoever ")
+    assert PAGES[page].index("```") < PAGES[page].index("\n## ")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code(PAGES[page], "python")])
+def test_programs_import_what_there_is(page):
+    for program in code(PAGES[page], "python"):
+        for node in ast.walk(ast.parse(program)):
+            if isinstance(node, ast.Import):
+                assert all(importlib.import_module(name.name) for name in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = importlib.import_module(node.module)
+                assert all(hasattr(module, name.name) for name in node.names), program
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                named = {"revise_captions": revise_captions, "posh": posh}.get(node.value.id)
+                assert named is None or hasattr(named, node.attr), program
+
+
+def test_keys_of_a_verification_are_the_ones_explained():
+    page = PAGES["docs/verifying.md"]
+    section = page[page.index("## What a row gains") : page.index("## Does a higher")]
+    around = {"revision", "verification", "signature", "visual", "posh"}  # made by others
+    explained = set(re.findall(r"`(\w+)`", section))
+    assert around < explained
+    tree = ast.parse(inspect.getsource(as_json))
+    dicts = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    made = {key.value for d in dicts for key in d.keys if isinstance(key, ast.Constant)}
+    assert explained - around | {"unscored"} == made
+
+
+def test_commands_within_commands_of_a_scheduler_exist():
+    lines = [line for b in code(PAGE, "bash") for line in b.replace("\\\n", " ").splitlines()]
     seen = 0
     for line in lines:
         for name in SCRIPTS:
@@ -37,12 +87,6 @@ def test_commands_and_options_exist():
     section = PAGE[PAGE.index("## 10 million") :]
     for line in re.findall(r"python scripts/plan_job\.py ([^`]*)", section):
         assert set(OPTION.findall(line)) <= known
-
-
-def test_paths_exist():
-    for path in re.findall(r"scripts/[\w.-]+", PAGE):
-        assert (ROOT / path).exists(), path
-    assert "docs/running.md" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_table_is_what_the_script_says():

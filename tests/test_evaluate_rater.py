@@ -250,19 +250,21 @@ def test_scores_of_another_critic_are_refused(half, monkeypatch):
         rater_scores.complete(half, "half", 1)
 
 
-def test_the_command_prints_and_fills_a_readme(half, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- rater -->\nold\n<!-- /rater -->\nafter\n")
-    call = ["--critic", "half", "--images", "12", "--scores", str(half), "--write", str(readme)]
+def test_the_command_prints_and_fills_a_page(half, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "ROOT", tmp_path)
+    page = tmp_path / "docs/boards.md"
+    page.parent.mkdir()
+    page.write_text("before\n<!-- rater -->\nold\n<!-- /rater -->\nafter\n")
+    call = ["--critic", "half", "--images", "12", "--scores", str(half), "--write"]
     ran = CliRunner().invoke(evaluation.main, [*call, "--json"])
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["critic"] == "half@abc"
-    text = readme.read_text()
+    text = page.read_text()
     assert text.startswith("before\n<!-- rater -->\n| criterion |")
     assert text.endswith("<!-- /rater -->\nafter\n")
     assert "\nold\n" not in text
     assert "| overall | none | " in text  # it never told two captioners apart
-    readme.write_text("nothing here")
+    page.write_text("nothing here")
     ran = CliRunner().invoke(evaluation.main, call)
     assert ran.exit_code == 1
-    assert "0 pairs" in ran.output
+    assert "0 of README.md and docs/*.md" in ran.output

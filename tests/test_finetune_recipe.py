@@ -1,4 +1,4 @@
-"""The recipe of the README, whole and tiny: from Label Studio exports to a better critic."""
+"""The recipe of docs/fine-tuning.md, whole and tiny: from exported answers to a better critic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README promises is there: commands, options, files, fields; figures are current."""
+"""What the pages promise is there: commands, options, files, fields; figures are current."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import importlib.util
 import json
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import click
 import pytest
+from pages import ALL, OPTION, PAGES, ROOT, SCRIPTS, code, command_lines, inline
 
 from revise_captions import fields, markdown
-from revise_captions.errors import BadRecord, Reason
+from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.finetune.data import parse
 from revise_captions.images import load_image
 from revise_captions.picturebook.oracle import Truth, oracle
@@ -26,15 +26,18 @@ from revise_captions.readers import open_source
 from revise_captions.records import Record, Revision, Sentence, Span, Verdict
 from revise_captions.sentences import split
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = ("README.md", "scripts/README.md", "critic/bundled/README.md", "reviser/bundled/README.md")
+README = PAGES["README.md"]
+CARDS = ("scripts", "critic/bundled", "reviser/bundled", "src/revise_captions/posh")
+EVERY_PAGE = (*PAGES, *(f"{folder}/README.md" for folder in CARDS))
 EXAMPLES = ROOT / "datasets/picturebook/examples"
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-SHELL = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
-INLINE = [code.replace("\\|", "|") for code in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", README)]
-SCRIPTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-STARTS = (*(f"{name} " for name in SCRIPTS), "python ", "bash ", "scripts/", "pip ")
+#: Modules with options that the pages name, besides the entry points'.
+MODULES = (
+    "revise_captions.picturebook.generate",
+    "revise_captions.pipelines.evaluation.card",
+    "revise_captions.pipelines.evaluation.rater",
+    "revise_captions.pipelines.evaluation.verifier",
+    "revise_captions.posh.evaluate",
+)
 
 
 def options(of) -> set[str]:
@@ -42,12 +45,6 @@ def options(of) -> set[str]:
     if isinstance(of, click.Group):
         names |= set().union(*(options(command) for command in of.commands.values()))
     return {name for name in names if name.startswith("--")} | {"--help"}
-
-
-def command_lines() -> list[str]:
-    blocks = [block.replace("\\\n", " ") for block in SHELL]
-    lines = [line for block in blocks for line in block.splitlines() if line.strip()]
-    return [*lines, *(code for code in INLINE if code.startswith(STARTS))]
 
 
 def entry(name: str) -> click.Command:
@@ -71,12 +68,16 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
             return set(), str((ROOT / script).resolve(strict=True))
         case ["pip", "install", *_]:
             return set(), "pip"
+        case ["vllm" | "ray" | "sbatch", *_]:  # sbatch's own command: test_docs.py
+            return {word for word in words if word.startswith("--")}, words[0]
+        case [assignment] if "=" in assignment:
+            return set(), "the shell"
         case ["torchrun", "--nproc-per-node", _, "-m", module, *_]:
             return {*options(importlib.import_module(module).main), "--nproc-per-node"}, module
     raise AssertionError(f"a command that nothing here knows: {words}")
 
 
-@pytest.mark.parametrize("line", command_lines())
+@pytest.mark.parametrize("line", dict.fromkeys(command_lines(ALL)))
 def test_commands_exist_and_take_these_options(line):
     words = shlex.split(line, comments=True)
     known, where = known_options(words)
@@ -94,28 +95,46 @@ def test_the_training_script_uses_options_that_exist():
         assert set(OPTION.findall(line)) <= known, where
 
 
-def test_every_option_is_in_the_readme_and_every_one_there_exists():
-    shown = set(OPTION.findall(" ".join(INLINE)))
-    assert options(command) - shown - {"--help", "--version"} == set()
-    modules = (card.main, *map(entry, SCRIPTS))
-    elsewhere = set().union(*(options(m) for m in modules)) | {"--treebank"}
-    assert shown - options(command) - elsewhere == set()
+def test_every_option_is_in_the_pages_and_every_one_there_exists():
+    shown = set(OPTION.findall(" ".join(inline(ALL))))
+    assert options(command) - shown == {"--help", "--version"} - shown
+    mains = [importlib.import_module(module).main for module in MODULES]
+    known = set().union(*(options(main) for main in (command, *mains, *map(entry, SCRIPTS))))
+    scripts = (ROOT / "scripts" / name for name in ("plan_job.py", "bench_packing.py"))
+    known |= set(OPTION.findall(" ".join(path.read_text(encoding="utf-8") for path in scripts)))
+    assert shown - known - {"--treebank"} == set()
 
 
-@pytest.mark.parametrize("page", PAGES)
+def test_every_command_is_in_the_readme():
+    lines = command_lines(ALL)
+    assert {name for name in SCRIPTS if not any(line.startswith(name) for line in lines)} == set()
+    assert {name for name in SCRIPTS if name not in README} == set()
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    headings = re.findall(r"(?m)^#+ (.*)$", page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_relative_links_resolve(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#]+)\)", text)
-    dead = [
-        link for link in links if "://" not in link and not ((ROOT / page).parent / link).exists()
-    ]
+    dead = []
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        if "://" not in link and not (
+            target.exists() and (not anchor or anchor in anchors(target))
+        ):
+            dead.append(link)
     assert dead == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_paths_of_the_repository_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    tops = r"(?:scripts|src|tests|critic|reviser|pipelines|finetune|datasets)"
+    tops = r"(?:scripts|src|tests|docs|critic|reviser|pipelines|finetune|datasets)"
     named = set(re.findall(rf"`({tops}(?:/[\w.-]+)+)`", text)) | set(
         re.findall(rf"(?m)^\| `({tops})`", text)
     )
@@ -131,17 +150,22 @@ def test_scripts_are_all_listed():
 
 
 def test_fields_that_are_said_to_be_recognised_are():
-    paragraph = re.search(r"Fields are recognised.*?\n\n", README, re.DOTALL)
+    page = PAGES["docs/revising.md"]
+    paragraph = re.search(r"Fields are recognised.*?\n\n", page, re.DOTALL)
     assert paragraph is not None
     named = set(re.findall(r"`([a-z_]+)`", paragraph[0]))
     assert len(named) > 10
     assert named <= {*fields.CAPTIONS, *fields.IMAGES}
+    short = re.search(r"Fields are found.*?;", README, re.DOTALL)
+    assert short is not None
+    assert set(re.findall(r"`([a-z_]+)`", short[0])) <= named
 
 
 def test_keys_of_a_sentence_are_the_ones_explained():
     verdict = Verdict(0.9, assessable=True)
     made = to_json(Revision("A.", "A.", (Sentence(Span(0, 2), verdict, verdict),)), 0.5)
-    table = README[README.index("| key |") : README.index("`signature` names")]
+    page = PAGES["docs/revising.md"]
+    table = page[page.index("| key |") : page.index("`signature` names")]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     keys = set(re.findall(r"`(\w+)`", " ".join(cells)))
     assert keys | {"reason"} == set(made["revision"]["sentences"][0])
@@ -151,9 +175,9 @@ def test_keys_of_a_sentence_are_the_ones_explained():
     assert all(set(s) == set(made["revision"]["sentences"][0]) for s in shown["sentences"])
 
 
-def test_training_row_of_the_readme_is_one():
-    section = README[README.index("## Your own critic") :]
-    example = parse(json.loads(re.search(r"```json\n(.*?)```", section, re.DOTALL)[1]))
+def test_training_row_of_the_pages_is_one():
+    (row,) = code(PAGES["docs/fine-tuning.md"], "json")
+    example = parse(json.loads(row))
     texts = [s.span.of(example.caption) for s in example.sentences]
     assert texts == ["A cat.", "It sleeps."]
     assert [s.factual for s in example.sentences] == [True, False]
@@ -258,6 +282,34 @@ def test_a_page_without_marks_is_refused():
         markdown.with_block("no marks here", "| figure |")
     with pytest.raises(ValueError, match="2 pairs"):
         markdown.with_block("<!-- figures -->\n<!-- /figures -->\n" * 2, "| figure |")
+
+
+def test_a_block_finds_the_page_with_its_marks(tmp_path):
+    (tmp_path / "docs").mkdir()
+    readme, page = tmp_path / "README.md", tmp_path / "docs/page.md"
+    with pytest.raises(UserError, match=r"0 of README.md and docs/\*.md"):
+        markdown.write_to_pages(tmp_path, {"one": "1"})
+    readme.write_text("a\n<!-- one -->\n<!-- /one -->\n")
+    page.write_text("<!-- two -->\nold\n<!-- /two -->\nb\n")
+    with pytest.raises(UserError, match=r"0 of README.md and docs/\*.md"):
+        markdown.write_to_pages(tmp_path, {"one": "1", "three": "3"})
+    assert "1" not in readme.read_text()  # all of them or none
+    markdown.write_to_pages(tmp_path, {"one": "1", "two": "2"})
+    assert readme.read_text() == "a\n<!-- one -->\n1\n<!-- /one -->\n"
+    assert page.read_text() == "<!-- two -->\n2\n<!-- /two -->\nb\n"
+    page.write_text(page.read_text() + readme.read_text())
+    with pytest.raises(UserError, match=r"2 of README.md and docs/\*.md"):
+        markdown.write_to_pages(tmp_path, {"one": "1"})
+
+
+@pytest.mark.parametrize(
+    "name", ["demo", "example", "figures", "rate", "rater", "metric", "verifier", "posh-targets"]
+)
+def test_every_block_that_a_command_writes_has_one_page(name):
+    text = markdown.page_with(ROOT, name).read_text(encoding="utf-8")
+    block = text[text.index(f"<!-- {name} -->") : text.index(f"<!-- /{name} -->")]
+    assert block.count("\n") > 5
+    assert markdown.with_block(text, block.partition("\n")[2].rstrip("\n"), name) == text
 
 
 def test_figures_in_the_pages_are_the_measured_ones():

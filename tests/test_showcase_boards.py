@@ -1,13 +1,13 @@
-"""What README.md shows of the boards is lines that were printed."""
+"""What the pages show of the boards is lines that were printed."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+
+from pages import PAGES
 
 from revise_captions.pipelines.evaluation import showcase_boards as showcase
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BOARD = """responses without a wrong sentence
 
 rank  captioner
@@ -63,9 +63,10 @@ def test_figures_are_chosen_by_name_with_their_tests():
     ]  # fmt: skip
 
 
-def test_the_readme_shows_the_commands_that_are_run():
-    text = re.sub(r"\s*\\\n\s*", " ", README)
-    for command in (f"rate-captions {showcase.RATE}", f"evaluate-metric {showcase.EVALUATE}"):
-        assert command in text
-    assert f"python {showcase.GENERATE}" in text
-    assert README.count("<!-- rate -->") == README.count("<!-- metric -->") == 1
+def test_the_pages_show_the_commands_that_are_run():
+    commands = [f"python {showcase.GENERATE}", f"rate-captions {showcase.RATE}"]
+    for name, page in (("rate", "leaderboards"), ("metric", "metrics")):
+        text = re.sub(r"\s*\\\n\s*", " ", PAGES[f"docs/{page}.md"])
+        assert f"<!-- {name} -->" in text
+        assert [command for command in commands if command not in text] == []
+        commands.append(f"evaluate-metric {showcase.EVALUATE}")

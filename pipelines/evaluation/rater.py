@@ -32,8 +32,9 @@ from revise_captions.leaderboard import (
     length_controlled,
     resamples,
 )
-from revise_captions.markdown import write_blocks
+from revise_captions.markdown import write_to_pages
 from revise_captions.picturebook.captioners import CAPTIONERS
+from revise_captions.pipelines.evaluation.card import ROOT
 from revise_captions.pipelines.evaluation.rater_estimates import (
     ESTIMATORS,
     ratings,
@@ -283,7 +284,7 @@ def _shown(criterion: str) -> str:
     return criterion.replace("_", " ")
 
 
-#: What a README shows; all the rest is printed.
+#: What a page shows; all the rest is printed.
 _SHOWN = ("thresholded", "prior adjusted")
 
 
@@ -318,14 +319,6 @@ def summary(found: Mapping[str, Any]) -> str:
     )
 
 
-def write_block(readme: Path, text: str) -> None:
-    """Puts `text` between `<!-- rater -->` and `<!-- /rater -->`, of which there must be one."""
-    try:
-        write_blocks(readme, {"rater": text})
-    except ValueError as error:
-        raise UserError(f"{readme} has {error}") from None
-
-
 @click.command()
 @click.option("--critic", default="bundled", show_default=True)
 @click.option("--images", type=click.IntRange(2), default=300, show_default=True)
@@ -336,18 +329,14 @@ def write_block(readme: Path, text: str) -> None:
     help="File of P(factual) by sentence: made if it is not there, continued if it is short.",
 )
 @click.option("--json", "as_json", is_flag=True, help="All figures as JSON.")
-@click.option(
-    "--write",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Also put a summary into this file, between <!-- rater --> and <!-- /rater -->.",
-)
-def main(critic: str, images: int, scores: Path, as_json: bool, write: Path | None) -> None:
+@click.option("--write", is_flag=True, help="Also a summary into the checkout's page for it.")
+def main(critic: str, images: int, scores: Path, as_json: bool, write: bool) -> None:
     """Rate the fourteen simulated captioners and compare with the exact truth."""
     try:
         rater, captions = complete(scores, critic, images)
         found = figures(captions, rater)
-        if write is not None:
-            write_block(write, summary(found))
+        if write:
+            write_to_pages(ROOT, {"rater": summary(found)})
     except UserError as error:
         raise click.ClickException(str(error)) from None
     click.echo(json.dumps(_finite(found), indent=1) if as_json else as_markdown(found))

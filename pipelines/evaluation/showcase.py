@@ -22,7 +22,7 @@ from typing import Any
 import click
 
 from revise_captions import sentences
-from revise_captions.markdown import write_blocks
+from revise_captions.markdown import write_to_pages
 from revise_captions.picturebook.oracle import Truth, oracle
 from revise_captions.picturebook.sample import sample_scene
 from revise_captions.pipelines.evaluation.card import ROOT
@@ -85,7 +85,7 @@ def main(write: bool) -> None:
     for block in blocks.values():
         click.echo(f"{block}\n")
     if write:
-        write_blocks(ROOT / "README.md", blocks)
+        write_to_pages(ROOT, blocks)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What README.md shows of `rate-captions` and `evaluate-metric`: made by a run on drawn pictures.
+"""What the pages show of `rate-captions` and `evaluate-metric`: made by a run on drawn pictures.
 
     python -m revise_captions.pipelines.evaluation.showcase_boards            # print both
-    python -m revise_captions.pipelines.evaluation.showcase_boards --write    # …into README.md
+    python -m revise_captions.pipelines.evaluation.showcase_boards --write    # …into those pages
 
-The README's own commands are run, into a folder that is thrown away. Of what they print, one table
+The pages' own commands are run, into a folder that is thrown away. Of what they print, one table
 goes between `<!-- rate -->` and `<!-- /rate -->`, and figures by name between `<!-- metric -->` and
 `<!-- /metric -->`; nothing within a line is changed.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.markdown import write_blocks
+from revise_captions.markdown import write_to_pages
 from revise_captions.pipelines.evaluation.card import ROOT
 
 GENERATE = (
@@ -89,7 +89,7 @@ def shown_figures(printed: str) -> str:
 
 
 @click.command(help=(__doc__ or "").splitlines()[0])
-@click.option("--write", is_flag=True, help="Into the checkout's README.md.")
+@click.option("--write", is_flag=True, help="Into the checkout's pages in docs.")
 def main(write: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         board, figures = run_commands(Path(folder))
@@ -98,7 +98,7 @@ def main(write: bool) -> None:
         blocks[name] = f"```\n{re.sub(r' +$', '', block, flags=re.MULTILINE)}\n```"
         click.echo(f"{blocks[name]}\n")
     if write:
-        write_blocks(ROOT / "README.md", blocks)
+        write_to_pages(ROOT, blocks)
 
 
 if __name__ == "__main__":

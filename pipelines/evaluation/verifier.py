@@ -23,12 +23,15 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from revise_captions.markdown import write_to_pages
 from revise_captions.picturebook.captions import caption
 from revise_captions.picturebook.oracle import Truth, oracle
+from revise_captions.pipelines.evaluation.card import ROOT
 from revise_captions.pipelines.evaluation.verifier_tables import (
     BASELINES,
     MEANT_FOR,
     TRUTHS,
+    as_summary,
     as_text,
 )
 from revise_captions.resampling import Measured, compared, measured, ranks
@@ -334,6 +337,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 @click.option("--parser", default="bundled", show_default=True)
 @click.option("--replicates", default=1000, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Figures as JSON.")
+@click.option("--write", is_flag=True, help="Also the summary into the checkout's page for it.")
 def main(
     scenes: int,
     split: str,
@@ -342,6 +346,7 @@ def main(
     parser: str,
     replicates: int,
     out: Path | None,
+    write: bool,
 ) -> None:
     from revise_captions.encoder import load_encoder
     from revise_captions.pipelines.evaluation.held_out import held_out
@@ -363,6 +368,8 @@ def main(
     click.echo(as_text(found))
     if out is not None:
         out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if write:
+        write_to_pages(ROOT, {"verifier": f"```\n{as_summary(found)}\n```"})
 
 
 if __name__ == "__main__":

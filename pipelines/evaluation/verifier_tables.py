@@ -33,12 +33,17 @@ _PARTS = {
 Row = Mapping[str, Any]
 
 
-def as_text(found: Mapping[str, Any]) -> str:
-    """What each metric is meant for, beside the baselines; means; the critic; then everything."""
+def as_summary(found: Mapping[str, Any]) -> str:
+    """What each metric is meant for, beside the baselines; means."""
     lines = [f"{name:<8}{meaning}" for name, meaning in TRUTHS.items()]
     for part, truths in found["agreement"].items():
         lines += ["", *_in_short(found, part, truths)]
-    lines += ["", *_means(found["means"])]
+    return "\n".join([*lines, "", *_means(found["means"])])
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """The summary; the critic; then everything."""
+    lines = [as_summary(found)]
     if "components" in found:
         lines += ["", *_components(found["components"])]
     for part, truths in found["agreement"].items():
