@@ -21,7 +21,7 @@ from revise_captions.pipelines.evaluation.revision_variants import (
     made_on_purpose,
     truths_of,
 )
-from revise_captions.pipelines.evaluation.verifier_tables import as_text, verdict
+from revise_captions.pipelines.evaluation.verifier_tables import as_summary, as_text, verdict
 from revise_captions.pipelines.verify.claims import Change, Slot, check
 from revise_captions.pipelines.verify.visual import Question, Seen
 from revise_captions.posh.components import Part
@@ -150,6 +150,7 @@ def test_a_metric_that_says_nothing_has_no_figure(items, made):
     row = found["agreement"]["all"]["kept"]["preservation"]
     assert row["within"]["rho"] is None
     text = as_text(found)
+    assert text.startswith(as_summary(found) + "\n\n")
     assert "preservation             none" in text
     assert max(map(len, text.splitlines())) <= 140
     assert "everything deleted" in text
