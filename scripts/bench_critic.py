@@ -1,6 +1,7 @@
 """How fast the critic judges, beside the loop that one would write with transformers.
 
     python scripts/bench_critic.py [--critic DIR] [--captions 42] [--repeats 5] [--threads 2]
+    python scripts/bench_critic.py --dtype bfloat16 --processes 2
 
 The plain loop asks once per sentence: processor, `generate` of one token, decode, softmax over the
 Yes and No logits. It has the same weights, prompts (as token ids) and attention regime, on the same
@@ -8,7 +9,9 @@ held-out captions, in the same process. In between stands the critic with one pr
 All run once to warm up, then in turn; neighbours give one ratio, and the median counts. The
 verdicts must be equal, or the exit status is 1. The critic's domain gate and language check are in
 its time, and its tower, which it otherwise runs once for all questions about an image; decoding of
-image files is in nobody's. The token bill is of the language model, beside the least that would do.
+image files is in nobody's. With `--processes` the critic works in so many, which share the threads
+and divide the captions; the loop has all threads. The token bill is of the language model, beside
+the least that would do.
 
 The last line is JSON. `--store` writes the critic's speed into its `critic.json`, from where
 `revise-captions --dry-run` estimates the time of a run and the model card takes it.
@@ -18,12 +21,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +44,7 @@ from revise_captions.critic.bill import bill
 from revise_captions.critic.checkpoint import read_card
 from revise_captions.critic.critic import find_checkpoint, load_critic
 from revise_captions.critic.packing import Regime
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import Paragraph, Verdict
 from revise_captions.pipelines.evaluation.held_out import held_out
 
 TARGET = 10.0
@@ -134,6 +139,37 @@ def judged(critic: Any, paragraphs: Sequence[Paragraph], packed: bool) -> None:
     critic.judge(paragraphs)
 
 
+class Processes:
+    """The critic in several processes, each with its share of the threads and of the captions."""
+
+    def __init__(self, critic: str, dtype: str, processes: int, threads: int) -> None:
+        self.count = processes
+        self.pool = ProcessPoolExecutor(
+            processes,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start,
+            initargs=(critic, dtype, max(1, threads // processes)),
+        )
+
+    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+        parts = [paragraphs[start :: self.count] for start in range(self.count)]
+        found: list[list[Verdict]] = [[] for _ in paragraphs]
+        for start, rows in enumerate(self.pool.map(_judge, parts)):
+            found[start :: self.count] = rows
+        return found
+
+
+def _start(critic: str, dtype: str, threads: int) -> None:
+    global _critic
+    torch.set_num_threads(threads)
+    _critic = load_critic(critic, device="cpu", dtype=dtype)
+
+
+def _judge(paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    _critic.forget()
+    return [list(row) for row in _critic.judge(paragraphs)]
+
+
 def hardware(threads: int) -> str:
     names = [platform.machine()]
     cpuinfo = Path("/proc/cpuinfo")
@@ -143,9 +179,12 @@ def hardware(threads: int) -> str:
     return f"{threads} threads, {(names or [platform.machine()])[0]}"
 
 
-def compare(critic: Any, plain: PlainLoop, paragraphs: Sequence[Paragraph]) -> dict[str, Any]:
+def compare(
+    critic: Any, pool: Processes | None, plain: PlainLoop, paragraphs: Sequence[Paragraph]
+) -> dict[str, Any]:
     """Whether both give the same verdicts; this is the warm-up of both, too."""
-    verdicts = [v for row in critic.judge(paragraphs) for v in row]
+    rows = pool.judge(paragraphs) if pool else critic.judge(paragraphs)
+    verdicts = [v for row in rows for v in row]
     truths = plain.judge(questions_of(critic, paragraphs))
     pairs = [
         (verdict.p_factual, round(p, 4))
@@ -162,18 +201,55 @@ def compare(critic: Any, plain: PlainLoop, paragraphs: Sequence[Paragraph]) -> d
     }
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--critic", default="bundled", help="`bundled` or a folder")
     parser.add_argument("--captions", type=int, default=42, help="held-out captions to judge")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"))
+    parser.add_argument("--processes", type=int, default=1, help="of the critic; not of the loop")
     parser.add_argument("--store", action="store_true", help="keep the speed in critic.json")
     args = parser.parse_args()
+    if args.store and args.processes > 1:
+        parser.error("--store keeps the speed of one process")
+    return args
+
+
+def in_turn(works: Sequence[Callable[[], Any]], repeats: int) -> tuple[list[float], ...]:
+    """Seconds of each of the three, time after time, to and fro."""
+    seconds: tuple[list[float], ...] = ([], [], [])
+    for repeat in range(repeats):
+        for which in (0, 1, 2) if repeat % 2 == 0 else (2, 1, 0):
+            seconds[which].append(timed(works[which]))
+        ours, single, loop = (part[-1] for part in seconds)
+        print(f"{repeat + 1}: critic {ours:.2f} s, per sentence {single:.2f} s, loop {loop:.2f} s")
+    return seconds
+
+
+def figures(seconds: tuple[list[float], ...], sentences: int) -> dict[str, Any]:
+    """Neighbours in time give one ratio, and the median counts."""
+    ratios = [loop / ours for ours, _, loop in zip(*seconds, strict=True)]
+    packing = [single / ours for ours, single, _ in zip(*seconds, strict=True)]
+    rates = [sentences / statistics.median(part) for part in seconds]
+    return {
+        "critic_sentences_per_second": round(rates[0], 1),
+        "per_sentence_sentences_per_second": round(rates[1], 1),
+        "loop_sentences_per_second": round(rates[2], 1),
+        "times_faster": round(statistics.median(ratios), 2),
+        "times_faster_range": [round(min(ratios), 2), round(max(ratios), 2)],
+        "times_faster_than_per_sentence": round(statistics.median(packing), 2),
+    }
+
+
+def main() -> None:
+    args = arguments()
     torch.set_num_threads(args.threads)
     logging.set_verbosity_error()
     critic = load_critic(args.critic, device="cpu", dtype=args.dtype)
+    pool = None
+    if args.processes > 1:
+        pool = Processes(args.critic, args.dtype, args.processes, args.threads)
     folder = find_checkpoint(args.critic)
     if critic.card.regime is Regime.CAUSAL:
         sys.exit("transformers' PaliGemma lets the image see itself: no plain loop is causal")
@@ -182,37 +258,25 @@ def main() -> None:
     paragraphs = [Paragraph(item.image, item.text, item.spans) for item in items]
     questions = questions_of(critic, paragraphs)
 
-    same = compare(critic, plain, paragraphs)
+    same = compare(critic, pool, plain, paragraphs)
     packs = critic.packed
     works = (
-        lambda: judged(critic, paragraphs, packs),
+        lambda: pool.judge(paragraphs) if pool else judged(critic, paragraphs, packs),
         lambda: judged(critic, paragraphs, False),
         lambda: plain.judge(questions),
     )
     works[1]()
-    seconds: tuple[list[float], ...] = ([], [], [])
-    for repeat in range(args.repeats):
-        for which in (0, 1, 2) if repeat % 2 == 0 else (2, 1, 0):
-            seconds[which].append(timed(works[which]))
-        ours, single, loop = (part[-1] for part in seconds)
-        print(f"{repeat + 1}: critic {ours:.2f} s, per sentence {single:.2f} s, loop {loop:.2f} s")
+    seconds = in_turn(works, args.repeats)
     critic.packed = packs
-    ratios = [loop / ours for ours, _, loop in zip(*seconds, strict=True)]
-    packing = [single / ours for ours, single, _ in zip(*seconds, strict=True)]
-    rates = [len(questions) / statistics.median(part) for part in seconds]
     result = {
         "captions": len(paragraphs),
         **same,
-        "critic_sentences_per_second": round(rates[0], 1),
-        "per_sentence_sentences_per_second": round(rates[1], 1),
-        "loop_sentences_per_second": round(rates[2], 1),
-        "times_faster": round(statistics.median(ratios), 2),
-        "times_faster_range": [round(min(ratios), 2), round(max(ratios), 2)],
-        "times_faster_than_per_sentence": round(statistics.median(packing), 2),
+        **figures(seconds, len(questions)),
         **(bill(critic, paragraphs).figures() if packs else {}),
         "share_of_time_outside_the_model": round(outside_the_model(critic, paragraphs), 3),
         "target": TARGET,
         "dtype": args.dtype,
+        "processes": args.processes,
         "hardware": hardware(args.threads),
         "cores": os.cpu_count(),
         "torch": torch.__version__,
