@@ -43,6 +43,12 @@ def test_what_is_denied_is_not_present():
     assert graph.present().attributes == ()
 
 
+@pytest.mark.parametrize("verb", ["is", "was", "'s", "’s"])
+def test_to_be_there_says_nothing_more(verb):
+    (graph,) = parse([f"There {verb} a dog on a sofa."])
+    assert graph.triples() == [("dog", "on", "sofa")]
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "???", "🙂 🙂", "e\u0301te\u0301 \x00"])
 def test_odd_texts_have_graphs(text):
     (graph,) = parse([text])

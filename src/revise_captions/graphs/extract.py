@@ -24,7 +24,7 @@ from revise_captions.graphs.relations import relations
 from revise_captions.records import Span
 
 #: Rises with every change of the rules that changes a graph.
-VERSION = "2"
+VERSION = "3"
 Clusters = Mapping[int, tuple[int, ...]]
 Claim = TypeVar("Claim", Attribute, Relation)
 

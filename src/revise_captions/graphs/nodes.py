@@ -102,8 +102,10 @@ def _lemma(text: str, given: str, pos: str, plural: bool) -> str:
 
     if pos in ("NOUN", "PROPN"):
         return str(simplemma.lemmatize(text, lang="en")).lower() if plural else text
+    if pos in ("AUX", "VERB") and text in _BE:
+        return "be"
     if pos == "AUX":
-        return "be" if text in _BE else given or text
+        return given or text
     if pos != "VERB":
         return text
     known = verb_forms().get(text)
