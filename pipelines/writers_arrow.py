@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from revise_captions.pipelines.journal import sync_folder
-from revise_captions.pipelines.writers import Pairing
+from revise_captions.pipelines.pairing import Pairing
 from revise_captions.readers import Source
 from revise_captions.readers_arrow import Tables, require_pyarrow, rows_of
 from revise_captions.rows import Row, dumps

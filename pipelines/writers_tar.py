@@ -8,7 +8,7 @@ import tarfile
 from typing import IO
 
 from revise_captions.pipelines.journal import RowResult
-from revise_captions.pipelines.writers import Pairing
+from revise_captions.pipelines.pairing import Pairing
 from revise_captions.readers import Source
 from revise_captions.readers_tar import Group, group_row, tar_groups
 from revise_captions.rows import dumps
