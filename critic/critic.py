@@ -153,7 +153,7 @@ def load_critic(
     digest = weights_digest(folder)
     if merged is not None:
         check_base(merged, digest, folder)
-    model = _load_model(folder, number, merged)
+    model = load_model(folder, number, merged)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if place == "cpu":
         keep_freed_memory()
@@ -193,9 +193,10 @@ def _device_and_dtype(device: str, dtype: str) -> tuple[str, torch.dtype]:
     return device, known[dtype]
 
 
-def _load_model(
+def load_model(
     folder: Path, dtype: torch.dtype, adapter: Path | None
 ) -> PaliGemmaForConditionalGeneration:
+    """The network of a folder, an adapter merged into it, with the attention that packing needs."""
     from safetensors import SafetensorError
     from transformers import PaliGemmaForConditionalGeneration
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
+
+from revise_captions.errors import UserError
 
 TOWER, MODEL = "vision_tower.", "vision_tower.vision_model."
 INDEX = "model.safetensors.index.json"
@@ -41,12 +44,30 @@ def write_hub_names(folder: Path) -> None:
         index.write_text(json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
+def check_hub_names(folder: Path) -> None:
+    """Raises UserError where a PaliGemma's weights have names that vLLM does not load."""
+    for path in sorted(folder.glob("model*.safetensors")):
+        with path.open("rb") as file:
+            header = _header(file)
+        if old := next((name for name in header if hub_name(name) != name), None):
+            raise UserError(
+                f"vLLM does not load {path}: it names the tower's weights as an older version of "
+                f"revise-captions did ({old}, expected {hub_name(old)})",
+                hint=f"python -m revise_captions.critic.hub_names {folder}",
+            )
+
+
+def _header(file: Any) -> dict[str, Any]:
+    """Of a safetensors file at its start, which is then at its first tensor."""
+    header: dict[str, Any] = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return header
+
+
 def _rename(path: Path) -> None:
     """A safetensors file: eight bytes of length, a JSON header, the tensors."""
     new = path.with_name(f"{path.name}.renamed")
     with path.open("rb") as old:
-        size = int.from_bytes(old.read(8), "little")
-        header: dict[str, Any] = json.loads(old.read(size))
+        header = _header(old)
         renamed = {hub_name(key): value for key, value in header.items()}
         if renamed == header:
             return
@@ -57,3 +78,8 @@ def _rename(path: Path) -> None:
             file.write(text)
             shutil.copyfileobj(old, file, 1 << 22)
     os.replace(new, path)
+
+
+if __name__ == "__main__":
+    for given in sys.argv[1:]:
+        write_hub_names(Path(given))

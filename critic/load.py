@@ -1,12 +1,12 @@
 """A critic by name, whatever computes it.
 
-    bundled, a folder with critic.json     our own PaliGemma 2     in process, packed
+    bundled, a folder with critic.json     our own PaliGemma 2     in process, packed, or vLLM
     a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              whatever a server has   OpenAI's protocol
 
-A PaliGemma's answers depend on its attention regime (`packing.Regime`), which only the engine in
-this process computes as the checkpoint says: the others refuse it.
+A PaliGemma's answers depend on its attention regime (`packing.Regime`): an engine that does not
+compute the checkpoint's refuses it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from revise_captions.critic.critic import (
 )
 from revise_captions.critic.packing import Regime
 from revise_captions.critic.protocol import Critic
+from revise_captions.critic.vllm_critic import expect_regime, load_vllm_critic
 from revise_captions.engines.loading import model_type
 from revise_captions.engines.names import ENGINES, served
 from revise_captions.errors import UserError
@@ -37,8 +38,8 @@ UNCALIBRATED = CriticCard(Regime.CAUSAL)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What computes a critic. `own`: a PaliGemma 2 critic in this process; `instruct`: a chat
-    model through `engine`. `place`: its folder, None where it is on a hub or a server.
+    """What computes a critic. `own`: a PaliGemma 2, asked as it was trained; `instruct`: a chat
+    model; `engine`: through what. `place`: its folder, None where it is on a hub or a server.
     """
 
     kind: Literal["own", "instruct"]
@@ -46,10 +47,13 @@ class Asked:
     place: Path | None = None
 
 
-def find_critic(name: str, engine: str = "transformers", *, fetch: bool = True) -> Asked | None:
+def find_critic(
+    name: str, engine: str = "transformers", *, fetch: bool = True, any_regime: bool = False
+) -> Asked | None:
     """What a critic's name stands for; loads no weights. Raises UserError for what does not fit.
 
-    `fetch=False` downloads nothing, and gives None for a hub id.
+    `fetch=False` downloads nothing, and gives None for a hub id. `any_regime`: its attention regime
+    will be overruled.
     """
     if engine not in ENGINES:
         raise UserError(f"there is no engine {engine!r}", hint=f"expected {', '.join(ENGINES)}")
@@ -67,12 +71,8 @@ def find_critic(name: str, engine: str = "transformers", *, fetch: bool = True) 
     own = not chat and (
         name == "bundled" or (card / CARD).exists() or model_type(folder) == "paligemma"
     )
-    if own and engine != "transformers":
-        raise UserError(
-            f"--engine {engine} does not compute PaliGemma's attention as this critic was trained "
-            f"with it, so its answers would be others ({folder})",
-            hint="leave --engine out, or name an instruct model",
-        )
+    if own and engine == "vllm" and not any_regime:
+        expect_regime(read_card(card).regime, folder)
     return Asked("own" if own else "instruct", engine, BUNDLED if name == "bundled" else folder)
 
 
@@ -95,8 +95,17 @@ def load(
     `samples`: for servers without log-probabilities, so many sampled answers instead. Raises
     UserError, before any data is read, where it cannot be had.
     """
-    asked = find_critic(name, engine)
+    asked = find_critic(name, engine, any_regime=regime is not None)
     assert asked is not None
+    if asked.kind == "own" and asked.engine == "vllm":
+        return load_vllm_critic(
+            name,
+            adapter=adapter,
+            dtype=dtype,
+            threshold=threshold,
+            target_precision=target_precision,
+            regime=regime,
+        )
     if asked.kind == "own":
         return load_critic(
             name,

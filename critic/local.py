@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from revise_captions.critic.asking import questions
 from revise_captions.critic.batches import batched, device_alive, halving, token_budget
 from revise_captions.critic.checkpoint import CriticCard
 from revise_captions.critic.codec import Codec
@@ -171,23 +172,7 @@ class LocalCritic:
         self, paragraph: Paragraph
     ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
         """Verdicts of the sentences that need no model, and a branch for each that does."""
-        text, spans = paragraph.text, paragraph.spans
-        trunk = context_trunk(self.codec, text, spans)
-        foreign = self.lexicon.foreign(text, spans)
-        verdicts, asked = [], []
-        for index in range(paragraph.first, len(spans)):
-            if foreign[index]:
-                verdicts.append(Verdict(None, Unscored.LANGUAGE))
-                continue
-            # the forks only grow, so a paragraph without end is not tokenised to its end
-            verdicts.append(Verdict(None, Unscored.TOO_LONG))
-            if self.images + trunk.forks[index] >= self.card.max_length:
-                continue
-            answer = self.codec.answer_yes
-            branch = question(self.codec, trunk, text, spans, index, answer=answer)
-            if self.images + branch.fork + len(branch.ids) <= self.card.max_length:
-                asked.append((index, branch))
-        return verdicts, asked, trunk
+        return questions(self.codec, self.lexicon, paragraph, self.images, self.card.max_length)
 
     def batches(self, paragraphs: Sequence[Paragraph], *, packed: bool) -> Iterator[list[Job]]:
         """What would be computed together if all images were in the domain: for a bill."""
@@ -254,7 +239,7 @@ class LocalCritic:
         for job in done:
             for index in job.sentences:
                 p, share, nothing = next(values)
-                yield job, index, self._verdict(p, share, bool(nothing))
+                yield job, index, verdict_of(p, share, bool(nothing), self.threshold)
 
     def _run(
         self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], tower: torch.Tensor
@@ -283,13 +268,6 @@ class LocalCritic:
         if cache is not None:
             self._keep(jobs, paragraphs, cache)
         return found
-
-    def _verdict(self, p: float, share: float, nothing: bool) -> Verdict:
-        share = round(min(1.0, share), 4)
-        if share < LEAST_MASS:
-            return Verdict(None, Unscored.NO_ANSWER, share=share)
-        p = round(p, 4)
-        return Verdict(p, assessable=not (nothing and p >= self.threshold), share=share)
 
     # --- Trunks that are kept -------------------------------------------------------------------
 
@@ -339,6 +317,16 @@ class LocalCritic:
             images = [seen.index[id(claims[question.number].image)] for question in asked]
             started = begin(self.model, self.codec, rows, seen.tower[images])
         return greedy(self.model, self.codec, started, MAX_RATIONALE)
+
+
+def verdict_of(p: float, share: float, nothing: bool, threshold: float) -> Verdict:
+    """From P(Yes) of Yes and No, the probability of both, and whether “, nothing to assess” would
+    follow a Yes."""
+    share = round(min(1.0, share), 4)
+    if share < LEAST_MASS:
+        return Verdict(None, Unscored.NO_ANSWER, share=share)
+    p = round(p, 4)
+    return Verdict(p, assessable=not (nothing and p >= threshold), share=share)
 
 
 def kept_limit(device: torch.device) -> int:

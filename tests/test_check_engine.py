@@ -10,6 +10,7 @@ import tinycritic
 from chat_server import MODEL, Manners, serving
 from commands import write_input
 
+from revise_captions.critic.packing import Regime
 from revise_captions.errors import UserError
 from revise_captions.pipelines import check_engine, check_engine_cli
 from revise_captions.pipelines.check_engine import Judged, Setup, compared, drawn, verdict
@@ -81,8 +82,9 @@ def test_another_engine_is_compared_sentence_by_sentence(tmp_path, capsys):
     assert {side["delta"]["max"] for side in result["each caption alone"].values()} == {0.0}
 
 
-def test_an_engine_that_cannot_keep_the_regime_refuses(critic, tmp_path, capsys):
+def test_an_engine_that_cannot_keep_the_regime_refuses(tmp_path, capsys):
     write_input(tmp_path / "in.jsonl", 2)
+    critic = tinycritic.saved(tmp_path / "tiny", Regime.PREFIX)
     code, out, err = run(
         capsys, tmp_path / "in.jsonl", "--critic", critic, "--against", "engine=vllm"
     )

@@ -8,11 +8,10 @@ vLLM's prefix cache computes once; `cached` and `tokens` count what it saved.
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revise_captions.engines.loading import explained, find_model, named
+from revise_captions.engines.loading import explained, find_model
 from revise_captions.engines.protocol import (
     Answer,
     Data,
@@ -24,37 +23,31 @@ from revise_captions.engines.protocol import (
     Written,
 )
 from revise_captions.engines.transformers_inputs import Encoder
+from revise_captions.engines.vllm_requests import Request, Vllm, find_vllm, scoring, start
 from revise_captions.engines.words import answer_of, log_sum, word_ids
-from revise_captions.errors import EngineDead, UserError
+from revise_captions.errors import UserError
 from revise_captions.records import Unscored
 
 
 class VllmEngine:
-    """Made by `load_engine`. `cached` of `tokens` prompt tokens came from the prefix cache."""
+    """Made by `load_engine`. `vllm.cached` of `vllm.tokens` came from the prefix cache."""
 
-    def __init__(self, llm: Any, encoder: Encoder, settings: Mapping[str, str]) -> None:
-        self.llm, self.encoder, self.settings = llm, encoder, settings
-        self.longest = int(llm.llm_engine.model_config.max_model_len)
-        self.cached = self.tokens = 0
+    def __init__(self, vllm: Vllm, encoder: Encoder) -> None:
+        self.vllm, self.encoder = vllm, encoder
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return self.vllm.settings
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
     ) -> list[Answer | Failed]:
         """See `protocol.Engine`. Raises UserError where a word is no single token."""
-        from vllm import SamplingParams
-
         ids = word_ids(self.encoder.tokenizer.get_vocab(), words, self.encoder.name)
-        wanted = [number for numbers in ids for number in numbers]
-        try:
-            options = SamplingParams(temperature=0.0, max_tokens=1, logprob_token_ids=wanted)
-        except TypeError as error:
-            raise UserError(
-                "this vLLM cannot give log-probabilities by token id",
-                hint="pip install -U vllm",
-            ) from error
+        options = scoring([number for numbers in ids for number in numbers], max_tokens=1)
         return [
-            found if isinstance(found, Failed) else _answer(found, ids)
-            for found in self._each(prompts, options, 1)
+            found if isinstance(found, Failed) else _answer(found.outputs[0], ids)
+            for found in self.vllm.outputs(self._requests(prompts), options, 1)
         ]
 
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
@@ -63,10 +56,8 @@ class VllmEngine:
 
         options = SamplingParams(temperature=0.0, max_tokens=max_tokens)
         return [
-            found
-            if isinstance(found, Failed)
-            else Written(str(found.text).strip(), found.finish_reason == "stop")
-            for found in self._each(prompts, options, max_tokens)
+            found if isinstance(found, Failed) else _written(found.outputs[0])
+            for found in self.vllm.outputs(self._requests(prompts), options, max_tokens)
         ]
 
     def check(self, *, scores: bool) -> None:
@@ -83,43 +74,12 @@ class VllmEngine:
         if isinstance(found, Failed):
             raise UserError(f"{self.encoder.name} loads but does not answer: {found.detail}")
 
-    def _each(self, prompts: Sequence[Prompt], options: Any, room: int) -> list[Any]:
-        """vLLM's output of each prompt, or `Failed`, in the order asked."""
-        results: list[Any] = []
-        asked: list[tuple[int, dict[str, Any]]] = []
-        for k, prompt in enumerate(prompts):
-            ids = self.encoder.unexpanded(prompt)
-            results.append(Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens"))
-            if len(ids) + room > self.longest:
-                continue
-            inputs: dict[str, Any] = {"prompt_token_ids": ids}
-            if prompt.pictures:
-                inputs["multi_modal_data"] = {"image": prompt.pictures}
-            asked.append((k, inputs))
-        answers = self._run([inputs for _, inputs in asked], options) if asked else []
-        for (k, _), answer in zip(asked, answers, strict=True):
-            results[k] = answer
-        return results
+    def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
+        return [Request(self.encoder.unexpanded(p), p.pictures) for p in prompts]
 
-    def _run(self, inputs: Sequence[dict[str, Any]], options: Any) -> list[Any]:
-        """The batch; where vLLM refuses it, its halves, down to the prompt that it refuses."""
-        from vllm.v1.engine.exceptions import EngineDeadError
 
-        try:
-            outputs = self.llm.generate(list(inputs), options, use_tqdm=False)
-        except EngineDeadError as error:
-            raise EngineDead(f"vLLM stopped: {error}") from error
-        except (ValueError, TypeError, RuntimeError) as error:
-            if len(inputs) == 1:
-                text = str(error).strip() or type(error).__name__
-                long = "longer than the maximum" in text or "max_model_len" in text
-                reason = Unscored.TOO_LONG if long else Unscored.ENGINE_ERROR
-                return [Failed(reason, text.splitlines()[0])]
-            middle = len(inputs) // 2
-            return self._run(inputs[:middle], options) + self._run(inputs[middle:], options)
-        self.tokens += sum(len(output.prompt_token_ids or []) for output in outputs)
-        self.cached += sum(output.num_cached_tokens or 0 for output in outputs)
-        return [output.outputs[0] for output in outputs]
+def _written(output: Any) -> Written:
+    return Written(str(output.text).strip(), output.finish_reason == "stop")
 
 
 def _answer(output: Any, ids: Sequence[Sequence[int]]) -> Answer | Failed:
@@ -137,13 +97,7 @@ def load_engine(
     `dtype` auto: the checkpoint's own. `options` go to `vllm.LLM`. Code that comes with a model is
     never run. Raises UserError where it cannot be had.
     """
-    try:
-        import vllm
-    except ImportError as error:
-        raise UserError(
-            f"--engine vllm needs the package vllm ({error})",
-            hint="pip install 'revise-captions[vllm]', on a machine with a GPU",
-        ) from None
+    find_vllm()
     import transformers
     from transformers.models.auto import modeling_auto
 
@@ -154,20 +108,23 @@ def load_engine(
         processor: Any = transformers.AutoProcessor.from_pretrained(folder) if sees else None
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
         encoder = Encoder(tokenizer, processor, name)
-        pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}
-        llm = vllm.LLM(str(folder), dtype=dtype, seed=0, **{**pictures, **options})
-        # its worker processes outlive the object, and Python waits for them at its end
-        atexit.register(llm.llm_engine.engine_core.shutdown)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error) from error
-    settings = {
-        "engine": "vllm",
-        "model": named(name, folder),
-        "dtype": str(llm.llm_engine.model_config.dtype).removeprefix("torch."),
-        "device": str(vllm.platforms.current_platform.device_type),
-        "vllm": vllm.__version__,
-        "transformers": transformers.__version__,
-    }
-    engine = VllmEngine(llm, encoder, settings)
+    pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}
+    vllm = start(name, folder, dtype=dtype, **{**pictures, **options})
+    if sees and getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", False):
+        expect_whole_images(name, vllm.settings["device"])
+    engine = VllmEngine(vllm, encoder)
     engine.check(scores=scores)
     return engine
+
+
+def expect_whole_images(name: str, device: str) -> None:
+    """Raises UserError where vLLM would compute a model whose images attend to themselves in both
+    directions (Gemma 3) causally: it does so on a CPU, without a word."""
+    if device == "cpu":
+        raise UserError(
+            f"vLLM on a CPU does not let an image attend to itself as {name} does, so its answers "
+            "would be others",
+            hint="leave --engine out",
+        )
