@@ -89,7 +89,7 @@ def test_the_training_script_uses_options_that_exist():
     script = (ROOT / "scripts/train-bundled").read_text(encoding="utf-8").replace("\\\n", " ")
     found = re.findall(r"(?m)(?:\$(python)|\.venv/bin/(finetune-critic)) +(.*)$", script)
     lines = [f"{python or critic} {rest}" for python, critic, rest in found]
-    assert len(lines) == 8
+    assert len(lines) == 12
     for line in lines:
         known, where = known_options(shlex.split(line))
         assert set(OPTION.findall(line)) <= known, where
