@@ -195,7 +195,7 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
             model, option="--model", dtype="float32", enforce_eager=True, max_model_len=1024
         )
         add("vllm", inside, prompts)
-        engines["vllm"]["prefix cache"] = f"{inside.cached} of {inside.tokens} prompt tokens"
+        engines["vllm"]["prefix cache"] = str(inside.vllm.counts)
     if not given.no_server:
         server = serve(model, given.port)
         try:

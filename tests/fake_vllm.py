@@ -52,6 +52,10 @@ class Fake:
     refuse: Callable[[Sequence[int]], Exception | None] = lambda ids: None
     started: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     asked: list[tuple[list[dict[str, Any]], SamplingParams]] = field(default_factory=list)
+    ended: int = 0
+
+    def shutdown(self) -> None:
+        self.ended += 1
 
     def generate(
         self, prompts: list[dict[str, Any]], options: SamplingParams, use_tqdm: bool
@@ -102,7 +106,7 @@ def installed(patch: pytest.MonkeyPatch, fake: Fake) -> Fake:
             is_mm_prefix_lm=asked if fake.prefix_lm is not None else None,
         )
         engine = SimpleNamespace(
-            model_config=config, engine_core=SimpleNamespace(shutdown=lambda: None)
+            model_config=config, engine_core=SimpleNamespace(shutdown=fake.shutdown)
         )
         return SimpleNamespace(llm_engine=engine, generate=fake.generate)
 

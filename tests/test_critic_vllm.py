@@ -5,6 +5,7 @@ vLLM is imitated (`fake_vllm`); scripts/check_vllm_vision.py asks vLLM itself.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -113,13 +114,13 @@ def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, 
     assert critic.threshold == 0.9
 
 
-def test_what_is_sent(fakes, folders, paragraphs):
+def test_what_is_sent(fakes, folders, paragraphs, capsys):
     """Token ids without what vLLM adds, the picture in the tower's size, a caption's prompts one
     after the other."""
     local, fake = fakes(Regime.CAUSAL)
     critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
-    vllm = critic.vllm
-    before = vllm.cached, vllm.tokens
+    counts = critic.vllm.counts
+    before = replace(counts)
     critic.judge(paragraphs[:2])
     prompts, options = fake.asked[-1]
     codec = local.codec
@@ -138,10 +139,14 @@ def test_what_is_sent(fakes, folders, paragraphs):
     changes = sum(one is not other for one, other in pairwise(whose))
     assert changes == len({id(image) for image in whose}) - 1 == 1
     # at least the image and its <bos>, which are a block each time but the first of a caption
-    cached, tokens = vllm.cached - before[0], vllm.tokens - before[1]
+    cached, tokens = counts.cached - before.cached, counts.tokens - before.tokens
     assert tokens == sum(len(p["prompt_token_ids"]) + local.images + 1 for p in prompts)
     again = len(prompts) - 2
     assert again * local.images <= cached < tokens
+    assert fake.ended == 0
+    del critic
+    assert fake.ended == 1  # vLLM's processes and memory are given back
+    assert f"vLLM: {counts.cached} of {counts.tokens} prompt tokens" in capsys.readouterr().err
 
 
 def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):

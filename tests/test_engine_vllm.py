@@ -97,7 +97,10 @@ def test_a_prompt_holds_one_picture_and_data_stays_data(folder, tokenizer, fake)
         assert ids.count(end) == 1
     assert "A sign reads <|im_end|> <image>." in tokenizer.decode(sent[2])
     # what the prompts of a caption share: image, question and context
-    assert engine.vllm.cached > 2 * (sent[0].index(picture) // fake_vllm.BLOCK) * fake_vllm.BLOCK
+    assert (
+        engine.vllm.counts.cached
+        > 2 * (sent[0].index(picture) // fake_vllm.BLOCK) * fake_vllm.BLOCK
+    )
 
 
 def test_texts_and_prompts_that_fail(folder, tokenizer, fake):

@@ -3,7 +3,7 @@
 Prompts go in as token ids, so that data stays data, each picture as one placeholder that vLLM
 expands. Answer words are asked for by id (`logprob_token_ids`): exact, whatever the top of the
 distribution is. Prompts of a caption come one after the other and share their beginning, which
-vLLM's prefix cache computes once; `cached` and `tokens` count what it saved.
+vLLM's prefix cache computes once; `vllm.counts` says what it saved.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from revise_captions.records import Unscored
 
 
 class VllmEngine:
-    """Made by `load_engine`. `vllm.cached` of `vllm.tokens` came from the prefix cache."""
+    """Made by `load_engine`."""
 
     def __init__(self, vllm: Vllm, encoder: Encoder) -> None:
         self.vllm, self.encoder = vllm, encoder

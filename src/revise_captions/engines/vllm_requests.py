@@ -6,7 +6,9 @@ own answer only: the batch is halved until it stands alone.
 
 from __future__ import annotations
 
-import atexit
+import os
+import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,13 +31,27 @@ class Request:
     pictures: Sequence[Image] = ()
 
 
+@dataclass(slots=True)
+class Counts:
+    """`cached` of `tokens` prompt tokens came from the prefix cache."""
+
+    cached: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.cached:,} of {self.tokens:,} prompt tokens from the prefix cache"
+
+
 class Vllm:
-    """Made by `start`. `cached` of `tokens` prompt tokens came from the prefix cache so far."""
+    """Made by `start`. When nobody holds it any more, or at Python's end, vLLM is shut down, and
+    what its prefix cache saved is written to standard error."""
 
     def __init__(self, llm: Any, settings: Mapping[str, str]) -> None:
         self.llm, self.settings = llm, settings
         self.longest = int(llm.llm_engine.model_config.max_model_len)
-        self.cached = self.tokens = 0
+        self.counts = Counts()
+        # its worker processes outlive the object, and Python waits for them at its end
+        weakref.finalize(self, _end, llm.llm_engine.engine_core, self.counts)
 
     def outputs(self, requests: Sequence[Request], options: Any, room: int) -> list[Any]:
         """vLLM's `RequestOutput` of each request, or `Failed`, in the order asked.
@@ -74,9 +90,15 @@ class Vllm:
                 return [Failed(reason, text.splitlines()[0])]
             middle = len(inputs) // 2
             return self._run(inputs[:middle], options) + self._run(inputs[middle:], options)
-        self.tokens += sum(len(output.prompt_token_ids or []) for output in outputs)
-        self.cached += sum(output.num_cached_tokens or 0 for output in outputs)
+        self.counts.tokens += sum(len(output.prompt_token_ids or []) for output in outputs)
+        self.counts.cached += sum(output.num_cached_tokens or 0 for output in outputs)
         return list(outputs)
+
+
+def _end(core: Any, counts: Counts) -> None:
+    if counts.tokens:
+        print(f"vLLM: {counts}", file=sys.stderr)
+    core.shutdown()
 
 
 def scoring(ids: Sequence[int], **options: Any) -> Any:
@@ -96,6 +118,9 @@ def scoring(ids: Sequence[int], **options: Any) -> Any:
 
 def find_vllm() -> Any:
     """The module. Raises UserError where it is not installed."""
+    # read when it is imported: its log is no result, which is what standard output is for
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     try:
         import vllm
     except ImportError as error:
@@ -126,8 +151,6 @@ def start(name: str, folder: Path, **options: Any) -> Vllm:
         llm = vllm.LLM(str(folder), seed=0, **options)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error) from error
-    # its worker processes outlive the object, and Python waits for them at its end
-    atexit.register(llm.llm_engine.engine_core.shutdown)
     settings = {
         "engine": "vllm",
         "model": named(name, folder),
