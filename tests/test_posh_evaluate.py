@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from sklearn.metrics import roc_auc_score
 
 from revise_captions.errors import UserError
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object
-from revise_captions.posh import evaluate, evaluate_facts, evaluate_graphs, evaluate_people, run
+from revise_captions.graphs.graph import Graph, Object
+from revise_captions.posh import evaluate, evaluate_graphs, evaluate_people, run
 from revise_captions.posh.components import components
 from revise_captions.posh.evaluate_people import Rated, paired
 from revise_captions.posh.figures import Figure, as_table, share_of
@@ -66,32 +66,6 @@ def test_the_area_is_sklearns():
     assert evaluate_people.auc(scores, values) == pytest.approx(roc_auc_score(values, scores))
 
 
-def test_boxes_become_a_text():
-    text = evaluate_facts.boxes_as_text({"dog": 1, "bus": 2, "car": 3})
-    assert text == "There is a dog. There are two buses. There are three cars."
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "wrong"),
-    [
-        ("dog", "", False),
-        ("sofa", "", False),  # COCO calls it a couch
-        ("kite", "", True),  # a category without a box
-        ("bicycle", "", False),  # no box, but a caption names it
-        ("woman", "", True),  # a person
-        ("tree", "", False),  # no category: nobody knows
-        ("dogs", "2", False),
-        ("dogs", "3", True),
-    ],
-)
-def test_boxes_are_complete_for_their_categories(name, count, wrong):
-    none = Span(0, 0)
-    said = (Attribute(0, count, none, Kind.COUNT),) if count else ()
-    graph = Graph("", (Object(name, name, none, (none,)),), said)
-    captions = ["a dog beside a bicycle"]
-    assert evaluate_facts.contradicted(graph, captions, {"dog": 2, "couch": 1}) is wrong
-
-
 def test_figures_are_put_between_marks(tmp_path):
     path = tmp_path / "README.md"
     path.write_text(
@@ -104,6 +78,17 @@ def test_figures_are_put_between_marks(tmp_path):
     assert "| other | 0.100 |" in first
     assert "| aimed | 0.500 |  |  | ≥ 0.4: reached |" in second
     assert "other" not in second
+
+
+def test_rows_of_what_was_not_measured_stay(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("<!-- posh -->\n<!-- /posh -->\n")
+    first = [Figure("a", 0.5), Figure("b: by", 0.1, note="p = 0.004"), Figure("c", 0.2)]
+    evaluate.put(path, first)
+    evaluate.put(path, [Figure("b: by", 0.3, note="p = 0.010"), Figure("d", 0.4)], only=True)
+    rows = path.read_text().splitlines()[3:-1]
+    assert [row.split(" |")[0] for row in rows] == ["| a", "| b: by [p = 0.010]", "| c", "| d"]
+    assert "0.300" in rows[1]
 
 
 def words_as_objects(texts, pipeline="", **_):

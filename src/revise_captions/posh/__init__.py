@@ -17,21 +17,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from revise_captions.encoder import load_encoder
+    from revise_captions.posh.boxes import Box
+    from revise_captions.posh.claims import Claim, Support, check_claims
     from revise_captions.posh.language_judge import LanguageJudge
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.posh.score import Pair, Score, score_captions, signature_of
 
 __all__ = [
+    "Box",
+    "Claim",
     "LanguageJudge",
     "OfflineJudge",
     "Pair",
     "Score",
+    "Support",
+    "check_claims",
     "load_encoder",
     "score_captions",
     "signature_of",
 ]
 
 _HOMES = {
+    "Box": "revise_captions.posh.boxes",
+    "Claim": "revise_captions.posh.claims",
+    "Support": "revise_captions.posh.claims",
+    "check_claims": "revise_captions.posh.claims",
     "LanguageJudge": "revise_captions.posh.language_judge",
     "OfflineJudge": "revise_captions.posh.offline_judge",
     "Pair": "revise_captions.posh.score",

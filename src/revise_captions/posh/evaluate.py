@@ -2,7 +2,8 @@
 
     python -m revise_captions.posh.evaluate DATA [--out figures.json] [--only flickr8k]
 
-The table of the last run is in README.md beside this file.
+The table of the last run is in README.md beside this file. With `--only`, `--write` leaves the rows
+of the other parts as they are.
 
 DATA is the folder of the public collections, one folder each: `factual_sg`, `discosg`,
 `decapbench`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert`, `faithscore`, `imageinwords`,
@@ -105,8 +106,8 @@ def _faithscore(on: Setting) -> Iterator[Figure]:
 
     encoder = load_encoder(on.encoder)
     judge = OfflineJudge(encoder, gist=0)
-    items, boxes = facts.faithscore(on.data / "faithscore")
-    found = facts.support(items, boxes, judge, on.pipeline)
+    items, claims = facts.faithscore(on.data / "faithscore")
+    found = facts.supported(claims, judge, on.pipeline)
     name = "FaithScore facts ROC-AUC"
     words = facts.containment(items)
     yield people.figure(
@@ -118,7 +119,7 @@ def _faithscore(on: Setting) -> Iterator[Figure]:
         floor_name="word overlap",
         target=0.85,
     )
-    alone = facts.least(items, judge, on.pipeline)
+    alone = facts.least(claims, judge, on.pipeline)
     yield people.figure(f"{name}: offline POSH alone", items, alone, people.auc)
     yield people.figure(f"{name}: cosine", items, people.cosine(items, encoder), people.auc)
     yield _test(name, people.paired(items, found, words, people.auc))
@@ -175,14 +176,36 @@ PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
 }
 
 
-def put(path: Path, found: list[Figure]) -> None:
-    """Replaces what stands between the marks of a file: all rows, or those with a target."""
+def put(path: Path, found: list[Figure], *, only: bool = False) -> None:
+    """Replaces what stands between the marks of a file: all rows, or those with a target.
+
+    `only`: rows of other figures stay as they are.
+    """
     text = path.read_text(encoding="utf-8")
     chosen = {"posh": found, "posh-targets": [row for row in found if row.target is not None]}
     marks = [mark for mark in chosen if f"<!-- {mark} -->" in text and f"<!-- /{mark} -->" in text]
     if not marks:
         raise click.ClickException(f"{path} has no <!-- posh --> … <!-- /posh -->")
-    write_blocks(path, {mark: as_table(chosen[mark]) for mark in marks})
+    blocks = {mark: as_table(chosen[mark]) for mark in marks}
+    if only:
+        for mark, table in blocks.items():
+            before = text.split(f"<!-- {mark} -->\n")[1].split(f"<!-- /{mark} -->")[0]
+            blocks[mark] = with_rows(before.strip(), table)
+    write_blocks(path, blocks)
+
+
+def with_rows(table: str, new: str) -> str:
+    """A table with another's rows in place of its own of the same name; new ones at its end.
+
+    What stands in brackets after a name ("p = 0.004") is no part of it.
+    """
+    rows = {_name(line): line for line in table.splitlines()}
+    rows.update((_name(line), line) for line in new.splitlines())
+    return "\n".join(rows.values())
+
+
+def _name(row: str) -> str:
+    return row.split("|")[1].partition("[")[0].strip()
 
 
 @click.command()
@@ -218,7 +241,7 @@ def main(
         found += part(on)
     click.echo(as_table(found))
     for path in write:
-        put(path, found)
+        put(path, found, only=bool(only))
     if out is not None:
         text = json.dumps([figure.as_json() for figure in found], indent=1, ensure_ascii=False)
         out.write_text(text + "\n", encoding="utf-8")
