@@ -1,8 +1,8 @@
-"""The hub's names for a PaliGemma's weights, which transformers and vLLM both load.
+"""The hub's names for a SigLIP tower's weights, which transformers and vLLM both load.
 
-transformers 5 writes the tower as `vision_tower.…`. The hub's PaliGemma checkpoints, and vLLM's
-loader (vllm/model_executor/models/siglip.py, whose parameters are `vision_model.…`), have
-`vision_tower.vision_model.…`, which transformers reads as well.
+transformers 5 writes the tower of PaliGemma, Gemma 3 and LLaVA-OneVision as `vision_tower.…`. The
+hub's checkpoints, and vLLM's loader (vllm/model_executor/models/siglip.py, whose parameters are
+`vision_model.…`), have `vision_tower.vision_model.…`, which transformers reads as well.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from revise_captions.errors import UserError
 
 TOWER, MODEL = "vision_tower.", "vision_tower.vision_model."
 INDEX = "model.safetensors.index.json"
+SIGLIP = "siglip_vision_model"
 
 
 def hub_name(name: str) -> str:
@@ -28,12 +29,12 @@ def hub_name(name: str) -> str:
 
 
 def write_hub_names(folder: Path) -> None:
-    """Renames the tower's tensors in a PaliGemma's folder; other models' folders stay as they are.
+    """Renames the tensors of a SigLIP tower in a model's folder; other folders stay as they are.
 
     Only headers are rewritten: the memory needed does not grow with the weights.
     """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    if config.get("model_type") != "paligemma":
+    if config.get("vision_config", {}).get("model_type") != SIGLIP:
         return
     for path in sorted(folder.glob("model*.safetensors")):
         _rename(path)

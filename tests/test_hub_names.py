@@ -116,7 +116,7 @@ def test_shards_are_renamed_with_their_index(tmp_path, folder):
         save_file(part, tmp_path / file, metadata={"format": "pt"})
         index |= dict.fromkeys(part, file)
     (tmp_path / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": index}))
-    (tmp_path / "config.json").write_text('{"model_type": "paligemma"}')
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text())
     for _ in range(2):  # a second time changes nothing
         write_hub_names(tmp_path)
         found = json.loads((tmp_path / INDEX).read_text())["weight_map"]
@@ -126,6 +126,25 @@ def test_shards_are_renamed_with_their_index(tmp_path, folder):
     for file in set(found.values()):
         for name, tensor in load_file(tmp_path / file).items():
             assert torch.equal(tensor, weights[name])
+
+
+def test_other_families_with_that_tower_are_renamed_too(tmp_path):
+    """vLLM (0.32) refuses LLaVA-OneVision as transformers writes it (scripts/check_vllm_vision.py);
+    transformers loads it under either name."""
+    import tinyvlm
+    from transformers import AutoModelForImageTextToText
+
+    model, _ = tinyvlm.built("gemma3")
+    model.save_pretrained(tmp_path)
+    assert not any(".vision_model." in name for name in names(tmp_path / "model.safetensors"))
+    write_hub_names(tmp_path)
+    tower = [n for n in names(tmp_path / "model.safetensors") if n.startswith("vision_tower.")]
+    assert len(tower) > 30
+    assert all(name.startswith("vision_tower.vision_model.") for name in tower)
+    loaded, report = AutoModelForImageTextToText.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(report.values()), report
+    theirs = loaded.state_dict()
+    assert all(torch.equal(theirs[name], w) for name, w in model.state_dict().items())
 
 
 def test_other_models_keep_their_names(tmp_path):
