@@ -8,6 +8,7 @@ from revise_captions.graphs import words
 from revise_captions.graphs.draft import NOMINAL, SUBJECTS, Draft, Said, Thing
 from revise_captions.graphs.facts import Node, Role
 from revise_captions.graphs.graph import Kind
+from revise_captions.graphs.inflect import gerund
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
 
@@ -133,7 +134,11 @@ def _goes_with(draft: Draft, before: Node, node: Node) -> bool:
     if before.text in words.SHADES and node.text in words.COLOURS:
         return True
     adverb = before.role is Role.ADVERB and before.head == node.index
-    return adverb and before.text.endswith("ly") and before.text != "only"
+    return (
+        adverb
+        and (before.text.endswith("ly") or before.text in words.DEGREES)
+        and (before.text != "only")
+    )
 
 
 def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
@@ -202,20 +207,33 @@ def _noun_predicate(draft: Draft, node: Node) -> Iterator[Said]:
                 yield from _adjective(draft, subject.index, one, denied=denied)
 
 
+#: "Trees stand tall": a quality of what stands.
+_UPRIGHT = listed("tall proud")
+#: What may follow a verb and needs a partner of its own.
+_PARTNERS = (Role.OBJECT, Role.AGENT, Role.PLACE, Role.COMPLEMENT)
+
+
 def _alone(draft: Draft, node: Node) -> Iterator[Said]:
-    """A participle or verb with nothing but its subject: "two bicycles parked", "a man smiling"."""
-    if node.lemma in words.IDLE | words.SHOWING | words.LINKING | {"be", "have", "do"}:
-        return
-    busy = (Role.OBJECT, Role.AGENT, Role.PLACE, Role.COMPLEMENT)
+    """A participle or verb with nothing but its subject: "two bicycles parked", "a man smiling";
+    or with what is no object: "looking at the viewer".
+    """
     children = [draft.nodes[i] for i in node.children]
-    if any(child.role in busy and child.case != ["in", "color"] for child in children):
+    tall = [c for c in children if c.text in _UPRIGHT and c.index == node.index + 1]
+    if tall and node.lemma in ("stand", "rise", "tower"):
+        subject = subject_of(draft, node)
+        if subject is not None:
+            yield Said(subject.index, tall[0].text, Span(tall[0].start, tall[0].end))
+    turned = any(c.index > node.index and c.text in words.DIRECTIONS for c in children)
+    idle = node.lemma in words.IDLE | words.SHOWING | words.LINKING | {"be", "have", "do"}
+    if idle and not (turned and node.lemma == "look"):
+        return
+    partners = [c for c in children if c.role in _PARTNERS and c.case != ["in", "color"]]
+    if partners and not all(_is_framing(draft, c) and c.index > node.index for c in partners):
         return
     if (
-        node.role is Role.PARTICIPLE
+        node.role in (Role.PARTICIPLE, Role.RELATIVE, Role.ROOT, Role.CONJUNCT, Role.COMPLEMENT)
         or node.tag in ("VBN", "VBG")
-        or node.role is Role.RELATIVE
-        or node.role in (Role.ROOT, Role.CONJUNCT, Role.COMPLEMENT)
-    ):
+    ):  # fmt: skip
         subject = subject_of(draft, node)
     else:
         return
@@ -223,11 +241,29 @@ def _alone(draft: Draft, node: Node) -> Iterator[Said]:
         return
     if subject.index == node.index:
         return
-    said = [c for c in children if c.role is Role.PARTICLE or c.text in words.DIRECTIONS]
+    if partners:
+        last = partners[-1].index + 1
+        if last - node.index < 7:
+            rest = [n.text for n in draft.nodes[node.index + 1 : last]]
+            value = " ".join([_doing(node), *rest])
+            span = Span(node.start, draft.nodes[last - 1].end)
+            yield Said(subject.index, value, span, Kind.PLACE, node.negated)
+        return
+    said = [c for c in children if c.role is Role.PARTICLE or _is_manner(c)]
     particle = [c for c in said if c.index > node.index]
     value = " ".join([node.text, *(c.text for c in particle)])
     end = max([node.end, *(c.end for c in particle)])
     yield Said(subject.index, value, Span(node.start, end), denied=node.negated)
+
+
+def _is_manner(node: Node) -> bool:
+    adverb = node.role is Role.ADVERB and node.text.endswith("ly")
+    return node.text in words.DIRECTIONS or adverb
+
+
+def _is_framing(draft: Draft, node: Node) -> bool:
+    """ "The viewer", "the image" after a verb; "the left" is `_placed`'s."""
+    return node.lemma in words.FRAMES and draft.thing_of(node.index) is None and not refers(node)
 
 
 def _coloured(draft: Draft, node: Node) -> Iterator[Said]:
@@ -284,8 +320,21 @@ def _placed(draft: Draft, node: Node) -> Iterator[Said]:
         return
     kept = draft.nodes[first : node.index + 1]
     value = " ".join(one.text for one in kept)
+    span = Span(kept[0].start, node.end)
+    if above is not None and first - 3 <= above.index < first and _acts(above):
+        value, span = f"{_doing(above)} {value}", Span(above.start, node.end)
     for one in conjuncts(draft, source):
-        yield Said(one.index, value, Span(kept[0].start, node.end), Kind.PLACE, node.negated)
+        yield Said(one.index, value, span, Kind.PLACE, node.negated)
+
+
+def _acts(node: Node) -> bool:
+    """Whether a verb says more of a place than that something is there."""
+    return node.pos == "VERB" and node.lemma not in words.SHOWING | words.LINKING | words.IDLE
+
+
+def _doing(node: Node) -> str:
+    """A verb as what follows "is": a participle as it stands, another form as the present one."""
+    return node.text if node.tag in ("VBN", "VBG") else gerund(node.lemma)
 
 
 def _owner_of_hue(draft: Draft, node: Node) -> int | None:

@@ -50,7 +50,7 @@ class _Entity:
     lemma: str
     sentence: int
     plural: bool
-    subject: bool
+    subject: int
     denied: bool
     values: set[str] = field(default_factory=set)
     number: str = ""
@@ -75,7 +75,7 @@ def resolve(draft: Draft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tup
         elif node.text in words.RELATIVE and _antecedent(draft, node) in found:
             tops = found[_antecedent(draft, node)]
         elif node.text in _PRONOUNS or node.text in ("both", "two"):
-            tops = _known(given, node, found) or _pronoun(draft, node, entities)
+            tops = _known(given, node, found) or _pronoun(draft, node, entities, found)
         elif node.text in words.MEMBERS and node.role in _NAMING:
             tops = _known(given, node, found) or _member(draft, node, entities)
         else:
@@ -124,7 +124,7 @@ def _entity(draft: Draft, node: Node) -> _Entity:
         thing.lemma,
         node.sentence,
         thing.plural,
-        node.role in SUBJECTS,
+        _rank(draft, node),
         thing.denied,
         _values(draft, node),
         _number(draft, node),
@@ -133,9 +133,16 @@ def _entity(draft: Draft, node: Node) -> _Entity:
     )
 
 
+def _rank(draft: Draft, node: Node) -> int:
+    """2 for a sentence's subject, 1 for a clause's, else 0: what pronouns go for first."""
+    if node.role not in SUBJECTS:
+        return 0
+    return 2 if node.head >= 0 and draft.nodes[node.head].role is Role.ROOT else 1
+
+
 def _touch(draft: Draft, node: Node, entity: _Entity) -> None:
     entity.sentence, entity.latest = node.sentence, node.index
-    entity.subject = node.role in SUBJECTS or (node.role is Role.OWNER and entity.subject)
+    entity.subject = _rank(draft, node) or (entity.subject if node.role is Role.OWNER else 0)
     if node.index in draft.things:
         entity.values |= _values(draft, node)
 
@@ -290,14 +297,27 @@ def _partners(draft: Draft, first: _Entity, others: Iterable[_Entity]) -> list[i
     ]
 
 
-def _pronoun(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
+def _pronoun(
+    draft: Draft, node: Node, entities: dict[int, _Entity], found: dict[int, tuple[int, ...]]
+) -> tuple[int, ...]:
     near = _near(node, entities)
     if node.text in ("both", "two"):
         return _pair(draft, node, near)
-    for entity in near:
-        if _may_be(draft, node, entity):
-            return (entity.top,)
-    return ()
+    fitting = [entity for entity in near if _may_be(draft, node, entity)]
+    if node.role is Role.OWNER and fitting:
+        return (_whole(fitting[0], fitting, found).top,)
+    return (fitting[0].top,) if fitting else ()
+
+
+def _whole(part: _Entity, fitting: Sequence[_Entity], found: dict[int, tuple[int, ...]]) -> _Entity:
+    """ "The underside of the bird is white, and its wings": what owns the part owns the next."""
+    for _ in range(3):
+        owners = found.get(part.owner, ()) if part.owner is not None else ()
+        whole = next((entity for entity in fitting if entity.top in owners), None)
+        if whole is None or whole is part:
+            break
+        part = whole
+    return part
 
 
 def _pair(draft: Draft, node: Node, near: Sequence[_Entity]) -> tuple[int, ...]:

@@ -11,22 +11,35 @@ There are triples only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from revise_captions.graphs import lexicon
 from revise_captions.graphs.graph import Graph, Kind, Object, Relation
-from revise_captions.graphs.triples import Triple, is_clothing, is_counted, lemmas, said_of
+from revise_captions.graphs.triples import Triple, is_clothing, is_counted, lemmas, said_of, written
 from revise_captions.graphs.words import listed
 
 _SUMMARY = ("overall", "in summary", "in conclusion")
 #: What begins in the last tenth of a text is said about it all.
 _END = 0.9
+_LATE = 0.74
+_MARKS = ("'", '"', "“", "‘")
+#: So many points an object needs to be named.
+_ENOUGH = 3
 _BODY = listed("back figure form")
-_APART = listed("left right front back baseball")
+_APART = listed("left right front back")
+_NO_NAME = _APART | listed("baseball city zoo")
 _UNSAID = listed("foreground object item text element subject")
+#: Qualities that tell nothing of a thing alone.
+_EMPTY = listed("visible distinctive focus focal ready central center stark additional essential")
 _PEOPLE = {"guy": "person", "someone": "person", "individual": "person", "individuals": "people"}
 _WORN = ("in", "have", "with", "wear", "sport", "don", "match", "flaunt")
 _DRESSED = listed("dress clothe don adorn drape cloak wrap outfit attire bundle")
+_HAD = ("with", "display", "feature", "host", "house", "boast", "showcase")
+_CLAD = listed("dress clothe don attire outfit")
+#: No relation that annotators write: "bridge to the left", "brand of camera".
+_UNTOLD = ("to", "for", "from", "of", "like", "than")
+_TURNED = {"adorn": "have", "characterize": "have", "cover in": "cover", "blanket in": "cover"}
+_DOTTED = ("dot", "speckle", "dot in")
 _NAMES = {
     "to right of": "on right side of", "to left of": "at left of", "on left side of": "at left of",
     "amidst": "among", "amid": "among", "stand amidst": "stand among", "beneath": "under",
@@ -41,30 +54,51 @@ _HAS = listed(
 
 
 def discourse(graph: Graph) -> list[Triple]:
-    """The graph's triples as DiscoSG's annotators would write them."""
-    graph = graph.present()
-    kept = {i for i, item in enumerate(graph.objects) if _is_told(graph, i, item)}
+    """The graph's triples as DiscoSG's annotators would write them, and objects without any."""
+    graph = written(graph)
     names = [_parts(item) for item in graph.objects]
+    kept = {i for i in range(len(names)) if _points(graph, i, names[i][1]) >= _ENOUGH}
     found: list[Triple] = []
     for i in sorted(kept):
-        found += [(names[i][0], "is", value) for value in names[i][1]]
+        found += [(names[i][0], "is", value) for value in names[i][1] if _is_said(value)]
     for said in graph.attributes:
-        if said.object in kept and is_counted(said) and said.kind is not Kind.PLACE:
-            found += [(names[said.object][0], "is", value) for value in _values(said_of(said))]
+        quoted = graph.text[said.span.start - 1 : said.span.start] in _MARKS
+        if said.object in kept and is_counted(said) and said.kind is not Kind.PLACE and not quoted:
+            values = filter(_is_said, _values(said_of(said)))
+            found += [(names[said.object][0], "is", value) for value in values]
     for edge in graph.relations:
         if {edge.subject, edge.target} <= kept:
-            subject, target = names[edge.subject][0], names[edge.target][0]
-            found.append((subject, _name(graph, edge), target))
-    return list(dict.fromkeys(found))
+            told = _told(graph, edge, [name for name, _ in names])
+            found += [] if told is None else [told]
+    mentioned = {name for triple in found for name in (triple[0], triple[2])}
+    alone = [(names[i][0],) for i in sorted(kept) if names[i][0] not in mentioned]
+    return list(dict.fromkeys([*found, *alone]))
 
 
-def _is_told(graph: Graph, index: int, item: Object) -> bool:
+def _points(graph: Graph, index: int, before: tuple[str, ...]) -> int:
+    """How likely annotators are to name an object: a sum of small numbers for what speaks for it.
+
+    `before`: the words of its name that become attributes.
+    """
+    item = graph.objects[index]
     last = item.lemma.rpartition(" ")[2]
-    if last in _UNSAID or _only_at_the_end(graph.text, item):
-        return False
-    if not lexicon.is_known(lemmas(last)) and len(item.mentions) == 1:
-        return False
-    return last not in _BODY or any(True for _ in graph.attributes_of(index)) or " " in item.name
+    said = list(graph.attributes_of(index))
+    edges = list(graph.relations_of(index))
+    qualities = len(before) + sum(one.kind is not Kind.PLACE for one in said)
+    known = lexicon.is_known(lemmas(last)) or len(item.mentions) > 1
+    return (
+        lexicon.weight(lemmas(last))
+        + 2 * (qualities > 0)
+        + any(one.kind is Kind.PLACE for one in said)
+        + any(edge.subject == index for edge in edges)
+        + any(edge.target == index for edge in edges)
+        + (len(item.mentions) > 1)
+        + item.plural
+        - 3 * (not known)
+        - 2 * (item.mentions[0].start > _LATE * len(graph.text))
+        - 2 * (last in _BODY and not qualities)
+        - 4 * (last in _UNSAID or _only_at_the_end(graph.text, item))
+    )
 
 
 def _only_at_the_end(text: str, item: Object) -> bool:
@@ -81,7 +115,7 @@ def _parts(item: Object) -> tuple[str, tuple[str, ...]]:
         return name[0], ()
     first, last = name[-2], lemmas(name[-1])
     one = lexicon.is_one(first, last) or not lexicon.is_known(last)
-    size = 2 if one and first not in _APART else 1
+    size = 2 if one and first not in _NO_NAME else 1
     return " ".join(name[-size:]), tuple(name[:-size])
 
 
@@ -94,15 +128,48 @@ def _values(value: str) -> Iterator[str]:
         yield value
 
 
+def _is_said(value: str) -> bool:
+    lemma = lemmas(value)
+    return (lexicon.is_said(lemma) or lemma in _APART) and lemma not in _EMPTY
+
+
+def _told(graph: Graph, edge: Relation, names: Sequence[str]) -> Triple | None:
+    """A relation as annotators write it; None for what they leave out."""
+    name = _name(graph, edge)
+    subject, target = names[edge.subject], names[edge.target]
+    if name in _UNTOLD:
+        return None
+    if name in _DOTTED:
+        return subject, "in", target
+    if name in _TURNED:
+        return target, _TURNED[name], subject
+    return subject, name, target
+
+
 def _name(graph: Graph, edge: Relation) -> str:
     name = edge.name
     verb, _, last = name.rpartition(" ")
     target = graph.objects[edge.target].lemma
+    worn = last in ("in", "with") and verb in _CLAD
     dressed = name in _WORN or (last in ("in", "with") and verb in _DRESSED)
-    if dressed and is_clothing(graph, edge.target) and not is_clothing(graph, edge.subject):
+    dressed = worn or (dressed and is_clothing(graph, edge.target))
+    if dressed and not is_clothing(graph, edge.subject):
         return "wear"
     if target == "background" and last in ("in", ""):
         return "in"
     if name == "with" or (last == "with" and verb.replace(" ", "_") in _HAS):
         return "have"
+    return _usual(_NAMES.get(name, name))
+
+
+def _usual(name: str) -> str:
+    """Without the words that annotators leave out: rare verbs, "out" of "reach out to"."""
+    first, *rest = name.split()
+    if len(rest) > 1 and rest[0] in ("out", "up", "down"):
+        rest = rest[1:]
+    if rest and first not in lexicon.verb_forms() and first not in lexicon.PREPOSITIONS:
+        first, *rest = rest
+    if first in _HAD and not rest:
+        return "have"
+    name = " ".join([first, *rest]).replace("in heart of", "in").replace("in midst of", "in")
     return _NAMES.get(name, name)

@@ -33,13 +33,17 @@ class Thing:
 
 @dataclass(slots=True)
 class Draft:
-    """The text's nodes, the things among them, and which node stands for which object."""
+    """The text's nodes, the things among them, and which node stands for which object.
+
+    `quoted`: the nodes between quotation marks.
+    """
 
     text: str
     nodes: Sequence[Node]
     things: dict[int, Thing] = field(default_factory=dict)
     stand_in: dict[int, int] = field(default_factory=dict)
     places: dict[int, int] = field(default_factory=dict)
+    quoted: frozenset[int] = frozenset()
 
     def thing_of(self, index: int) -> int | None:
         """The thing that a node speaks of: itself, what its group is of, or what it refers to."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from revise_captions.graphs import coreference, things
+from revise_captions.graphs import coreference, quotes, things
 from revise_captions.graphs.attributes import attributes
 from revise_captions.graphs.draft import Draft
 from revise_captions.graphs.facts import Node
@@ -31,7 +31,7 @@ Claim = TypeVar("Claim", Attribute, Relation)
 
 def extract(text: str, nodes: Sequence[Node], links: Sequence[Sequence[Span]] = ()) -> Graph:
     """The scene graph of a parsed text. `links`: clusters of mentions from another coreference."""
-    draft = Draft(text, nodes)
+    draft = Draft(text, nodes, quoted=quotes.inside(nodes, quotes.quoted(text)))
     things.find(draft)
     return _assemble(draft, coreference.resolve(draft, links))
 
@@ -47,7 +47,7 @@ def _assemble(draft: Draft, clusters: Clusters) -> Graph:
 
     said = _unique(
         Attribute(i, item.value, item.span, item.kind, item.denied)
-        for item in attributes(draft)
+        for item in (*attributes(draft), *quotes.written(draft))
         for i in objects_of(item.thing)
     )
     told, part_of = [], dict[int, int]()

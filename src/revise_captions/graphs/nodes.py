@@ -23,7 +23,7 @@ from revise_captions.graphs.facts import Node, Role
 from revise_captions.graphs.lexicon import verb_forms
 from revise_captions.graphs.repairs import repair
 from revise_captions.graphs.schemes import read_labels
-from revise_captions.graphs.words import listed
+from revise_captions.graphs.words import PLACES, listed
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -172,6 +172,11 @@ def _first_conjuncts(found: Sequence[Node]) -> None:
             seen += 1
 
 
+#: Inside a preposition of several words and not of its name: "on the right side of".
+_NO_CASE = listed("'s ’s ' the a an")
+_SIDES = listed("left right")
+
+
 def _case_and_flags(found: Sequence[Node]) -> None:
     """Fills `case`, `passive`, `negated` from the function words."""
     for node in found:
@@ -179,7 +184,8 @@ def _case_and_flags(found: Sequence[Node]) -> None:
             continue
         above = found[node.head]
         if node.role is Role.CASE:
-            if node.text not in ("'s", "’s", "'") and node.index not in above.marks:
+            named = node.text not in (_NO_CASE | _SIDES if above.lemma in PLACES else _NO_CASE)
+            if named and node.index not in above.marks:
                 if above.role is Role.CASE and above.head >= 0:
                     above = found[above.head]
                 above.case.append(node.text)

@@ -92,6 +92,8 @@ def _attached(draft: Draft, node: Node) -> Iterator[Told]:
         source = subject_of(draft, node)
     elif node.role is Role.PLACE and above is not None and above.pos not in _VERBAL:
         source = subject_of(draft, above)
+        if above.pos == "ADJ" and name:
+            name, marks = f"{above.text} {name}", [above.index, *marks]
     else:
         return
     if source is None or not name or source.index == target:
@@ -141,7 +143,7 @@ def _verb(draft: Draft, node: Node) -> Iterator[Told]:
     if subject is not None and subject.role is Role.CONJUNCT:
         left = [subject]
     left = [one for one in left if _named(draft, one)]
-    silent = node.lemma in words.IDLE or (expletive and node.lemma == "be")
+    silent = node.lemma in words.IDLE - words.SHOWING or (expletive and node.lemma == "be")
     silent = silent and not (node.lemma == "make" and any(c.case == ["of"] for c in children))
     for child in children:
         if child.role is Role.AGENT or (passive and child.case == ["by"]):
@@ -190,12 +192,22 @@ def _placed(
     first = verb.index
     linking = verb.lemma in words.SHOWING | _STANDING
     full = name if linking else f"{stem} {name}".strip()
+    if not full:
+        return
     for one in conjuncts(draft, draft.nodes[target]):
+        said, end, at = full, one, marks
         if one.index != target and one.case and one.case != child.case:
-            continue
+            own, end, at = _own_place(draft, one)
+            said = own if linking else f"{stem} {own}".strip()
         for source in left:
             if source.index != first:
-                yield from _told(draft, source, full, one, verb, marks)
+                yield from _told(draft, source, said, end, verb, at)
+
+
+def _own_place(draft: Draft, node: Node) -> tuple[str, Node, list[int]]:
+    """ "Above a wall and in front of a building": a conjunct with a preposition of its own."""
+    name, target, marks = place_of(draft, node)
+    return name, draft.nodes[target], marks
 
 
 def _relative_object(draft: Draft, node: Node) -> Iterator[Told]:

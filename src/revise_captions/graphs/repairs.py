@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from revise_captions.graphs import words
 from revise_captions.graphs.facts import Node, Role
+from revise_captions.graphs.lexicon import is_one
 from revise_captions.graphs.words import listed
 
 _NOUN_LIKE = (Role.SUBJECT, Role.PASSIVE_SUBJECT, Role.OBJECT, Role.OF_NOUN, Role.PLACE)
@@ -21,6 +22,7 @@ def repair(found: list[Node]) -> None:
     """Changes roles, heads and parts of speech; `children` and `case` are not filled yet."""
     _adjectives(found)
     _nouns(found)
+    _rows(found)
     _inverted(found)
     _next_to(found)
 
@@ -43,6 +45,58 @@ def _nouns(found: Sequence[Node]) -> None:
             node.pos, node.tag = "NOUN", ""
             node.plural = node.text.endswith("s") and not node.text.endswith("ss")
             node.lemma = node.text[:-1] if node.plural else node.text
+
+
+#: So far from a noun are the words that hang on it.
+_REACH = 60
+
+
+def _rows(found: Sequence[Node]) -> None:
+    """ "Thick, fluffy white and gray cumulus clouds": all qualities before a noun are the noun's,
+    not each other's or those of a noun before it.
+    """
+    for noun in found:
+        if noun.pos not in ("NOUN", "PROPN") or noun.role is Role.COMPOUND:
+            continue
+        first = _row(found, noun.index)
+        above = found[noun.head] if noun.head >= 0 else noun
+        if noun.role is Role.CONJUNCT and first <= above.index < noun.index and _quality(above):
+            noun.head, noun.role = above.head, above.role
+            above.head, above.role = noun.index, Role.ADJECTIVE
+            for node in found[max(0, first - _REACH) : noun.index + _REACH]:
+                if node.head == above.index and not first <= node.index < noun.index:
+                    node.head = noun.index
+        for node in found[first : noun.index]:
+            if not first <= node.head < noun.index or not _quality(node):
+                continue
+            below = found[node.head]
+            if below.role is not Role.COMPOUND or not is_one(node.text, below.lemma):
+                node.head, node.role = noun.index, Role.ADJECTIVE
+
+
+def _quality(node: Node) -> bool:
+    kinds = (Role.ADJECTIVE, Role.CONJUNCT, Role.COMPOUND)
+    if node.pos == "VERB":
+        return node.role is Role.ADJECTIVE
+    return not node.copula and (
+        node.role is Role.ADJECTIVE
+        or (node.pos == "ADJ" and (node.role in kinds or node.text in words.COLOURS))
+    )
+
+
+def _row(found: Sequence[Node], end: int) -> int:
+    """The first node of the row of qualities and nouns right before a noun."""
+    first = end
+    while first > 0:
+        node = found[first - 1]
+        joint = node.text in (",", "and") or (node.pos == "PUNCT" and node.role is Role.OTHER)
+        if joint:
+            if first < 2 or not (_quality(found[first]) and _quality(found[first - 2])):
+                return first
+        elif not _quality(node) and node.role is not Role.COMPOUND:
+            return first
+        first -= 1
+    return first
 
 
 #: Verbs whose subject may follow them: "on the wall hangs a picture".
@@ -85,21 +139,33 @@ def _behind(node: Node, below: Sequence[Sequence[Node]]) -> None:
 def _swap(found: Sequence[Node], node: Node, below: Sequence[Sequence[Node]]) -> None:
     """A predicate noun whose "subject" has a preposition, or is a participle, is what is there."""
     subject = next((one for one in below[node.index] if one.role is Role.SUBJECT), None)
+    if subject is None:
+        _there(node, below[node.index])
     if subject is None or subject.index > node.index:
         return
-    cases = [one for one in below[node.index] if one.role is Role.CASE]
+    cases = [one for one in below[node.index] if one.role is Role.CASE or one.pos == "ADP"]
     cases = [one for one in cases if one.index < subject.index]
     own = any(one.role is Role.CASE and one.text != "'s" for one in below[subject.index])
     participle = subject.pos == "VERB" and subject.tag in ("VBG", "VBN", "")
     if not (cases or own or participle):
         return
     for one in cases:
-        one.head = subject.index
+        one.head, one.role = subject.index, Role.CASE
     subject.role = Role.PARTICIPLE if participle else Role.OF_NOUN
     node.copula = False
     for one in below[node.index]:
         if one.role is Role.COPULA:
             one.role = Role.OTHER
+
+
+def _there(node: Node, below: Sequence[Node]) -> None:
+    """ "To the right of the horse are houses": no predicate, but what is there."""
+    be = next((one.index for one in below if one.role is Role.COPULA), -1)
+    places = [one for one in below if one.role is Role.PLACE and one.index < be]
+    if places and be < node.index:
+        node.copula = False
+        for one in places:
+            one.role = Role.OF_NOUN
 
 
 _NEAR = frozenset(("next", "close", "adjacent"))

@@ -44,7 +44,7 @@ def _things(draft: Draft) -> None:
 
 
 def _names_a_thing(draft: Draft, node: Node) -> bool:
-    if node.index in draft.stand_in or node.index in draft.places:
+    if node.index in draft.stand_in or node.index in draft.places or node.index in draft.quoted:
         return False
     if node.pos == "PRON":
         return node.text in ("someone", "somebody", "something", "everyone", "people")
@@ -118,13 +118,22 @@ _ALSO_THINGS = listed("heart tip base")
 _SEEN_BY = (["to"], ["at"], ["towards"], ["toward"], ["from"], ["by"])
 
 
+#: What a text may say something about: "a low-angle shot", "a panoramic view".
+_SHOTS = listed("shot view")
+
+
+def _is_qualified(draft: Draft, node: Node) -> bool:
+    kinds = (Role.ADJECTIVE, Role.COMPOUND)
+    return any(draft.nodes[i].role in kinds and i < node.index for i in node.children)
+
+
 def _is_frame(draft: Draft, node: Node) -> bool:
     """ "The image" that shows something, "in the background": not a thing in the scene."""
     if node.lemma not in words.FRAMES:
         place = node.lemma in words.PLACES - _ALSO_THINGS and not node.plural
         return place and bool(node.case)
     if node.lemma not in words.PICTURES:
-        return True
+        return node.lemma not in _SHOTS or not _is_qualified(draft, node)
     above = draft.nodes[node.head] if node.head >= 0 else None
     if above is not None and node.role in SUBJECTS and above.lemma in words.SHOWING | words.IDLE:
         return True

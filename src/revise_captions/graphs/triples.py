@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from revise_captions.graphs import words
+from revise_captions.graphs import lexicon, words
 from revise_captions.graphs.graph import Attribute, Graph, Kind
 
 Triple = tuple[str, ...]
@@ -89,7 +89,7 @@ def convention(graph: Graph) -> list[Triple]:
     ("several") and directions of verbs left out, clothes that somebody is in worn; objects that no
     triple mentions are listed.
     """
-    graph = graph.present()
+    graph = written(graph)
     names = [_PEOPLE.get(item.name, item.name) for item in graph.objects]
     found = [
         (names[item.object], "is", said_of(item))
@@ -104,6 +104,17 @@ def convention(graph: Graph) -> list[Triple]:
     return list(dict.fromkeys([*found, *alone]))
 
 
+def written(graph: Graph) -> Graph:
+    """What is there of a graph and annotators write down: no metal, symbols, shots."""
+    heads = [item.lemma.rpartition(" ")[2] for item in graph.objects]
+    left_out = words.FRAMES - words.PICTURES
+    seen = tuple(
+        replace(item, denied=item.denied or head in left_out or not lexicon.is_named(head))
+        for item, head in zip(graph.objects, heads, strict=True)
+    )
+    return replace(graph, objects=seen).present()
+
+
 _SIDES = ("on the left", "on the right")
 
 
@@ -113,9 +124,12 @@ def is_counted(item: Attribute) -> bool:
 
 
 def said_of(item: Attribute) -> str:
-    """An attribute's value without the direction of a verb."""
+    """An attribute's value without the direction of a verb or the degree of a quality."""
     first, _, last = item.value.partition(" ")
-    return first if last in words.DIRECTIONS else item.value
+    if first in words.DEGREES and last:
+        return last
+    manner = last.endswith("ly") and first.endswith(("ing", "ed", "s"))
+    return first if manner or last in words.DIRECTIONS else item.value
 
 
 def is_clothing(graph: Graph, index: int) -> bool:

@@ -18,7 +18,8 @@ FRAMES = listed(
 PICTURES = listed("image picture photo photograph frame camera")
 #: What is of something because it shows it, not because it is a part of it.
 DEPICTIONS = PICTURES | listed(
-    "painting drawing statue sculpture portrait sketch figurine poster mural print toy bust model"
+    "shot view painting drawing statue sculpture portrait sketch figurine poster mural print toy "
+    "bust model"
 )
 #: Verbs that say that something is in the picture.
 SHOWING = listed(
@@ -69,6 +70,8 @@ DIRECTIONS = listed(
     "inward outward sideways horizontally vertically diagonally together apart open closed "
     "upright straight upside-down overhead leftward rightward"
 )
+#: How much of a quality: "somewhat blurry", "much darker".
+DEGREES = listed("somewhat almost quite much rather less slightly mostly far fairly more most")
 #: Determiners and adjectives that count.
 QUANTITIES = listed(
     "many several few multiple numerous some various countless dozens couple most both all "
@@ -116,6 +119,16 @@ NO_OBJECTS = listed(
     "turn flow enthusiasm bustle marvel length expression sight process age portrayal flight "
     "spectacle ambience aura focal feel vibrance midst play sense display flavor flavour gleam "
     "backdrop habitat prowess sport mid-flight mid-air mid-stride mid-motion"
+)
+#: Of these and of what annotators leave out, the ones that can be seen.
+VISIBLE = listed(
+    "shot view metal plastic iron leather texture shape form symbol scale patch piece star color "
+    "colour design display detail portion part section extension midsection dealership shade hue "
+    "evergreen indentation protrusion partition installation imperfection row pile end side top "
+    "bottom edge spray streetlight swing plaid gaze expression pose inside swirl cluster "
+    "reflection projection depression perforation decoration vegetation station intersection "
+    "constellation inscription construction fortification excavation ship airship clutter border "
+    "layer stance posture curl curve fringe exterior interior surface"
 )
 #: Words for anything: with "the", "its" or "these" they speak of what was named before, and where
 #: it is not clear of what, of nothing new.
