@@ -18,6 +18,7 @@ from PIL.Image import Image
 
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.checkpoint import CriticCard
+from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.packing import Regime
 from revise_captions.critic.protocol import Critic
@@ -154,6 +155,7 @@ class ChatLearner:
     def write(self, folder: Path, card: CriticCard) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.model.save_pretrained(folder, safe_serialization=True)
+        write_hub_names(folder)
         self.write_small(folder, card)
 
     def write_small(self, folder: Path, card: CriticCard) -> None:
