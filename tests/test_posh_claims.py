@@ -195,11 +195,22 @@ def test_a_word_that_claims_nothing_needs_no_support():
     assert not found.against
 
 
-def test_words_for_one_category_are_one_word():
-    bike, woman = check_claims(
-        [Claim("A bike.", CAPTIONS), Claim("A woman.", CAPTIONS[:1])], Known()
-    )
-    assert (bike.words, woman.words) == (1.0, 0.0)
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("A bicycle.", 1),
+        ("A bike.", 1),
+        ("A person.", 1),
+        ("People on bikes.", 1),
+        ("An animal.", 1),  # two dogs
+        ("A woman.", 0),
+        ("A cat.", 0),
+        ("A cat on a bike.", 0.5),
+    ],
+)
+def test_a_word_is_known_by_what_implies_it(text, share):
+    (found,) = check_claims([Claim(text, CAPTIONS)], Known())
+    assert found.words == share
 
 
 def test_what_the_judge_does_not_grade_is_open():

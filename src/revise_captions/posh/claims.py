@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from revise_captions.graphs import words
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, parse
 from revise_captions.graphs.triples import lemmas
@@ -130,10 +131,18 @@ def stems(text: str) -> frozenset[str]:
 
 
 def _words(text: str, known: frozenset[str]) -> float:
-    """A bicycle is known where a bike is; but a woman is not known where a man is."""
     own = stems(text) - silence.GRAMMAR - silence.VAGUE
     if not own:
         return OPEN
-    kinds = {boxed.category(word) for word in known} - {"", "person"}
-    told = {word for word in own if word in known or boxed.category(word) in kinds}
+    kinds = {boxed.category(word) for word in known}
+    told = {word for word in own if word in known or _implied(word, known, kinds)}
     return (len(told) + sum(map(silence.of_word, own - told))) / len(own)
+
+
+def _implied(word: str, known: frozenset[str], kinds: set[str]) -> bool:
+    """Where a bike is, a bicycle is and a vehicle; where a man is, people are, but no woman."""
+    if word in ("person", "people"):
+        return "person" in kinds
+    return boxed.category(word) in kinds - {"", "person"} or bool(
+        words.WIDER.get(word, frozenset()) & known
+    )

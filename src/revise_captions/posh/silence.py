@@ -53,11 +53,17 @@ VAGUE = (
         "locate place position situate set main present"
     )
 )
-#: Words of grammar. Negations and "no" are left in.
+#: Words of grammar: prepositions, pronouns, auxiliaries, conjunctions; no negations.
 GRAMMAR = words.listed(
-    "the a an of in on at to with by from for and or is be it its this that these those their his "
-    "her he she him them they there which who whose as into onto over under near next up down out "
-    "off one another some any each more most also very has have do while when where but"
+    "a about above across after against all along alongside also am amid among an and another "
+    "any around as at away back be because been before behind being below beneath beside "
+    "besides between beyond both but by can close closer could despite did do does done down "
+    "during each either except few for from further had has have having he her here him his how "
+    "i if in inside into is it its just like may me might more most must my near nearby next of "
+    "off on one onto opposite or our out outside over own past per rather same several shall "
+    "she should so some still such than that the their them then there these they this those "
+    "through throughout to together too toward towards under underneath until up upon very via "
+    "was we were what when where which while who whose will with within would yet you your"
 )
 ANYTHING, BEHIND, PART, WORN, THING = 0.9, 0.8, 0.7, 0.5, 0.4
 QUALITY, EXACT, RELATION, SIDE = 0.7, 0.6, 0.6, 0.5
