@@ -129,6 +129,47 @@ def test_verb_forms(verb, ing, done, does):
     assert {inflect.forms([verb])[form] for form in (ing, done, does, verb)} == {verb}
 
 
+def test_discosg_names_what_is_usual_or_told_of():
+    """Nouns that annotators seldom name need a quality, a relation or a second mention; what they
+    always name stands alone; what comes late or only as a symbol counts for less.
+    """
+    none = Span(0, 0)
+    late = Span(90, 93)
+
+    def thing(name, where=none):
+        return Object(name, name, where, (where,))
+
+    graph = Graph(
+        "x" * 100,
+        (thing("dog"), thing("journey"), thing("symbol"), thing("foil"), thing("foil", late)),
+        (Attribute(3, "visible", none), Attribute(3, "shiny", none)),
+    )
+    assert discourse(graph) == [("foil", "is", "shiny"), ("dog",)]
+
+
+def test_discosg_turns_and_renames_relations():
+    none = Span(0, 0)
+
+    def thing(name):
+        return Object(name, name, none, (none, none))
+
+    names = ("dog", "clouds", "sky", "background", "tree", "man", "hat", "beach", "child")
+    told = [
+        (1, "dot", 2), (3, "fill with", 4), (5, "dress in", 6), (0, "grip", 6), (0, "to", 4),
+        (0, "reach out to", 4), (0, "stand in heart of", 7), (0, "meander along", 7),
+    ]  # fmt: skip
+    graph = Graph("", tuple(map(thing, names)), (), tuple(Relation(*t, none) for t in told))
+    assert [triple for triple in discourse(graph) if len(triple) == 3] == [
+        ("clouds", "in", "sky"),
+        ("tree", "in", "background"),
+        ("man", "wear", "hat"),
+        ("dog", "hold", "hat"),
+        ("dog", "reach to", "tree"),
+        ("dog", "stand in", "beach"),
+        ("dog", "along", "beach"),
+    ]
+
+
 def test_the_lexicon():
     """Counted from annotated captions: what stays a name, what becomes a quality or an owner."""
     assert lexicon.belongs("street", "sign")
@@ -140,6 +181,11 @@ def test_the_lexicon():
     assert lexicon.is_depictable("giraffe")
     assert not lexicon.is_depictable("tranquility")
     assert lexicon.verb_forms()["sitting"] == "sit"
+    assert lexicon.is_depictable("metal")
+    assert not lexicon.is_named("metal")
+    assert lexicon.weight("dog") > lexicon.weight("foreground") > lexicon.weight("tranquility")
+    assert lexicon.is_said("wooden")
+    assert not lexicon.is_said("baseball")
 
 
 TAGS = {"white": "ADJ", "on": "ADP", "top": "NOUN", "of": "ADP", "sit": "VERB", "ride": "VERB"}

@@ -166,6 +166,8 @@ def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
         yield from _coloured(draft, node)
     if node.pos in NOMINAL and node.lemma in words.HUES:
         yield from _hues(draft, node)
+    elif node.pos in NOMINAL and node.lemma in words.COLOURS:
+        yield from _blue_of(draft, node)
     elif node.lemma in words.PLACES and node.case:
         yield from _placed(draft, node)
 
@@ -298,6 +300,14 @@ def _hues(draft: Draft, node: Node) -> Iterator[Said]:
             for one in conjuncts(draft, child):
                 if one.lemma in words.COLOURS:
                     yield from _adjective(draft, owner, one)
+
+
+def _blue_of(draft: Draft, node: Node) -> Iterator[Said]:
+    """ "The light blue of the sky": the sky is light blue."""
+    for i in node.children:
+        owner = draft.nodes[i]
+        if owner.role is Role.OF_NOUN and owner.case == ["of"] and i in draft.things:
+            yield from _adjective(draft, i, node)
 
 
 def _placed(draft: Draft, node: Node) -> Iterator[Said]:

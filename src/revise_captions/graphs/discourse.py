@@ -40,6 +40,12 @@ _CLAD = listed("dress clothe don attire outfit")
 _UNTOLD = ("to", "for", "from", "of", "like", "than")
 _TURNED = {"adorn": "have", "characterize": "have", "cover in": "cover", "blanket in": "cover"}
 _DOTTED = ("dot", "speckle", "dot in")
+#: Rare verbs as annotators write them.
+_VERBS = {
+    "soar": "fly", "disperse": "scatter", "leap": "jump", "grip": "hold", "wield": "hold",
+    "clutch": "hold", "grasp": "hold", "seat": "sit", "crisscross": "cross", "don": "wear",
+    "launch": "throw", "gaze": "look",
+}  # fmt: skip
 _NAMES = {
     "to right of": "on right side of", "to left of": "at left of", "on left side of": "at left of",
     "amidst": "among", "amid": "among", "stand amidst": "stand among", "beneath": "under",
@@ -139,6 +145,8 @@ def _told(graph: Graph, edge: Relation, names: Sequence[str]) -> Triple | None:
     subject, target = names[edge.subject], names[edge.target]
     if name in _UNTOLD:
         return None
+    if name == "have" and graph.objects[edge.subject].lemma == "background":
+        return target, "in", subject
     if name in _DOTTED:
         return subject, "in", target
     if name in _TURNED:
@@ -165,6 +173,7 @@ def _name(graph: Graph, edge: Relation) -> str:
 def _usual(name: str) -> str:
     """Without the words that annotators leave out: rare verbs, "out" of "reach out to"."""
     first, *rest = name.split()
+    first = _VERBS.get(first, first)
     if len(rest) > 1 and rest[0] in ("out", "up", "down"):
         rest = rest[1:]
     if rest and first not in lexicon.verb_forms() and first not in lexicon.PREPOSITIONS:

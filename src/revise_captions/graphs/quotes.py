@@ -15,7 +15,7 @@ from revise_captions.graphs.facts import Node
 from revise_captions.records import Span
 
 #: Double quotation marks anywhere; single ones only around whole words.
-_QUOTED = re.compile(r"[\"“]([^\"“”\n]{1,80})[\"”]|(?<![\w'])['‘]([^'‘’\n]{1,40})['’](?!\w)")
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]{0,80})[\"”]|(?<![\w'])['‘]([^'‘’\n]{1,40})['’](?!\w)")
 _JOINTS = frozenset((",", "and", "or", ":", "&", "plus"))
 
 

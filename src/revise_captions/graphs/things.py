@@ -58,6 +58,8 @@ def _names_a_thing(draft: Draft, node: Node) -> bool:
         return False
     if node.role is Role.OTHER and node.head >= 0 and node.pos == "PUNCT":
         return False
+    if node.role is Role.ADJECTIVE and node.index < node.head:
+        return False
     if node.case[:1] == ["as"] and node.role is Role.PLACE:
         return False
     if node.copula and node.role is not Role.PARTICIPLE and not node.case:
