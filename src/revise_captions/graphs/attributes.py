@@ -40,12 +40,14 @@ def subject_of(draft: Draft, node: Node, depth: int = 0) -> Node | None:
     if depth > 6:
         return None
     if node.role in (Role.RELATIVE, Role.PARTICIPLE):
-        return above
+        predicate = above.copula and above.index not in draft.things
+        return (subject_of(draft, above, depth + 1) if predicate else None) or above
     if node.role is Role.CONJUNCT and above.role in (Role.RELATIVE, Role.PARTICIPLE):
         return subject_of(draft, above, depth + 1)
     if node.role in (Role.CONJUNCT, Role.COMPLEMENT):
         return subject_of(draft, above, depth + 1)
-    if node.role is Role.CLAUSE and (node.tag in ("VBG", "VBN") or node.pos == "ADJ"):
+    aim = any(draft.nodes[i].text == "to" for i in node.children)
+    if node.role is Role.CLAUSE and (node.tag in ("VBG", "VBN") or node.pos == "ADJ" or aim):
         marked = any(draft.nodes[i].text == "with" for i in node.children)
         return None if marked else subject_of(draft, above, depth + 1)
     return None
@@ -93,7 +95,7 @@ def _group(draft: Draft, thing: Thing, group: Node) -> Iterator[Said]:
         return
     if group.lemma in ("couple", "pair"):
         yield Said(thing.head, "2", Span(group.start, group.end), Kind.COUNT)
-    elif group.lemma not in ("number", "kind", "type", "sort", "plenty", "lot", "bit", "body"):
+    elif group.lemma not in ("number", "kind", "type", "sort", "plenty", "lot"):
         end = max(
             [group.end, *(draft.nodes[i].end for i in group.children if i == group.index + 1)]
         )
