@@ -135,12 +135,9 @@ def _next_is_colour(draft: Draft, node: Node) -> bool:
 def _goes_with(draft: Draft, before: Node, node: Node) -> bool:
     if before.text in words.SHADES and node.text in words.COLOURS:
         return True
-    adverb = before.role is Role.ADVERB and before.head == node.index
-    return (
-        adverb
-        and (before.text.endswith("ly") or before.text in words.DEGREES)
-        and (before.text != "only")
-    )
+    if before.role is not Role.ADVERB or before.head != node.index or before.text == "only":
+        return False
+    return before.text.endswith("ly") or before.text in words.DEGREES
 
 
 def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
@@ -211,7 +208,6 @@ def _noun_predicate(draft: Draft, node: Node) -> Iterator[Said]:
                 yield from _adjective(draft, subject.index, one, denied=denied)
 
 
-#: "Trees stand tall": a quality of what stands.
 _UPRIGHT = listed("tall proud")
 #: What may follow a verb and needs a partner of its own.
 _PARTNERS = (Role.OBJECT, Role.AGENT, Role.PLACE, Role.COMPLEMENT)
@@ -221,12 +217,9 @@ def _alone(draft: Draft, node: Node) -> Iterator[Said]:
     """A participle or verb with nothing but its subject: "two bicycles parked", "a man smiling";
     or with what is no object: "looking at the viewer".
     """
+    if node.lemma in ("stand", "rise", "tower"):
+        yield from _upright(draft, node)
     children = [draft.nodes[i] for i in node.children]
-    tall = [c for c in children if c.text in _UPRIGHT and c.index == node.index + 1]
-    if tall and node.lemma in ("stand", "rise", "tower"):
-        subject = subject_of(draft, node)
-        if subject is not None:
-            yield Said(subject.index, tall[0].text, Span(tall[0].start, tall[0].end))
     turned = any(c.index > node.index and c.text in words.DIRECTIONS for c in children)
     idle = node.lemma in words.IDLE | words.SHOWING | words.LINKING | {"be", "have", "do"}
     if idle and not (turned and node.lemma == "look"):
@@ -258,6 +251,15 @@ def _alone(draft: Draft, node: Node) -> Iterator[Said]:
     value = " ".join([node.text, *(c.text for c in particle)])
     end = max([node.end, *(c.end for c in particle)])
     yield Said(subject.index, value, Span(node.start, end), denied=node.negated)
+
+
+def _upright(draft: Draft, node: Node) -> Iterator[Said]:
+    """ "Trees stand tall": a quality of what stands."""
+    subject = subject_of(draft, node)
+    for i in node.children:
+        said = draft.nodes[i]
+        if said.text in _UPRIGHT and i == node.index + 1 and subject is not None:
+            yield Said(subject.index, said.text, Span(said.start, said.end), denied=node.negated)
 
 
 def _is_manner(node: Node) -> bool:

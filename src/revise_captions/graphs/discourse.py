@@ -3,10 +3,10 @@
 What they do, as counted in the first half of its published part: objects have one-word names, a
 noun before a noun is an attribute unless the two are one thing ("fire hydrant"); "right hand" is a
 hand that is right; what a thing is seen with, filled or adorned with, it has; clothes are worn;
-the background is an object, the foreground and places in the picture are none; neither are body
-parts of which nothing is said, words for anything ("objects"), nouns that are named once and that
-FACTUAL's annotators have never taken for an object, and what only the end names ("Overall, ...").
-There are triples only.
+the background is an object, the foreground and places in the picture are none; neither are words
+for anything ("objects"), qualities that FACTUAL's annotators seldom write ("visible"), and objects
+that little speaks for: how often FACTUAL's annotators name the noun, whether anything is said of
+it, how often and where the text has it (`_points`). Objects of no triple are listed.
 """
 
 from __future__ import annotations
