@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from revise_captions.errors import UserError
 from revise_captions.graphs.extract import VERSION, extract
@@ -111,14 +111,18 @@ def _batches(docs: Iterable[Doc]) -> Iterator[list[Doc]]:
 
 def _document(nlp: Language, text: str) -> Doc:
     """Tokens, with the sentences' first ones marked, so that the parser keeps the boundaries."""
+    import numpy as np
+
     doc = nlp.make_doc(text)
     starts = {span.start for span in split(text)}
+    marks = np.full(len(doc), -1, dtype=np.int64)
     begins = False
     for token in doc:
         begins = begins or token.idx in starts
         if token.is_space and token.i:
-            token.is_sent_start = False
             continue
-        token.is_sent_start = begins or token.i == 0
+        marks[token.i] = 1 if begins or token.i == 0 else -1
         begins = False
-    return doc
+    # set all at once: set one by one, each looks through all words for a parse
+    column: Any = marks.astype(np.uint64).reshape(-1, 1)
+    return doc.from_array(["SENT_START"], column) if len(doc) else doc
