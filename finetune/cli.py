@@ -96,6 +96,7 @@ HELP = {
     "patience": "Stop after so many validations without a better one (0: never).",
     "validate_steps": "Steps between validations, instead of minutes (0: minutes).",
     "save_steps": "Steps between saves, instead of minutes (0: minutes).",
+    "wrong_share": "Share of wrong sentences in use, which the threshold is for (0: as validated).",
     "samples": "Rationales of so many validation sentences in each validation's log line.",
     "tensorboard": "Curves in OUT/training/tensorboard too (needs tensorboard).",
     "merge": "With LoRA: write merged weights, and keep the adapter in OUT/adapter.",

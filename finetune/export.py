@@ -98,7 +98,8 @@ def critic_card(run: Run) -> CriticCard:
     )
     if run.measured is None or not 0 < run.measured.factual.mean() < 1:
         return card
-    calibration = calibrate(run.measured.p, run.measured.factual)
+    share = settings.wrong_share or None
+    calibration = calibrate(run.measured.p, run.measured.factual, share)
     return replace(
         card,
         threshold=calibration.threshold,

@@ -68,6 +68,7 @@ class Settings:
     patience: int = 0
     validate_steps: int = 0
     save_steps: int = 0
+    wrong_share: float = 0.0
     samples: int = 0
     tensorboard: bool = False
     merge: bool = False

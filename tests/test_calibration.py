@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -78,3 +80,21 @@ def test_target_precision_takes_the_highest_recall_that_reaches_it():
 def test_one_class_cannot_be_calibrated():
     with pytest.raises(UserError, match="one class"):
         calibrate(np.array([0.2, 0.3]), np.array([True, True]))
+
+
+def test_another_share_of_wrong_sentences_is_that_of_repeated_ones():
+    """Weights of whole numbers are the same as so many copies of each sentence."""
+    rng = np.random.default_rng(3)
+    factual = np.arange(600) < 300  # half are wrong; of what the critic will meet, a fifth
+    p = np.clip(rng.normal(np.where(factual, 0.65, 0.35), 0.2), 0, 1).round(4)
+    copies = np.repeat(np.arange(600), np.where(factual, 4, 1))
+    found = calibrate(p, factual, wrong_share=0.2)
+    repeated = calibrate(p[copies], factual[copies])
+    assert found.threshold == repeated.threshold
+    for ours, theirs in zip(found.curve, repeated.curve, strict=True):
+        assert asdict(ours) == pytest.approx(asdict(theirs))
+    assert found.macro_f1 == pytest.approx(repeated.macro_f1)
+    assert found.threshold < calibrate(p, factual).threshold
+    assert (found.ece, found.wrong_share) == (calibrate(p, factual).ece, 0.2)
+    with pytest.raises(UserError, match="share of wrong sentences"):
+        calibrate(p, factual, wrong_share=1.0)

@@ -185,7 +185,7 @@ def test_bundled_gate_refuses_drawings_of_other_programs(program: str) -> None:
 @pytest.mark.parametrize("split", ["test", "compositional"])
 def test_bundled_gate_lets_held_out_pictures_pass(split: str) -> None:
     pictures = [draw(sample_scene(880_000 + i, split), 256) for i in range(300)]
-    assert 1 - bundled_gate_passes(pictures).mean() <= 0.01
+    assert (~bundled_gate_passes(pictures)).sum() <= 3  # one in a hundred
 
 
 def test_bundled_gate_lets_compressed_and_rescaled_pictures_pass() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,17 @@ from safetensors.numpy import load_file
 from tinycritic import saved
 from toyworld import write
 
-from revise_captions.critic.critic import load_critic, stored_card
+from revise_captions.calibration import calibrate
+from revise_captions.critic.critic import find_checkpoint, load_critic, stored_card
 from revise_captions.critic.model import _plain_attention
 from revise_captions.critic.pixels import resized
 from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.finetune import recalibrate
 from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import open_split
 from revise_captions.finetune.optimizer import FlatOptimizer
 from revise_captions.finetune.pixels import pixel_cache
+from revise_captions.picturebook.generate import main as generate
 
 
 def command(*arguments: object):
@@ -252,6 +256,27 @@ def test_plain_attention_is_pytorchs(kv_heads):
         strict=True,
     ):
         torch.testing.assert_close(a, b)
+
+
+def test_recalibrated_for_another_share(tmp_path):
+    """What the command stores is the calibration of what the critic says of the split."""
+    data, folder = tmp_path / "data", shutil.copytree(find_checkpoint("bundled"), tmp_path / "c")
+    options = ["--split", "validation", "--scenes", "6", "--captions", "1", "--workers", "1"]
+    assert CliRunner().invoke(generate, [str(data), *options]).exit_code == 0
+    done = CliRunner().invoke(recalibrate.main, [str(folder), str(data), "--wrong-share", "0.1"])
+    assert done.exit_code == 0, done.output
+    critic, split = load_critic(str(folder)), open_split(data, "validation")
+    p, factual = [], []
+    for example in split:
+        with Image.open(split.root / example.image) as image:
+            row = critic.judge([Paragraph(image.convert("RGB"), example.caption, example.spans)])[0]
+        p += [verdict.p_factual for verdict in row]
+        factual += [sentence.factual for sentence in example.sentences]
+    expected = calibrate(np.array(p), np.array(factual), 0.1)
+    card = stored_card(folder)
+    assert card.threshold == expected.threshold
+    assert card.calibration["wrong_share"] == 0.1
+    assert card.calibration["ece"] == pytest.approx(expected.ece, abs=1e-3)
 
 
 def test_pixel_cache_is_what_inference_sees(tmp_path):

@@ -39,7 +39,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """`threshold` maximises macro-F1. `ece`: expected calibration error over `bins`."""
+    """`threshold` maximises macro-F1. `ece`: expected calibration error over `bins`.
+
+    `wrong_share`: the share of wrong sentences that threshold, macro-F1 and curve are for; None
+    for that of the sentences measured, which reliability is always of.
+    """
 
     threshold: float
     macro_f1: float
@@ -48,6 +52,7 @@ class Calibration:
     factual: int
     bins: tuple[Bin, ...]
     curve: tuple[Point, ...]
+    wrong_share: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -72,20 +77,37 @@ def reliability(p: Floats, factual: Bools, bins: int = 15) -> tuple[float, tuple
     return error, rows
 
 
-def best_threshold(p: Floats, factual: Bools) -> tuple[float, float]:
+def class_weights(factual: Bools, wrong_share: float | None) -> tuple[float, float]:
+    """What a wrong and a true sentence weigh, so that `wrong_share` of the weight is wrong.
+
+    Sentences that people judge are often richer in wrong ones than those that a critic will meet.
+    """
+    if wrong_share is None:
+        return 1.0, 1.0
+    if not 0 < wrong_share < 1:
+        raise UserError(f"a share of wrong sentences of {wrong_share}", hint="between 0 and 1")
+    found = 1 - float(factual.mean())
+    return wrong_share / found, (1 - wrong_share) / (1 - found)
+
+
+def best_threshold(
+    p: Floats, factual: Bools, wrong_share: float | None = None
+) -> tuple[float, float]:
     """The threshold (four decimals) with the highest macro-F1, and that macro-F1.
 
-    Ties go to the threshold nearest to 0.5. Flagged: P < threshold.
+    Ties go to the threshold nearest to 0.5. Flagged: P < threshold. `wrong_share`: as in
+    `class_weights`.
     """
+    of_wrong, of_right = class_weights(factual, wrong_share)
     values = np.round(p, 4)
     order = np.argsort(values, kind="stable")
     values, truth = values[order], factual[order]
     # flagging the first k sentences, for every k at which the value changes
     wrong = np.concatenate([[0], np.cumsum(~truth)])
     cuts = np.flatnonzero(np.concatenate([[True], np.diff(values) > 0, [True]]))
-    flagged_wrong = wrong[cuts].astype(float)
-    flagged_right = cuts - flagged_wrong
-    all_wrong, all_right = float(wrong[-1]), float(len(truth) - wrong[-1])
+    flagged_wrong = of_wrong * wrong[cuts]
+    flagged_right = of_right * (cuts - wrong[cuts])
+    all_wrong, all_right = of_wrong * wrong[-1], of_right * (len(truth) - wrong[-1])
     kept_right = all_right - flagged_right
     kept_wrong = all_wrong - flagged_wrong
     f_wrong = _ratio(2 * flagged_wrong, 2 * flagged_wrong + flagged_right + kept_wrong)
@@ -103,11 +125,16 @@ def _ratio(a: Floats, b: Floats) -> Floats:
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
-def precision_recall(p: Floats, factual: Bools, points: int = 101) -> tuple[Point, ...]:
+def precision_recall(
+    p: Floats, factual: Bools, points: int = 101, wrong_share: float | None = None
+) -> tuple[Point, ...]:
     """The precision–recall curve of flagging, at most `points` points by rising threshold."""
     from sklearn.metrics import precision_recall_curve
 
-    precision, recall, cut = precision_recall_curve(~factual, 1 - np.round(p, 4))
+    weights = np.where(factual, *reversed(class_weights(factual, wrong_share)))
+    precision, recall, cut = precision_recall_curve(
+        ~factual, 1 - np.round(p, 4), sample_weight=weights
+    )
     # sklearn flags score >= cut, so P <= 1 - cut, so P < the next four-decimal value
     thresholds = np.round(1 - cut + 1e-4, 4)[::-1]
     precision, recall = precision[:-1][::-1], recall[:-1][::-1]
@@ -115,17 +142,21 @@ def precision_recall(p: Floats, factual: Bools, points: int = 101) -> tuple[Poin
     return tuple(Point(float(thresholds[i]), float(precision[i]), float(recall[i])) for i in keep)
 
 
-def calibrate(p: Floats, factual: Bools) -> Calibration:
-    """Everything a checkpoint stores about its probabilities. Needs both classes."""
+def calibrate(p: Floats, factual: Bools, wrong_share: float | None = None) -> Calibration:
+    """Everything a checkpoint stores about its probabilities. Needs both classes.
+
+    `wrong_share`: of the sentences that it will judge, where it is not that of these.
+    """
     if len(p) == 0 or factual.all() or not factual.any():
         raise UserError(
             "cannot calibrate: the validation sentences are all of one class",
             hint="the validation split needs factual and nonfactual sentences",
         )
-    threshold, macro = best_threshold(p, factual)
+    threshold, macro = best_threshold(p, factual, wrong_share)
     error, bins = reliability(p, factual)
-    curve = precision_recall(p, factual)
-    return Calibration(threshold, macro, error, len(p), int(factual.sum()), bins, curve)
+    curve = precision_recall(p, factual, wrong_share=wrong_share)
+    true = int(factual.sum())
+    return Calibration(threshold, macro, error, len(p), true, bins, curve, wrong_share)
 
 
 def threshold_for(curve: Sequence[Mapping[str, float]], precision: float) -> float:
