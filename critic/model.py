@@ -76,8 +76,7 @@ def _plain_attention(
     """The same in plain operations, for compiled layers under training.
 
     Queries that share a key head are stacked, (rows, key heads, group × length, width), so that no
-    key is copied. On a CPU, compiled, forward and backward of 16 rows of 320 tokens take 19 ms, the
-    fused kernel's 43 ms.
+    key is copied. The fused kernel's backward pass is slow on a CPU.
     """
     from torch.nn.functional import dropout as dropped
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 import numpy as np
-from PIL import Image
 
 from revise_captions.calibration import calibrate
 from revise_captions.commands import run_command
@@ -20,7 +19,8 @@ from revise_captions.critic.checkpoint import read_card
 from revise_captions.critic.critic import load_critic
 from revise_captions.critic.protocol import Paragraph
 from revise_captions.errors import UserError
-from revise_captions.finetune.data import Example, open_split
+from revise_captions.finetune.data import open_split
+from revise_captions.finetune.pixels import upright
 
 WINDOW = 64
 
@@ -34,7 +34,9 @@ def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], in
     unscored = 0
     for start in range(0, len(split), WINDOW):
         part = [split[i] for i in range(start, min(len(split), start + WINDOW))]
-        verdicts = critic.judge([_paragraph(example, split.root) for example in part])
+        verdicts = critic.judge(
+            [Paragraph(upright(split.root / e.image), e.caption, e.spans) for e in part]
+        )
         for example, row in zip(part, verdicts, strict=True):
             for sentence, verdict in zip(example.sentences, row, strict=True):
                 if verdict.p_factual is None:
@@ -43,11 +45,6 @@ def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], in
                 p.append(verdict.p_factual)
                 factual.append(sentence.factual)
     return p, factual, unscored
-
-
-def _paragraph(example: Example, root: Path) -> Paragraph:
-    with Image.open(root / example.image) as image:
-        return Paragraph(image.convert("RGB"), example.caption, example.spans)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]}, help=__doc__)

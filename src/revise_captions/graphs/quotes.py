@@ -6,7 +6,7 @@ The words inside quotation marks name nothing in the scene ("a sign that says â€
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from revise_captions.graphs.attributes import subject_of
@@ -30,10 +30,14 @@ def quoted(text: str) -> list[Span]:
 
 
 def inside(nodes: Sequence[Node], spans: Sequence[Span]) -> frozenset[int]:
-    """The nodes in any of the spans."""
-    return frozenset(
-        node.index for node in nodes for s in spans if s.start <= node.start and node.end <= s.end
-    )
+    """The nodes in any of the spans, which are in order and apart."""
+    starts = [span.start for span in spans]
+    found = set()
+    for node in nodes:
+        at = bisect_right(starts, node.start) - 1
+        if at >= 0 and node.end <= spans[at].end:
+            found.add(node.index)
+    return frozenset(found)
 
 
 def written(draft: Draft) -> Iterator[Said]:
