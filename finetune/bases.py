@@ -60,9 +60,15 @@ def _is_paligemma(folder: Path) -> bool:
 
 
 def named(base: str) -> str:
-    """A base's name for the card and for PEFT: a folder's is made absolute, so that it is found."""
+    """A base's name for resuming and for PEFT: a folder's is made absolute, so that it is found."""
     folder = Path(base).expanduser()
     return str(folder.resolve()) if folder.is_dir() else base
+
+
+def shown(base: str) -> str:
+    """A base's name for the card, which others read: of a folder its last name, no path."""
+    folder = Path(base).expanduser()
+    return folder.resolve().name if folder.is_dir() else base
 
 
 def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu") -> Base:

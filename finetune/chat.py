@@ -29,7 +29,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.data import Example
 from revise_captions.finetune.learner import Asked, Images, Seen
 from revise_captions.finetune.pixels import upright
-from revise_captions.finetune.targets import Choice, Task
+from revise_captions.finetune.targets import Choice, Task, asides_asked
 from revise_captions.records import Span
 
 
@@ -114,6 +114,10 @@ class ChatLearner:
             there = (*spans[:index], Span(spans[index].start, len(told)))
             prompt = chat_prompts.classification(image, told, there, index)
             asked.append((prompt, [*self.yes, self.end], Task.CLASSIFY, Task.FOLLOW))
+        for text, factual, _ in asides_asked(example, choice):
+            prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
+            answer = self.yes if factual else self.no
+            asked.append((prompt, [*answer, self.end], Task.CLASSIFY, Task.FOLLOW))
         for index, text in choice.rationales:
             answer = [*self.encoder.plain(text.strip()), self.end]
             prompt = chat_prompts.rationale(image, caption, spans, index)

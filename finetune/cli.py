@@ -65,6 +65,7 @@ HELP = {
     "seed": "Decides initial weights, data order, and every random choice.",
     "rationales": "At most so many rationales of a caption in one step.",
     "rewrites": "Probability that a wrong sentence's true version is asked about too.",
+    "asides": "At most so many of a caption's asides are asked about.",
     "align": "Start a new model's image tokens as words of their dense labels.",
     "describe_early": "Share of captions that ask for a description, first half of training.",
     "describe_late": "The same, second half.",

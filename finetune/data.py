@@ -5,12 +5,15 @@ A folder with `train.jsonl`, `validation.jsonl` and the images, or a JSONL file.
     {"id": "…", "image": "images/000001.png", "image_index": 0, "caption": "…",
      "sentences": [{"start": 0, "end": 31, "label": "factual" | "nonfactual", "assessable": true,
                     "rationale": "…" | null, "rationales": ["…"], "rewrite": "…"}],
-     "description": "a dense true description of the image"}
+     "description": "a dense true description of the image",
+     "asides": [{"text": "…", "label": "factual" | "nonfactual", "rewrite": "…"}]}
 
 Spans are half-open code-point offsets into the caption, in order. `image_index` (optional) is the
 image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sentence, to be asked
 about in its place; where the sentence says `"needs_context": true` it is ignored, since its truth
-may hang on other wrong sentences. All but span and label of a sentence are optional.
+may hang on other wrong sentences. `asides` are other sentences that were judged of the same image,
+each by itself: they are asked about as if a caption began with them, and share the image's row.
+All but span and label of a sentence, and text and label of an aside, are optional.
 """
 
 from __future__ import annotations
@@ -40,12 +43,22 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """A judged sentence that stands by itself. `rewrite` as in `Judged`."""
+
+    text: str
+    factual: bool
+    rewrite: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     id: str
     image: str
     caption: str
     sentences: tuple[Judged, ...]
     description: str
+    asides: tuple[Aside, ...] = ()
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -121,6 +134,7 @@ def _size(example: Example) -> int:
     overhead = 30  # a question's template, in characters' worth of tokens
     size = 2 * len(example.caption) + overhead * len(example.sentences)
     size += sum(len(s.rewrite) + overhead for s in example.sentences if s.rewrite)
+    size += sum(len(a.text) + len(a.rewrite) + overhead for a in example.asides)
     wrong = [s for s in example.sentences if s.rationales][:2]
     return size + sum(s.span.end - s.span.start + len(s.rationales[0]) + overhead for s in wrong)
 
@@ -129,12 +143,10 @@ def parse(row: dict[str, Any]) -> Example:
     """One row as an `Example`. Raises KeyError, TypeError or ValueError on a malformed one."""
     sentences = []
     for item in row["sentences"]:
-        if item["label"] not in ("factual", "nonfactual"):
-            raise ValueError(f"label {item['label']!r}, expected 'factual' or 'nonfactual'")
+        factual = _factual(item)
         rationales = tuple(item.get("rationales") or ())
         if not rationales and item.get("rationale"):
             rationales = (item["rationale"],)
-        factual = item["label"] == "factual"
         rewrite = "" if factual or item.get("needs_context") else str(item.get("rewrite") or "")
         span = Span(int(item["start"]), int(item["end"]))
         assessable = bool(item.get("assessable", True))
@@ -145,7 +157,21 @@ def parse(row: dict[str, Any]) -> Example:
         str(row["caption"]),
         tuple(sentences),
         str(row.get("description") or ""),
+        tuple(_aside(item) for item in row.get("asides") or ()),
     )
+
+
+def _factual(item: dict[str, Any]) -> bool:
+    if item["label"] not in ("factual", "nonfactual"):
+        raise ValueError(f"label {item['label']!r}, expected 'factual' or 'nonfactual'")
+    return bool(item["label"] == "factual")
+
+
+def _aside(item: dict[str, Any]) -> Aside:
+    text, factual = str(item["text"]).strip(), _factual(item)
+    if not text:
+        raise ValueError("an aside without text")
+    return Aside(text, factual, "" if factual else str(item.get("rewrite") or ""))
 
 
 def open_split(data: Path, split: str) -> Examples:
@@ -181,5 +207,6 @@ def texts(examples: Sequence[Example], limit: int = 20_000) -> Iterator[str]:
         example = examples[index]
         yield example.caption
         yield from (text for sentence in example.sentences for text in sentence.rationales)
+        yield from (aside.text for aside in example.asides)
         if example.description:
             yield example.description

@@ -18,7 +18,7 @@ from revise_captions.critic.critic import weights_digest
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.language import common_words, read_lexicon, write_lexicon
 from revise_captions.finetune.adapters import save_adapter
-from revise_captions.finetune.bases import named
+from revise_captions.finetune.bases import shown
 from revise_captions.finetune.data import provenance
 from revise_captions.finetune.model_card import model_card
 
@@ -80,7 +80,7 @@ def critic_card(run: Run) -> CriticCard:
     from transformers import __version__ as transformers_version
 
     settings = run.settings
-    origin: dict[str, Any] = {"base": named(run.base_name), "data": provenance(run.train.root)}
+    origin: dict[str, Any] = {"base": shown(run.base_name), "data": provenance(run.train.root)}
     if run.wrapped is not None and run.base.folder is not None:
         origin["base_digest"] = weights_digest(run.base.folder)
     card = replace(

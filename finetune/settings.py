@@ -37,6 +37,7 @@ class Settings:
     seed: int = 0
     rationales: int = 2
     rewrites: float = 0.7
+    asides: int = 8
     align: bool = True
     describe_early: float = 0.35
     describe_late: float = 0.15

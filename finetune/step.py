@@ -96,7 +96,10 @@ def _asked(
     share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
     describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
     examples = [run.train[i] for i in members]
-    choices = [choose(e, rng, settings.rationales, describe, settings.rewrites) for e in examples]
+    choices = [
+        choose(e, rng, settings.rationales, describe, settings.rewrites, settings.asides)
+        for e in examples
+    ]
     worn = (rng.random(len(members)) < settings.robust_share).astype(int)
     mine = list(range(run.parallel.rank, len(members), run.parallel.world))
     size = settings.micro_batch or len(mine)

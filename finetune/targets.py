@@ -49,12 +49,14 @@ class Task(IntEnum):
 class Choice:
     """What is asked about one example: rationales by sentence index, its description or not.
 
-    `rewrites`: indices of the wrong sentences whose true versions are asked about too.
+    `rewrites`: indices of the wrong sentences whose true versions are asked about too; `asides`:
+    indices of asides, and whether the true version of each is asked about too.
     """
 
     rationales: tuple[tuple[int, str], ...]
     describe: bool
     rewrites: tuple[int, ...] = ()
+    asides: tuple[tuple[int, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,12 @@ def choose(
     rationales: int,
     describe: float,
     rewrites: float = 0.0,
+    asides: int = 0,
 ) -> Choice:
     """A random draw of at most `rationales` wrong sentences, one of each one's rationales.
 
-    `describe`, `rewrites`: probability of the description, and of each known rewrite.
+    `describe`, `rewrites`: probability of the description, and of each known rewrite; `asides`:
+    how many of these at most.
     """
     wrong = [i for i, s in enumerate(example.sentences) if not s.factual and s.rationales]
     if len(wrong) > rationales:
@@ -100,7 +104,20 @@ def choose(
         picked.append((index, texts[int(rng.integers(len(texts)))]))
     described = bool(example.description) and rng.random() < describe
     pairs = [i for i, s in enumerate(example.sentences) if s.rewrite and rng.random() < rewrites]
-    return Choice(tuple(picked), described, tuple(pairs))
+    drawn: list[int] = list(range(len(example.asides))) if asides else []
+    if len(drawn) > asides:
+        drawn = sorted(rng.choice(drawn, asides, replace=False).tolist())
+    beside = [(i, bool(example.asides[i].rewrite) and rng.random() < rewrites) for i in drawn]
+    return Choice(tuple(picked), described, tuple(pairs), tuple(beside))
+
+
+def asides_asked(example: Example, choice: Choice) -> Iterator[tuple[str, bool, str]]:
+    """Text, truth and rewrite of each aside that is asked about, true versions included."""
+    for index, both in choice.asides:
+        aside = example.asides[index]
+        yield aside.text, aside.factual, aside.rewrite
+        if both:
+            yield aside.rewrite, True, ""
 
 
 def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
@@ -120,6 +137,13 @@ def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
             codec, trunk, example.caption, example.spans, index, answer=answer, instead=text
         )
         words = credit(codec, text, factual=True)
+        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
+    for text, factual, rewrite in asides_asked(example, choice):
+        answer = codec.answer_yes if factual else codec.answer_no
+        branch = question(
+            codec, trunk, example.caption, example.spans, 0, answer=answer, instead=text
+        )
+        words = credit(codec, text, factual, rewrite)
         asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
     for index, text in choice.rationales:
         ids = tuple(codec.text(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from revise_captions.finetune.adapters import choose_weights, part_of, set_dropo
 from revise_captions.finetune.bases import load_base
 from revise_captions.finetune.chat import ChatLearner
 from revise_captions.finetune.cli import main
-from revise_captions.finetune.data import Examples, open_split
+from revise_captions.finetune.data import Aside, Examples, open_split
 from revise_captions.finetune.learner import Images
 from revise_captions.finetune.packed import PackedLearner
 from revise_captions.finetune.pixels import pixel_cache
@@ -36,6 +37,7 @@ from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.targets import Choice, Task, choose
 from revise_captions.finetune.tensorboard import Board
 from revise_captions.finetune.validate import measure_learner
+from revise_captions.records import Span
 
 SMALL = (
     "--no-compile", "--dtype", "float32", "--batch-size", "4", "--warmup", "1",
@@ -152,6 +154,8 @@ def test_an_instruct_model_through_the_command(data, vlm, tmp_path):
 
 
 FAMILIES = tinyvlm.PLAIN
+#: What is asked of two asides, one of them wrong and asked about with its true version.
+TOLD = {"A blue square.": "No", "A red square.": "Yes", "A shape.": "Yes"}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -161,9 +165,11 @@ def test_an_instruct_model_is_trained_on_the_tokens_that_inference_sends(family,
     engine = load_chat(str(folder), option="--base", device="cpu", scores=True)
     learner = ChatLearner(engine, 2048)
     train = open_split(data, "train")
-    examples = [train[0], train[1]]
+    beside = (Aside("A blue square.", False, "A red square."), Aside("A shape.", True))
+    examples = [replace(train[0], asides=beside), train[1]]
     rng = np.random.default_rng(0)
-    choices = [choose(e, rng, 2, 0.0) for e in examples]
+    choices = [choose(e, rng, 2, 0.0, rewrites=1.0, asides=8) for e in examples]
+    choices = [replace(choice, rewrites=()) for choice in choices]
     images = Images(train, [train.image_of[0], train.image_of[1]], [0, 0])
     asked = learner.encode(examples, choices, images)
     assert asked is not None
@@ -190,6 +196,9 @@ def test_an_instruct_model_is_trained_on_the_tokens_that_inference_sends(family,
         for e in examples
         for i in range(len(e.spans))
     ]
+    shown = Image.open(data / examples[0].image).convert("RGB")
+    alone = [chat_prompts.classification(shown, t, (Span(0, len(t)),), 0) for t in TOLD]
+    prompts[len(examples[0].spans) : len(examples[0].spans)] = alone
     answers = engine.answer_logprobs(prompts, chat_prompts.WORDS)
     expected = [1 / (1 + np.exp(a.logprobs[1] - a.logprobs[0])) for a in answers]
     np.testing.assert_allclose(p.numpy(), expected, atol=1e-4)
@@ -206,6 +215,10 @@ def _wanted(engine: TransformersEngine, examples, choices, train: Examples):
         for index, sentence in enumerate(example.sentences):
             prompt = chat_prompts.classification(image, example.caption, example.spans, index)
             word = tokenizer.convert_tokens_to_ids("Yes" if sentence.factual else "No")
+            yield engine.encoder.rows([prompt])[0].ids, [word, end], Task.CLASSIFY
+        for text, answer in TOLD.items() if example.asides else ():
+            prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
+            word = tokenizer.convert_tokens_to_ids(answer)
             yield engine.encoder.rows([prompt])[0].ids, [word, end], Task.CLASSIFY
         for index, text in choice.rationales:
             prompt = chat_prompts.rationale(image, example.caption, example.spans, index)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from revise_captions.critic.codec import DESCRIBE, Codec, train_tokenizer
 from revise_captions.critic.model import hidden_states, logits_at, tower_output
 from revise_captions.critic.packing import Regime, collate, context_trunk, pack, question, unpack
 from revise_captions.finetune.credit import RIGHT, UNKNOWN, WRONG, credit, parting
-from revise_captions.finetune.data import Example, Judged
+from revise_captions.finetune.data import Aside, Example, Judged, parse
 from revise_captions.finetune.targets import Choice, Task, batches, choose, encode
 from revise_captions.records import Span
 
@@ -235,6 +237,54 @@ def test_a_rewrite_is_asked_about_in_the_place_of_its_sentence(codec):
     spans = (Span(0, 22), Span(23, len(told)))
     prompt = [codec.image] * 4 + [codec.bos] + codec.pieces(prompts.classification(told, spans, 1))
     assert read == [*prompt, codec.yes]
+
+
+def test_asides_are_asked_as_a_captions_first_sentence(codec):
+    """With their true versions; a caption's own questions stay as they are."""
+    beside = (Aside("A red square is on the left.", False, "A red circle is on the left."),
+              Aside("It is a picture.", True))  # fmt: skip
+    example = replace(EXAMPLE, asides=beside)
+    choice = choose(example, np.random.default_rng(0), 0, 0.0, rewrites=1.0, asides=8)
+    made = encode(
+        codec,
+        [example],
+        [choice],
+        images=4,
+        regime=Regime.IMAGE_PREFIX,
+        multiple=1,
+        max_length=500,
+    )
+    first = made.targets.tasks == Task.CLASSIFY
+    yes, no = codec.yes, codec.no
+    assert made.targets.ids[first].tolist() == [yes, no, yes, no, yes, yes]
+    ids, segment, fork = made.batch.ids[0], made.batch.segment[0], made.batch.fork[0]
+    told = [(beside[0].text, no), (beside[0].rewrite, yes), (beside[1].text, yes)]
+    for number, (text, answer) in enumerate(told, start=4):
+        read = [*ids[: fork[segment == number][0]], *ids[segment == number]]
+        prompt = codec.pieces(prompts.classification(text, (Span(0, len(text)),), 0))
+        assert read == [*[codec.image] * 4, codec.bos, *prompt, answer]
+
+
+def test_asides_are_drawn_at_most_so_many_and_all_in_time():
+    beside = tuple(Aside(f"There is thing {i}.", False, f"There is {i}.") for i in range(5))
+    example, rng = replace(EXAMPLE, asides=beside), np.random.default_rng(0)
+    drawn = [choose(example, rng, 0, 0.0, rewrites=0.5, asides=2).asides for _ in range(200)]
+    assert {len(one) for one in drawn} == {2}
+    seen = {pair for one in drawn for pair in one}
+    assert seen == {(i, both) for i in range(5) for both in (False, True)}
+    assert choose(example, rng, 0, 0.0).asides == ()
+
+
+def test_asides_of_a_row_are_read_and_bad_ones_refused():
+    cat = {"text": " A cat. ", "label": "nonfactual", "rewrite": "A dog."}
+    dog = {"text": "A dog.", "label": "factual", "rewrite": "x"}
+    whole = {"start": 0, "end": 6, "label": "factual"}
+    row = {"image": "1.png", "caption": "A dog.", "sentences": [whole], "asides": [cat, dog]}
+    assert parse(row).asides == (Aside("A cat.", False, "A dog."), Aside("A dog.", True))
+    for bad in ({"text": "A cat."}, {"label": "factual"}, {"text": " ", "label": "factual"},
+                {"text": "A cat.", "label": "true"}):  # fmt: skip
+        with pytest.raises((KeyError, ValueError)):
+            parse({**row, "asides": [bad]})
 
 
 def test_aligned_image_tokens_are_the_words_of_their_labels(tmp_path):

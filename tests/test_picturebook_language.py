@@ -12,6 +12,7 @@ from collections import Counter
 
 import pytest
 
+from revise_captions.picturebook.asides import asides
 from revise_captions.picturebook.captioners import ERROR_TYPES
 from revise_captions.picturebook.captions import caption, corrupt
 from revise_captions.picturebook.oracle import (
@@ -391,10 +392,27 @@ def test_held_out_combinations_stay_out_of_ordinary_texts():
         written = caption(scene, random.Random(number), error_rate=0.5, sentences=7)
         texts = [s.span.of(written.text) for s in written.sentences]
         texts += [r for s in written.sentences for r in (*s.rationales, s.rewrite)]
+        texts += [t for a in asides(scene, random.Random(number), 8) for t in (a.text, a.rewrite)]
         for text in texts:
             for part in split_sentences(text):
                 for clause in parse(part) or ():
                     assert not _held_out(clause), text
+
+
+def test_asides_are_as_true_as_they_say_and_mostly_about_what_is_hard():
+    wrong = Counter()
+    for number in range(60):
+        scene = sample_scene(number)
+        made = asides(scene, random.Random(number), 8)
+        texts = [t for a in made for t in (a.text, a.rewrite) if t]
+        assert len(texts) == len(set(texts))
+        for aside in made:
+            assert oracle(scene, "", aside.text) is (Truth.TRUE if aside.factual else Truth.FALSE)
+            assert aside.factual != bool(aside.rewrite)
+            if aside.rewrite:
+                assert oracle(scene, "", aside.rewrite) is Truth.TRUE
+        wrong.update(a.factual for a in made)
+    assert 0.4 < wrong[False] / wrong.total() < 0.65
 
 
 def _held_out(clause) -> bool:

@@ -6,11 +6,13 @@
 
     {"id", "image": "images/<split>/000012.png", "image_index", "captioner", "caption",
      "description", "sentences": [{"start", "end", "label", "assessable", "needs_context",
-     "error_type", "rationale", "rationales", "rewrite", "raters"?}]}
+     "error_type", "rationale", "rationales", "rewrite", "raters"?}],
+     "asides"?: [{"text", "label", "rewrite"}]}
 
 `image_index` is the row of the picture in `OUT/labels/<split>.npy` (uint8, pictures × 8 × 8 ×
 channels), whose channels `OUT/labels/channels.json` names. Spans are half-open, in code points.
 Everything follows from the split and the scene's number: more processes give the same bytes.
+`--first` starts at another number, for more scenes of the same split.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 import click
 import numpy as np
 
+from revise_captions.picturebook.asides import Aside, asides
 from revise_captions.picturebook.captioners import CAPTIONERS, Captioner, sentence_count
 from revise_captions.picturebook.captions import LabelledSentence, caption
 from revise_captions.picturebook.describe import describe
@@ -50,9 +53,19 @@ def captioner_of(number: int, mode: str) -> Captioner:
 
 
 def rows_of_scene(
-    scene: Scene, number: int, *, captions: int, mode: str, raters: bool
+    scene: Scene,
+    number: int,
+    *,
+    captions: int,
+    mode: str,
+    raters: bool,
+    first: int = 0,
+    aside: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one scene, `captions` of them, each by another captioner."""
+    """The rows of one scene, `captions` of them, each by another captioner.
+
+    `first`: the number of the picture with index 0; `aside`: asides per caption.
+    """
     split = scene.split
     for turn in range(captions):
         rng = random.Random(f"{split}.{number}.{turn}")
@@ -65,15 +78,19 @@ def rows_of_scene(
             sentences=sentence_count(captioner, rng),
         )
         sentences = [sentence_json(s, rng if raters else None) for s in written.sentences]
-        yield {
+        row = {
             "id": f"{split}-{number:06d}-{turn}",
             "image": image_name(split, number),
-            "image_index": number,
+            "image_index": number - first,
             "captioner": captioner.name,
             "caption": written.text,
             "description": describe(scene),
             "sentences": sentences,
         }
+        if aside:
+            drawn = asides(scene, random.Random(f"{split}.{number}.{turn}.asides"), aside)
+            row["asides"] = [aside_json(one) for one in drawn]
+        yield row
 
 
 def sentence_json(sentence: LabelledSentence, rng: random.Random | None) -> dict[str, Any]:
@@ -96,6 +113,11 @@ def sentence_json(sentence: LabelledSentence, rng: random.Random | None) -> dict
     return row
 
 
+def aside_json(aside: Aside) -> dict[str, str]:
+    label = "factual" if aside.factual else "nonfactual"
+    return {"text": aside.text, "label": label, "rewrite": aside.rewrite}
+
+
 def image_name(split: str, number: int) -> str:
     return f"images/{split}/{number:06d}.png"
 
@@ -106,7 +128,8 @@ def write_chunk(
     """Draws one chunk of pictures; returns its rows as JSON lines, and its dense labels."""
     lines: list[str] = []
     labels = []
-    for number in range(start, min(start + CHUNK, scenes)):
+    end = options["first"] + scenes
+    for number in range(start, min(start + CHUNK, end)):
         scene = sample_scene(number, split)
         if draws:
             draw(scene, size).save(out / image_name(split, number), compress_level=1)
@@ -138,14 +161,15 @@ def write_split(
     work = partial(
         write_chunk, out=out, split=split, scenes=scenes, size=size, draws=draws, **options
     )
-    starts = range(0, scenes, CHUNK)
+    first = options["first"]
+    starts = range(first, first + scenes, CHUNK)
     with (
         ProcessPoolExecutor(workers) as pool,
         open(out / f"{split}.jsonl", "w", encoding="utf-8") as rows,
     ):
         for start, (lines, labels) in zip(starts, pool.map(work, starts), strict=True):
             rows.writelines(f"{line}\n" for line in lines)
-            dense[start : start + len(labels)] = labels
+            dense[start - first : start - first + len(labels)] = labels
     dense.flush()
 
 
@@ -163,6 +187,8 @@ def write_split(
     "--draw/--no-draw", "draws", default=True, show_default=True, help="Leave pictures as they are."
 )
 @click.option("--raters", is_flag=True, help="Add five simulated raters' votes per sentence.")
+@click.option("--first", default=0, show_default=True, help="Number of the first scene.")
+@click.option("--asides", default=0, show_default=True, help="Short sentences of their own a row.")
 def main(
     out: Path,
     split: str,
@@ -173,8 +199,12 @@ def main(
     mode: str,
     draws: bool,
     raters: bool,
+    first: int,
+    asides: int,
 ) -> None:
-    options = {"captions": captions, "mode": mode, "raters": raters}
+    options = {
+        "captions": captions, "mode": mode, "raters": raters, "first": first, "aside": asides,
+    }  # fmt: skip
     write_split(out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options)
 
 

@@ -1,0 +1,145 @@
+"""Asides: short sentences about a picture that stand by themselves, for training.
+
+A caption says where a thing stands once or twice, and is mostly right. What a critic is worst at
+needs more: for one picture, several single facts, each true or with one error, drawn so that
+relations, actions, attributes and words come as often as they are hard, not as often as captions
+have them. Every truth is the oracle's verdict on the text, as for captions.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from revise_captions.picturebook.captions import corrupt
+from revise_captions.picturebook.claims import NP, Constraint, Has, Sentence, Stands, Statement
+from revise_captions.picturebook.discourse import State
+from revise_captions.picturebook.facts import (
+    COLOUR_PARTS,
+    facts,
+    features,
+    landmarks,
+    place_facts,
+    refer,
+    relation_form,
+)
+from revise_captions.picturebook.oracle import Truth, read
+from revise_captions.picturebook.realise import Unsayable, realise
+from revise_captions.picturebook.world import Scene, Thing
+from revise_captions.picturebook.writer import TrueSentence
+
+#: How often each kind of fact is drawn.
+WEIGHTS = {"relation": 4.0, "place": 1.0, "fact": 3.0, "several": 2.0, "count": 1.0}
+#: Errors that may be put into each kind of fact, in any order.
+ERRORS = {
+    "relation": ("relation", "binding", "attribute"),
+    "place": ("relation",),
+    "fact": ("attribute", "action", "text", "binding"),
+    "several": ("binding", "attribute", "action"),
+    "count": ("count",),
+}
+WRONG_SHARE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """`rewrite`: the true sentence that a wrong one was made of, "" where `factual`."""
+
+    text: str
+    factual: bool
+    rewrite: str = ""
+
+
+def asides(scene: Scene, rng: random.Random, count: int) -> list[Aside]:
+    """At most `count` asides, no text twice. Deterministic from `rng`."""
+    made: list[Aside] = []
+    known: set[str] = set()
+    for _ in range(3 * count):
+        if len(made) == count:
+            break
+        aside = _aside(scene, rng)
+        if aside is not None and not known & {aside.text, aside.rewrite}:
+            known |= {aside.text, aside.rewrite} - {""}
+            made.append(aside)
+    return made
+
+
+def _aside(scene: Scene, rng: random.Random) -> Aside | None:
+    kind = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    form = next(iter(_true(scene, rng, kind)), None)
+    if form is None:
+        return None
+    try:
+        text = realise(form)
+    except Unsayable:
+        return None
+    if read(scene, State(), text)[0] is not Truth.TRUE:
+        return None
+    if rng.random() >= WRONG_SHARE:
+        return Aside(text, True)
+    sentence = TrueSentence(text, form, False)
+    for error in rng.sample(ERRORS[kind], len(ERRORS[kind])):
+        wrong = corrupt(scene, "", sentence, rng, error)
+        if wrong is not None:
+            return Aside(wrong.text, False, text)
+    return Aside(text, True)
+
+
+def _true(scene: Scene, rng: random.Random, kind: str) -> Iterator[Sentence]:
+    """At most one sentence with a fact of that kind, about a thing drawn at random."""
+    thing = rng.choice(scene.things)
+    if kind == "count":
+        yield from _counted(scene, rng, thing)
+        return
+    fact = _relation(scene, thing, rng) if kind == "relation" else _fact(scene, thing, rng, kind)
+    if fact is None:
+        return
+    if kind == "several":
+        article = "the" if thing.kind in ("sun", "moon") else "a"
+        np = NP(article, (thing.kind,), tuple(features(scene, thing, rng, 1.0)))
+        yield Sentence("{c0}.", (Statement(np, (fact,)),))
+        return
+    subject = refer(scene, thing, rng, plain=rng.random() < 0.6, without=fact)
+    if subject is None:
+        return
+    style = ""
+    if isinstance(fact, Has) and fact.slot in COLOUR_PARTS and not subject.constraints:
+        style = rng.choice(("", "part", "part of"))
+    yield Sentence("{c0}.", (Statement(subject, (fact,), style=style),))
+
+
+def _relation(scene: Scene, thing: Thing, rng: random.Random) -> Constraint | None:
+    for relation, other in landmarks(scene, thing, rng)[:4]:
+        np = refer(scene, other, rng, plain=rng.random() < 0.5)
+        if np is not None:
+            return Stands(relation, np, relation_form(relation, rng))
+    return None
+
+
+def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constraint | None:
+    if kind == "place":
+        options = place_facts(thing)
+    else:
+        options = [f for f in facts(scene, thing) if not (isinstance(f, Has) and f.slot == "rest")]
+    if kind == "several":  # "a red car with … is parked" says a pose or a place at its end
+        options = [f for f in options if isinstance(f, Has) and f.slot == "pose"]
+        options += place_facts(thing)
+    if not options:
+        return None
+    fact = rng.choice(options)
+    if isinstance(fact, Has) and fact.slot in COLOUR_PARTS:
+        fact = replace(fact, form=rng.randrange(2))
+    return fact
+
+
+def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Iterator[Sentence]:
+    """ "There are two red balls.": all of a kind, with what they share or without."""
+    group = scene.of_kind(thing.kind)
+    shared = [f for f in facts(scene, thing) if isinstance(f, Has) and f.slot == ""]
+    constraints = tuple(shared[:1]) if rng.random() < 0.5 else ()
+    if constraints:
+        group = [t for t in group if constraints[0] in facts(scene, t)]
+    if len(group) > 1:
+        subject = NP("number", (thing.kind,), constraints, len(group))
+        yield Sentence("there are {s0}.", (Statement(subject),))
