@@ -124,6 +124,7 @@ def load_critic(
     target_precision: float | None = None,
     packed: bool = True,
     regime: str | None = None,
+    compiled: bool = False,
 ) -> LocalCritic:
     """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
 
@@ -132,6 +133,7 @@ def load_critic(
     bfloat16 elsewhere. `threshold` or `target_precision`
     overrule the stored threshold. `packed=False` asks one prompt per sentence: the same numbers,
     slower. `regime` overrules the checkpoint's, which makes its answers wrong: to see by how much.
+    `compiled`: with compiled layers (`critic.compiled`), the same but for rounding.
     Raises UserError where it cannot be found or does not fit.
     """
     name = str(path_or_name)
@@ -141,6 +143,7 @@ def load_critic(
         card = replace(card, regime=Regime(regime))
     limit = chosen_threshold(card, threshold, target_precision)
 
+    from torch import __version__ as torch_version
     from transformers import AutoTokenizer, __version__
 
     from revise_captions.critic.codec import Codec
@@ -166,9 +169,15 @@ def load_critic(
         "dtype": str(number).removeprefix("torch."),
         "device": place.split(":")[0],
         "transformers": __version__,
+        **({"compiled": f"torch {torch_version}"} if compiled else {}),
     }
+    model = model.to(place)
+    if compiled:
+        from revise_captions.critic.compiled import compile_layers
+
+        compile_layers(model, training=False)
     return LocalCritic(
-        model.to(place),
+        model,
         Codec(tokenizer),
         card,
         lexicon=read_lexicon(own),

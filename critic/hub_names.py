@@ -82,5 +82,7 @@ def _rename(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("usage: python -m revise_captions.critic.hub_names CHECKPOINT…")
     for given in sys.argv[1:]:
         write_hub_names(Path(given))

@@ -89,6 +89,7 @@ def load(
     packed: bool = True,
     regime: str | None = None,
     samples: int = 0,
+    compiled: bool = False,
 ) -> Critic:
     """The critic of that name, ready to judge. See the module, and `critic.load_critic`.
 
@@ -97,6 +98,11 @@ def load(
     """
     asked = find_critic(name, engine, any_regime=regime is not None)
     assert asked is not None
+    if compiled and (asked.kind, asked.engine) != ("own", "transformers"):
+        raise UserError(
+            f"--compile is for PaliGemma 2 critics in this process, and {name} is none",
+            hint="leave it out: vLLM and servers compile what they compute by themselves",
+        )
     if asked.kind == "own" and asked.engine == "vllm":
         return load_vllm_critic(
             name,
@@ -117,6 +123,7 @@ def load(
             target_precision=target_precision,
             packed=packed,
             regime=regime,
+            compiled=compiled,
         )
     if regime is not None:
         raise UserError("only PaliGemma 2 critics have a regime to choose")

@@ -12,6 +12,7 @@ from revise_captions.critic.asking import questions
 from revise_captions.critic.batches import batched, device_alive, halving, token_budget
 from revise_captions.critic.checkpoint import CriticCard
 from revise_captions.critic.codec import Codec
+from revise_captions.critic.compiled import eagerly
 from revise_captions.critic.domain import DomainGate, tower_states
 from revise_captions.critic.generation import Kept, begin, go_on, greedy, kept
 from revise_captions.critic.language import Lexicon
@@ -143,7 +144,7 @@ class LocalCritic:
         device has no memory for it.
         """
         texts = [""] * len(claims)
-        with device_alive():
+        with device_alive(), eagerly("compiled" in self.settings):
             seen = self._look([claim.image for claim in claims])
             asked = list(filter(None, map(self._asked, range(len(claims)), claims)))
             for again in (True, False):  # what is computed together starts in the same way

@@ -13,7 +13,8 @@ import torch
 
 from revise_captions.critic.checkpoint import CriticCard, save_critic
 from revise_captions.critic.codec import Codec
-from revise_captions.critic.model import ATTENTION, PLAIN_ATTENTION, keep_freed_memory
+from revise_captions.critic.compiled import compile_layers
+from revise_captions.critic.model import keep_freed_memory
 from revise_captions.engines.transformers_chat import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.finetune.adapters import cast, choose_weights, part_of, set_dropout
@@ -33,7 +34,7 @@ from revise_captions.finetune.validate import Measured
 if TYPE_CHECKING:
     from revise_captions.finetune.tensorboard import Board
 
-__all__ = ["DTYPES", "Network", "Report", "Run", "compile_layers", "copy_tower", "prepare"]
+__all__ = ["DTYPES", "Network", "Report", "Run", "copy_tower", "prepare"]
 
 Report = Callable[[dict[str, Any]], None]
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -152,7 +153,7 @@ def prepare(
         if "cuda_rng" in saved and torch.cuda.is_available():
             torch.cuda.set_rng_state(saved["cuda_rng"])
     if settings.compile and loaded.codec is not None:
-        compile_layers(loaded.model)
+        compile_layers(loaded.model, training=True)
     run = Run(
         settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
         caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
@@ -278,19 +279,3 @@ def class_weights(train: Examples, settings: Settings) -> tuple[float, float]:
         return 1.0, 1.0
     weights = [(len(truth) / (2 * count)) ** settings.balance for count in (wrong, true)]
     return weights[0], weights[1]
-
-
-def compile_layers(model: Any) -> None:
-    """Compiles each layer for the few padded lengths that training meets."""
-    import torch._dynamo
-
-    torch._dynamo.config.recompile_limit = 64
-    torch._dynamo.config.accumulated_recompile_limit = 1024
-    if model.device.type == "cpu":
-        # compiled, plain attention is faster there than the fused kernels
-        model.model.vision_tower.set_attn_implementation("eager")
-        language = model.model.language_model
-        if language.config._attn_implementation == ATTENTION:  # not where there is a soft-cap
-            language.set_attn_implementation(PLAIN_ATTENTION)
-    for layer in (*model.model.language_model.layers, *model.model.vision_tower.encoder.layers):
-        layer.compile(dynamic=False)

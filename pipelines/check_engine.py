@@ -1,9 +1,9 @@
 """Does a critic answer the same when it is computed in another way? Before a long run.
 
 The same sentences are judged twice: as the run would judge them, and with some settings changed
-(engine, dtype, batch size, layout, attention regime, device, or the critic itself, where a server
-has it under another name). Reported are the labels that agree, how far P(factual) moved, and the
-sentences that only one of the two could judge.
+(engine, dtype, compiled layers, batch size, layout, attention regime, device, or the critic itself,
+where a server has it under another name). Reported are the labels that agree, how far P(factual)
+moved, and the sentences that only one of the two could judge.
 
 Verdicts, the strictest first:
 
@@ -42,8 +42,9 @@ SAME, CLOSE = 1e-4, 0.02
 #: Share of labels that may differ where two computations are close.
 CLOSE_LABELS = 0.005
 EXAMPLES = 5
-KEYS = ("batch-size", "critic", "device", "dtype", "engine", "layout", "regime")
+KEYS = ("batch-size", "compile", "critic", "device", "dtype", "engine", "layout", "regime")
 LAYOUTS = ("packed", "single")
+YES_NO = ("yes", "no")
 REGIMES = ("prefix", "image-prefix", "causal")
 
 
@@ -75,6 +76,9 @@ class Setup:
         if key == "layout":
             _expect(key, value, LAYOUTS)
             return replace(self, layout=value)
+        if key == "compile":
+            _expect(key, value, YES_NO)
+            return replace(self, options=replace(self.options, compile=value == "yes"))
         if key == "regime":
             _expect(key, value, REGIMES)
             return replace(self, regime=value)
@@ -106,6 +110,7 @@ def load_setup(setup: Setup) -> Critic:
         packed=setup.layout == "packed",
         regime=setup.regime,
         samples=options.samples,
+        compiled=options.compile,
     )
 
 

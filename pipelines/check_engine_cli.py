@@ -28,7 +28,8 @@ Examples:
     "--against",
     default="layout=single,batch-size=1",
     help="What to change in the second computation: critic=, engine=, dtype=, device=, "
-    "batch-size=, layout=packed|single, regime=prefix|image-prefix|causal, with commas between.",
+    "batch-size=, layout=packed|single, compile=yes|no, regime=prefix|image-prefix|causal, with "
+    "commas between.",
 )
 @click.option(
     "--critic",
@@ -51,6 +52,7 @@ Examples:
     default="auto",
     help="Of the model's arithmetic; `auto`: bfloat16 on a GPU, else float32.",
 )
+@click.option("--compile", is_flag=True, help="As for revise-captions.")
 @click.option("--device", default="auto", help="`auto`, `cpu`, `cuda`, `cuda:1`, `mps`, …")
 @click.option("--sample", type=click.IntRange(1), default=64, help="Records to judge.")
 @click.option("--image-field", help="Field that holds the image.  [default: found by its name]")

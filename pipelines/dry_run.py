@@ -71,6 +71,7 @@ def _settings(options: Options) -> dict[str, object]:
         "on-unfixable": options.on_unfixable,
         "batch-size": options.batch_size,
         "dtype": options.dtype,
+        "compile": options.compile,
         "device": options.device,
         "image-root": options.image_root or "the input's folder",
         "allow-urls": options.allow_urls,

@@ -63,6 +63,7 @@ def load_critic_of(options: Options) -> Critic:
         threshold=options.threshold,
         target_precision=options.target_precision,
         samples=options.samples,
+        compiled=options.compile,
     )
 
 

@@ -34,6 +34,7 @@ class Options:
     stage: str = "all"
     batch_size: int = 16
     dtype: str = "auto"
+    compile: bool = False
     device: str = "auto"
     limit: int | None = None
     shard: str = "0/1"
@@ -64,8 +65,9 @@ class Options:
                 "--stage revise uses the threshold that the sentences were flagged with",
                 hint="give --target-precision to --stage critique, or a --threshold here",
             )
-        if self.stage == "revise" and self.adapter is not None:
-            raise UserError("--stage revise loads no critic, so --adapter has no use")
+        if self.stage == "revise" and (self.adapter is not None or self.compile):
+            useless = "--compile" if self.compile else "--adapter"
+            raise UserError(f"--stage revise loads no critic, so {useless} has no use")
         self._check_verification()
         parse_shard(self.shard)
 

@@ -1,7 +1,7 @@
 """How fast the critic judges, beside the loop that one would write with transformers.
 
     python scripts/bench_critic.py [--critic DIR] [--captions 42] [--repeats 5] [--threads 2]
-    python scripts/bench_critic.py --dtype bfloat16 --processes 2
+    python scripts/bench_critic.py --dtype bfloat16 --compile --processes 2
 
 The plain loop asks once per sentence: processor, `generate` of one token, decode, softmax over the
 Yes and No logits. It has the same weights, prompts (as token ids) and attention regime, on the same
@@ -10,7 +10,8 @@ All run once to warm up, then in turn; neighbours give one ratio, and the median
 verdicts must be equal, or the exit status is 1. The critic's domain gate and language check are in
 its time, and its tower, which it otherwise runs once for all questions about an image; decoding of
 image files is in nobody's. With `--processes` the critic works in so many, which share the threads
-and divide the captions; the loop has all threads. The token bill is of the language model, beside
+and divide the captions; the loop has all threads. `--compile` is of the critic alone, and its
+compilation of the warm-up. The token bill is of the language model, beside
 the least that would do.
 
 The last line is JSON. `--store` writes the critic's speed into its `critic.json`, from where
@@ -142,13 +143,15 @@ def judged(critic: Any, paragraphs: Sequence[Paragraph], packed: bool) -> None:
 class Processes:
     """The critic in several processes, each with its share of the threads and of the captions."""
 
-    def __init__(self, critic: str, dtype: str, processes: int, threads: int) -> None:
+    def __init__(
+        self, critic: str, dtype: str, compiled: bool, processes: int, threads: int
+    ) -> None:
         self.count = processes
         self.pool = ProcessPoolExecutor(
             processes,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_start,
-            initargs=(critic, dtype, max(1, threads // processes)),
+            initargs=(critic, dtype, compiled, max(1, threads // processes)),
         )
 
     def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
@@ -159,10 +162,10 @@ class Processes:
         return found
 
 
-def _start(critic: str, dtype: str, threads: int) -> None:
+def _start(critic: str, dtype: str, compiled: bool, threads: int) -> None:
     global _critic
     torch.set_num_threads(threads)
-    _critic = load_critic(critic, device="cpu", dtype=dtype)
+    _critic = load_critic(critic, device="cpu", dtype=dtype, compiled=compiled)
 
 
 def _judge(paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
@@ -208,11 +211,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"))
+    parser.add_argument("--compile", action="store_true", help="the critic's layers")
     parser.add_argument("--processes", type=int, default=1, help="of the critic; not of the loop")
     parser.add_argument("--store", action="store_true", help="keep the speed in critic.json")
     args = parser.parse_args()
-    if args.store and args.processes > 1:
-        parser.error("--store keeps the speed of one process")
+    if args.store and (args.processes > 1 or args.compile):
+        parser.error("--store keeps the speed of one process as it is without --compile")
     return args
 
 
@@ -246,10 +250,10 @@ def main() -> None:
     args = arguments()
     torch.set_num_threads(args.threads)
     logging.set_verbosity_error()
-    critic = load_critic(args.critic, device="cpu", dtype=args.dtype)
+    critic = load_critic(args.critic, device="cpu", dtype=args.dtype, compiled=args.compile)
     pool = None
     if args.processes > 1:
-        pool = Processes(args.critic, args.dtype, args.processes, args.threads)
+        pool = Processes(args.critic, args.dtype, args.compile, args.processes, args.threads)
     folder = find_checkpoint(args.critic)
     if critic.card.regime is Regime.CAUSAL:
         sys.exit("transformers' PaliGemma lets the image see itself: no plain loop is causal")
@@ -276,6 +280,7 @@ def main() -> None:
         "share_of_time_outside_the_model": round(outside_the_model(critic, paragraphs), 3),
         "target": TARGET,
         "dtype": args.dtype,
+        "compiled": args.compile,
         "processes": args.processes,
         "hardware": hardware(args.threads),
         "cores": os.cpu_count(),
