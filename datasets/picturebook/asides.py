@@ -135,7 +135,7 @@ def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constrai
 
 def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Iterator[Sentence]:
     """ "There are two red balls.": all of a kind, with what they share or without."""
-    group = scene.of_kind(thing.kind)
+    group = list(scene.of_kind(thing.kind))
     shared = [f for f in facts(scene, thing) if isinstance(f, Has) and f.slot == ""]
     constraints = tuple(shared[:1]) if rng.random() < 0.5 else ()
     if constraints:
