@@ -4,12 +4,12 @@
     python scripts/new_domain.py WORK --budgets 100,1000 --methods full --steps 150
 
 For each budget and method: `finetune-critic` from the bundled critic on so many judged and
-explained sentences about cupboards (`picturebook.cupboard`), a sixth of them kept for validation,
-mixed with `--replay` times as many captions of the picture-book world, which cost nobody anything.
-Then ROC-AUC and the share of right rationales on new cupboards, and ROC-AUC on held-out scenes of
-the old world, each with a 95 % bootstrap interval over captions. What is there is not made again:
-the same command goes on after an interruption. One line of JSON a figure goes to
-WORK/results.jsonl, a table to the terminal.
+explained sentences of a new domain (`picturebook.new_domains`: `yard` is near, `cupboard` far), a
+sixth of them kept for validation, mixed with `--replay` times as many captions of the picture-book
+world, which cost nobody anything. Then ROC-AUC and the share of right rationales on new scenes of
+it, and ROC-AUC on held-out scenes of the old world, each with a 95 % bootstrap interval over
+captions. What is there is not made again: the same command goes on after an interruption. One line
+of JSON a figure goes to WORK/DOMAIN/results.jsonl, a table to the terminal.
 
 `--labels`: what the sentences' labels and rationales are. `exact`; `one` simulated rater's; the
 `majority` of five with its longest rationale (the paper's protocol) or a `random` one; or `merged`:
@@ -32,9 +32,8 @@ import numpy as np
 from revise_captions.critic.language import Lexicon
 from revise_captions.critic.local import LocalCritic
 from revise_captions.critic.protocol import Claim, Paragraph
-from revise_captions.picturebook.cupboard import rationale_is_right
-from revise_captions.picturebook.cupboard_draw import draw, row
 from revise_captions.picturebook.generate import write_split
+from revise_captions.picturebook.new_domains import DOMAINS, Domain
 from revise_captions.picturebook.raters import Vote, majority, rate
 from revise_captions.records import Span
 from revise_captions.resampling import measured
@@ -90,7 +89,7 @@ def old_world(work: Path, scenes: int) -> list[dict[str, Any]]:
     return rows
 
 
-def write_data(work: Path, sentences: int, labels: str, replay: float) -> Path:
+def write_data(work: Path, domain: Domain, sentences: int, labels: str, replay: float) -> Path:
     """A data folder with `sentences` annotated ones; every sixth caption is for validation."""
     folder = work / f"data-{sentences}-{labels}-{replay:g}"
     if (folder / "train.jsonl").exists():
@@ -99,10 +98,10 @@ def write_data(work: Path, sentences: int, labels: str, replay: float) -> Path:
     splits: dict[str, list[dict[str, Any]]] = {"train": [], "validation": []}
     left, number = sentences, 0
     while left > 0:
-        cupboard, _, made = row("train", number)
+        scene, _, made = domain.row("train", number)
         path = folder / made["image"]
         path.parent.mkdir(parents=True, exist_ok=True)
-        draw(cupboard).save(path)
+        domain.draw(scene, 256).save(path)
         left -= len(made["sentences"])
         splits["validation" if number % 6 == 2 else "train"].append(relabelled(made, labels))
         number += 1
@@ -138,24 +137,24 @@ def bare(critic: Any) -> LocalCritic:
     return critic
 
 
-def on_cupboards(critic: LocalCritic, count: int) -> dict[str, Any]:
-    items = [row("test", number) for number in range(count)]
-    images = [draw(cupboard) for cupboard, _, _ in items]
+def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
+    items = [domain.row("test", number) for number in range(count)]
+    images = [domain.draw(scene, 256) for scene, _, _ in items]
     p, truth, of, claims, about = [], [], [], [], []
-    for number, ((cupboard, said, made), image) in enumerate(zip(items, images, strict=True)):
+    for number, ((scene, said, made), image) in enumerate(zip(items, images, strict=True)):
         spans = tuple(Span(s["start"], s["end"]) for s in made["sentences"])
         (verdicts,) = critic.judge([Paragraph(image, made["caption"], spans)])
         for k, (one, verdict) in enumerate(zip(said, verdicts, strict=True)):
             p.append(np.nan if verdict.p_factual is None else verdict.p_factual)
             truth.append(float(one.factual))
-            of.append(f"cupboard-{number}")
+            of.append(f"{domain.name}-{number}")
             if not one.factual:
                 claims.append(Claim(image, made["caption"], spans, k))
-                about.append((cupboard, one.claim))
+                about.append((scene, one.claim))
     told = critic.explain(claims)
     right = [
-        float(rationale_is_right(cupboard, claim, text))
-        for (cupboard, claim), text in zip(about, told, strict=True)
+        float(domain.rationale_is_right(scene, claim, text))
+        for (scene, claim), text in zip(about, told, strict=True)
     ]
     captions = [o for o, t in zip(of, truth, strict=True) if not t]
     mean = measured(lambda x, _: float(x.mean()), right, right, captions)
@@ -189,8 +188,10 @@ def figures(
     }
 
 
-def evaluate(work: Path, name: str, folder: str, captions: int, **about: Any) -> dict[str, Any]:
-    """Figures of one critic, from WORK/results.jsonl where they are there already."""
+def evaluate(
+    work: Path, domain: Domain, name: str, folder: str, captions: int, **about: Any
+) -> dict[str, Any]:
+    """Figures of one critic, from results.jsonl where they are there already."""
     results = work / "results.jsonl"
     known = results.read_text().splitlines() if results.exists() else []
     for line in map(json.loads, known):
@@ -200,7 +201,7 @@ def evaluate(work: Path, name: str, folder: str, captions: int, **about: Any) ->
 
     critic = bare(load(folder, device="cpu"))
     line = {"name": name, "captions": captions, **about}
-    line |= on_cupboards(critic, captions) | on_scenes(critic, captions)
+    line |= on_new(critic, domain, captions) | on_scenes(critic, captions)
     with results.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
     return line
@@ -226,6 +227,9 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 
 @click.command(help=(__doc__ or "").split("\n\n")[0])
 @click.argument("work", type=click.Path(path_type=Path))
+@click.option(
+    "--domain", "world", type=click.Choice(list(DOMAINS)), default="yard", show_default=True
+)
 @click.option("--budgets", default="100,300,1000,3000,10000", show_default=True)
 @click.option("--methods", default="full,lora", show_default=True)
 @click.option("--labels", default="exact", show_default=True, help=f"Some of {', '.join(LABELS)}.")
@@ -234,19 +238,20 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 @click.option("--replay", default=1.0, show_default=True, help="Old captions for each new one.")
 @click.option("--seed", default=0, show_default=True)
 def main(
-    work: Path, budgets: str, methods: str, labels: str, steps: int, captions: int, replay: float,
-    seed: int,
+    work: Path, world: str, budgets: str, methods: str, labels: str, steps: int, captions: int,
+    replay: float, seed: int,
 ) -> None:  # fmt: skip
+    work, domain = work / world, DOMAINS[world]
     work.mkdir(parents=True, exist_ok=True)
-    lines = [evaluate(work, "bundled", "bundled", captions)]
+    lines = [evaluate(work, domain, "bundled", "bundled", captions)]
     for sentences in map(int, budgets.split(",")):
         for kind in labels.split(","):
-            data = write_data(work, sentences, kind, replay)
+            data = write_data(work, domain, sentences, kind, replay)
             for method in methods.split(","):
                 name = f"{method}-{sentences}-{kind}-{replay:g}-{steps}-{seed}"
                 train(data, work / name, method, steps, seed)
                 about = {"sentences": sentences, "method": method, "labels": kind, "steps": steps}
-                lines.append(evaluate(work, name, str(work / name), captions, **about))
+                lines.append(evaluate(work, domain, name, str(work / name), captions, **about))
                 click.echo(table(lines[-1:]).splitlines()[-1], err=True)
     click.echo(table(lines))
 

@@ -1,15 +1,12 @@
-"""The second world: exact truth, errors that are errors, rationales told right from wrong."""
+"""The far world: exact truth, errors that are errors, rationales told right from wrong."""
 
 from __future__ import annotations
 
-import json
 import random
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from revise_captions.finetune.data import open_split
 from revise_captions.picturebook import world
 from revise_captions.picturebook.cupboard import (
     ASPECTS,
@@ -17,7 +14,6 @@ from revise_captions.picturebook.cupboard import (
     Claim,
     Cupboard,
     Thing,
-    caption,
     corrupt,
     is_true,
     rationale_is_right,
@@ -26,7 +22,7 @@ from revise_captions.picturebook.cupboard import (
     true_claims,
     truth_of,
 )
-from revise_captions.picturebook.cupboard_draw import draw, main, row
+from revise_captions.picturebook.cupboard_draw import draw
 
 #: Upper board: red plain cup, blue burning candle; lower: white shut box, empty green bowl, clock.
 KITCHEN = Cupboard(
@@ -118,20 +114,3 @@ def test_a_picture_shows_what_differs():
     assert 10 < changed.sum() < 400
     assert changed[64:].sum() == 0
     assert np.array_equal(np.asarray(draw(KITCHEN, 128)), plain)
-
-
-def test_rows_are_training_rows(tmp_path):
-    for split, count in (("train", 6), ("validation", 3)):
-        made = CliRunner().invoke(main, [str(tmp_path), "--split", split, "--count", str(count)])
-        assert made.exit_code == 0, made.output
-    train = open_split(tmp_path, "train")
-    assert len(train) == 6
-    assert all((tmp_path / image).is_file() for image in train.images)
-    first = json.loads((tmp_path / "train.jsonl").read_text().splitlines()[0])
-    assert first == row("train", 0)[2]
-    for said, item in zip(caption(sample(0), 0), first["sentences"], strict=True):
-        assert first["caption"][item["start"] : item["end"]] == said.text
-        assert (item["label"] == "factual") == said.factual
-        assert bool(item["rationales"]) != said.factual
-    others = {row("train", k)[2]["caption"] for k in range(50)}
-    assert others.isdisjoint(row("test", k)[2]["caption"] for k in range(50))

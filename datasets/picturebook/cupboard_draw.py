@@ -1,24 +1,14 @@
-"""Draws cupboards, and writes them as training data for `finetune-critic`.
-
-    python -m revise_captions.picturebook.cupboard_draw OUT --split train --count 500
-
-Rows are those of `picturebook.generate`, without dense labels and descriptions.
-"""
+"""Draws cupboards."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-import click
 from PIL import Image, ImageDraw
 
-from revise_captions.picturebook.cupboard import Cupboard, Said, Thing, caption, sample
+from revise_captions.picturebook.cupboard import Cupboard, Thing
 from revise_captions.picturebook.pen import RGB, Style, darker, is_dark, lighter, style_of
 
-SPLITS = {"train": 0, "validation": 10**6, "test": 2 * 10**6}
 OVERSAMPLING = 2
 _WALLS: dict[str, RGB] = {
     "grey": (176, 178, 184),
@@ -156,54 +146,3 @@ DRAWERS: dict[str, Callable[[Draw, Box, Thing, Style], None]] = {
     "cup": _cup, "teapot": _teapot, "book": _book, "candle": _candle,
     "clock": _clock, "vase": _vase, "bowl": _bowl, "box": _box,
 }  # fmt: skip
-
-
-def row(split: str, number: int) -> tuple[Cupboard, tuple[Said, ...], dict[str, Any]]:
-    """A cupboard of a split, its sentences, and the training row."""
-    seed = SPLITS[split] + number
-    cupboard = sample(seed)
-    said = caption(cupboard, seed)
-    text, sentences = "", []
-    for one in said:
-        start = len(text) + bool(text)
-        text = f"{text} {one.text}" if text else one.text
-        sentences.append(
-            {
-                "start": start,
-                "end": len(text),
-                "label": "factual" if one.factual else "nonfactual",
-                "assessable": one.claim is not None,
-                "error_type": "" if one.factual or one.claim is None else one.claim.aspect,
-                "rationale": max(one.rationales, key=len) if one.rationales else None,
-                "rationales": list(one.rationales),
-                "rewrite": one.rewrite,
-            }
-        )
-    image = f"images/{split}/{number:06d}.png"
-    made = {"id": f"{split}-{number:06d}", "image": image, "caption": text, "sentences": sentences}
-    return cupboard, said, made
-
-
-def write(out: Path, split: str, count: int, size: int = 256) -> Iterator[dict[str, Any]]:
-    """Draws pictures below `out` and yields their rows."""
-    (out / "images" / split).mkdir(parents=True, exist_ok=True)
-    for number in range(count):
-        cupboard, _, made = row(split, number)
-        draw(cupboard, size).save(out / made["image"])
-        yield made
-
-
-@click.command(help=(__doc__ or "").splitlines()[0])
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option("--split", type=click.Choice(list(SPLITS)), default="train", show_default=True)
-@click.option("--count", default=100, show_default=True, help="Cupboards, a caption of each.")
-@click.option("--size", default=256, show_default=True, help="Width and height in pixels.")
-def main(out: Path, split: str, count: int, size: int) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-        for made in write(out, split, count, size):
-            file.write(json.dumps(made) + "\n")
-
-
-if __name__ == "__main__":
-    main()

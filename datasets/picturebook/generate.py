@@ -128,7 +128,7 @@ def write_chunk(
     """Draws one chunk of pictures; returns its rows as JSON lines, and its dense labels."""
     lines: list[str] = []
     labels = []
-    end = options["first"] + scenes
+    end = options.get("first", 0) + scenes
     for number in range(start, min(start + CHUNK, end)):
         scene = sample_scene(number, split)
         if draws:
@@ -161,7 +161,7 @@ def write_split(
     work = partial(
         write_chunk, out=out, split=split, scenes=scenes, size=size, draws=draws, **options
     )
-    first = options["first"]
+    first = options.get("first", 0)
     starts = range(first, first + scenes, CHUNK)
     with (
         ProcessPoolExecutor(workers) as pool,
