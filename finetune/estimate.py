@@ -23,11 +23,14 @@ TIMED = 2
 GIB = 2**30
 
 
-def optimiser_bytes(trained: int, settings: Settings) -> int:
-    """What each trained weight costs beside the model: masters, moments, average, gradient."""
+def optimiser_bytes(trained: int, settings: Settings, share: int = 1) -> int:
+    """What the trained weights cost beside the model: masters, moments, average, gradient.
+
+    `share`: processes that divide all of it but the gradient in the model's dtype.
+    """
     width = DTYPES[settings.dtype].itemsize
     copies = 4 * (3 + bool(settings.ema)) + 4  # float32; the last is the gradient in the step
-    return trained * (copies + width)
+    return trained * (copies // share + width)
 
 
 def dry_run(data: Path, base: str, out: Path, settings: Settings) -> str:
@@ -76,15 +79,16 @@ def _report(run: Run, out: Path, settings: Settings, seconds: float) -> Iterator
         peak = torch.cuda.max_memory_allocated() / GIB
     else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+    optimiser = optimiser_bytes(trained, settings, run.optimizer.share.world) / GIB
     yield (
         f"memory: {peak:.1f} GiB at its peak in these steps, of which the optimiser "
-        f"{optimiser_bytes(trained, settings) / GIB:.1f} GiB; longer captions need more"
+        f"{optimiser:.1f} GiB; longer captions need more"
     )
     state = trained * 4 * (3 + bool(settings.ema))
     whole = total * DTYPES[settings.dtype].itemsize if run.wrapped is None or settings.merge else 0
     disk = 2 * state + 3 * whole  # two copies while one replaces the other, and the result
     if settings.keep == "best":
-        disk += 2 * trained * 4
+        disk += 2 * trained * DTYPES[settings.dtype].itemsize
     yield f"disk: {disk / GIB:.1f} GiB in {out}"
 
 

@@ -30,8 +30,7 @@ ADAPTER = "adapter"
 
 
 def snapshot(run: Run, path: Path) -> None:
-    """The averaged weights (or adapter) as a critic folder, with the last calibration."""
-    run.optimizer.use(run.optimizer.average)
+    """The weights (or adapter) as they are as a critic folder, with the last calibration."""
     card = critic_card(run)
     path.mkdir(parents=True, exist_ok=True)
     if run.wrapped is None:
@@ -42,7 +41,6 @@ def snapshot(run: Run, path: Path) -> None:
     known = words(run)
     if known:
         write_lexicon(path, known)
-    run.optimizer.use(run.optimizer.master)
 
 
 def export(run: Run, out: Path) -> None:

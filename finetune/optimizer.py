@@ -3,6 +3,10 @@
 The model computes in its own dtype; gradients land in one flat buffer; the update, the clipping and
 the running average of weights are a handful of operations on flat float32 vectors. Muon (Jordan et
 al. 2024, PyTorch's) takes the matrices that it is told to, AdamW all the rest.
+
+Several processes may share the work (ZeRO, stage 1: Rajbhandari et al. 2020, section 5.1): each has
+masters, average and moments of its stretch of the buffer alone, and updates that; the weights in
+the model's dtype are then gathered. Of 16 bytes a parameter, 12 are divided by their number.
 """
 
 from __future__ import annotations
@@ -11,8 +15,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.parallel import Parallel
 
 ADAMW_VECTORS, ADAMW_MATRICES, MUON = range(3)
 
@@ -24,6 +32,9 @@ class FlatOptimizer:
     `slow_rate` times the rate; matrices for which `muon(name)` holds learn by Muon, with updates
     of AdamW's size (`match_rms_adamw`), so one rate does for all. `average`: exponential moving
     average of the masters, which it is where `ema` is 0.
+
+    `share`: the processes that the buffer is divided among; then `use` and `step` are for all of
+    them to call. `own`: this one's half-open stretch.
     """
 
     def __init__(
@@ -35,6 +46,7 @@ class FlatOptimizer:
         ema: float,
         slow: Callable[[str], bool] = lambda name: False,
         muon: Callable[[str], bool] = lambda name: False,
+        share: Parallel | None = None,
     ) -> None:
         groups: dict[tuple[bool, int], list[nn.Parameter]] = {}
         for name, parameter in model.named_parameters():
@@ -45,19 +57,23 @@ class FlatOptimizer:
                 kind = MUON
             groups.setdefault((slow(name), kind), []).append(parameter)
         self.parameters = [p for key in sorted(groups) for p in groups[key]]
+        self.share = share or Parallel()
+        if self.share.world > 1 and any(kind == MUON for _, kind in groups):
+            raise UserError("Muon needs whole matrices", hint="leave --sharded out, or use adamw")
         total = sum(p.numel() for p in self.parameters)
+        size = -(-total // self.share.world)
+        self.own = slice(size * self.share.rank, size * (self.share.rank + 1))
         dtype, device = self.parameters[0].dtype, self.parameters[0].device
-        self.master = torch.empty(total, dtype=torch.float32, device=device)
-        self.compute = torch.empty(total, dtype=dtype, device=device)
-        self.grad = torch.zeros(total, dtype=dtype, device=device)
+        self.compute = torch.zeros(size * self.share.world, dtype=dtype, device=device)
+        self.grad = torch.zeros_like(self.compute)
         start = 0
         for parameter in self.parameters:
             end = start + parameter.numel()
-            self.master[start:end] = parameter.detach().flatten().float()
+            self.compute[start:end] = parameter.detach().flatten()
             parameter.data = self.compute[start:end].view_as(parameter)
             parameter.grad = self.grad[start:end].view_as(parameter)
             start = end
-        self.compute.copy_(self.master)
+        self.master = self.compute[self.own].float()
         self.average = self.master.clone() if ema else self.master
         self.ema, self.steps = ema, 0
         self._betas, self._decay = betas, weight_decay
@@ -66,9 +82,8 @@ class FlatOptimizer:
     def _optimizers(
         self, groups: dict[tuple[bool, int], list[nn.Parameter]]
     ) -> dict[str, torch.optim.Optimizer]:
-        """AdamW on whole stretches of the masters, Muon on single matrices; `_views`: what moves.
-
-        Each group says whether it is `slow`.
+        """AdamW on whole stretches of the masters, Muon on single matrices; `_views`: what moves,
+        and where it starts in the masters. Each group says whether it is `slow`.
         """
         self._views: list[tuple[nn.Parameter, int]] = []
         adamw: list[dict[str, Any]] = []
@@ -78,13 +93,16 @@ class FlatOptimizer:
             shapes = [p.shape for p in members] if kind == MUON else [None]
             for shape in shapes:
                 size = shape.numel() if shape else sum(p.numel() for p in members)
-                part = self.master[start : start + size]
+                first = max(start, self.own.start) - self.own.start
+                part = self.master[first : max(first, start + size - self.own.start)]
+                start += size
+                if not part.numel():
+                    continue
                 view = nn.Parameter(part.view(shape) if shape else part)
                 decay = 0.0 if kind == ADAMW_VECTORS else self._decay
                 group = {"params": [view], "weight_decay": decay, "slow": slow}
                 (muon if kind == MUON else adamw).append(group)
-                self._views.append((view, start))
-                start += size
+                self._views.append((view, first))
         made: dict[str, torch.optim.Optimizer] = {}
         if adamw:
             made["adamw"] = torch.optim.AdamW(adamw, lr=1e-3, betas=self._betas, fused=True)
@@ -97,8 +115,10 @@ class FlatOptimizer:
 
         `clip` 0 does not clip. A gradient that is not finite is dropped.
         """
-        grad = self.grad.float()
+        grad = self.grad[self.own].float()
         norm = float(torch.linalg.vector_norm(grad))
+        if self.share.world > 1:
+            norm = float(self.share.total(np.array([norm**2])).item() ** 0.5)
         if math.isfinite(norm):
             if 0 < clip < norm:
                 grad.mul_(clip / norm)
@@ -112,20 +132,26 @@ class FlatOptimizer:
             if self.ema:
                 decay = min(self.ema, (1 + self.steps) / (10 + self.steps))
                 self.average.lerp_(self.master, 1 - decay)
-            self.compute.copy_(self.master)
+            self.use(self.master)
         self.grad.zero_()
         return norm
 
     def absorb(self) -> None:
         """Takes over weights that were set in the model from outside."""
-        self.master.copy_(self.compute)
+        self.master.copy_(self.compute[self.own])
         self.average.copy_(self.master)
 
     def use(self, weights: torch.Tensor) -> None:
-        """Puts `average` or `master` into the model."""
-        self.compute.copy_(weights)
+        """Puts `average` or `master` into the model; where it is shared, in all processes."""
+        self.compute[self.own].copy_(weights)
+        self.share.gather(self.compute)
+
+    def keep(self, weights: torch.Tensor) -> None:
+        """Takes the whole buffer, as `compute` once was, for the average."""
+        self.average.copy_(weights[self.own])
 
     def state(self) -> dict[str, Any]:
+        """What resuming needs, of this process's stretch."""
         return {
             "master": self.master,
             "average": self.average,
@@ -139,7 +165,7 @@ class FlatOptimizer:
         self.steps = int(state["steps"])
         for name, each in self.optimizers.items():
             each.load_state_dict(state[name])
-        self.compute.copy_(self.master)
+        self.use(self.master)
 
 
 def rate(progress: float, step: int, *, peak: float, warmup: int, schedule: str) -> float:

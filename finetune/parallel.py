@@ -2,7 +2,8 @@
 
 Started by `torchrun` or `accelerate launch`, which say in the environment who is who. Each process
 holds the whole model and looks at its share of every batch; all draw the same random choices. So
-the sum of their gradients is the gradient of the batch, and two processes train what one would.
+the sum of their gradients is the gradient of the batch, and two processes train what one would. The
+optimizer's state, the larger part of the memory, they may share (`optimizer`).
 """
 
 from __future__ import annotations
@@ -53,6 +54,12 @@ class Parallel:
         """The first process's values, in all."""
         mine = np.array(values if self.first else [0.0] * len(values), dtype=np.float64)
         return tuple(self.total(mine).tolist())
+
+    def gather(self, buffer: torch.Tensor) -> None:
+        """Fills a buffer of `world` equal parts, of which each process has set its own."""
+        if self.world > 1:
+            own = buffer.chunk(self.world)[self.rank].clone()
+            torch.distributed.all_gather_into_tensor(buffer, own)
 
     def wait(self) -> None:
         if self.world > 1:

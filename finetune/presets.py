@@ -37,6 +37,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {
         **_FOR_REAL_DATA,
         "method": "full",
+        "sharded": True,
         "epochs": 5.0,
         "batch_size": 16,
         "micro_batch": 1,

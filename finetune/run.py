@@ -144,10 +144,11 @@ def prepare(
         ema=settings.ema,
         slow=lambda name: part_of(name) == "tower",
         muon=lambda name: settings.optimizer == "muon" and ".layers." in name,
+        share=parallel if settings.sharded else None,
     )
     progress = Progress()
     if saved is not None:
-        optimizer.load(saved["optimizer"])
+        optimizer.load(_optimizer_state(folder, saved, optimizer.share))
         progress = Progress(**saved["progress"])
         torch.set_rng_state(saved["rng"])
         if "cuda_rng" in saved and torch.cuda.is_available():
@@ -164,6 +165,32 @@ def prepare(
         run.board = open_board(folder.training / "tensorboard")
     _log_start(run, resumed=saved is not None)
     return run
+
+
+def part_name(step: int, share: Parallel) -> str:
+    """The file of this process's part of a shared optimizer's state."""
+    return f"part-{step}-{share.rank}.pt"
+
+
+def _optimizer_state(folder: RunFolder, saved: dict[str, Any], share: Parallel) -> dict[str, Any]:
+    """This process's part. Raises UserError where so many processes did not write it."""
+    parts = saved.get("parts", 1)
+    if parts != share.world:
+        raise UserError(
+            f"the state in {folder.training} was divided among {parts}, and now there are "
+            f"{share.world} to share it",
+            hint="go on with as many processes, and with --sharded or without as before",
+        )
+    if parts == 1:
+        return dict(saved["optimizer"])
+    name = part_name(saved["progress"]["step"], share)
+    part = folder.load(name)
+    if part is None:
+        raise UserError(
+            f"{folder.training / name} is missing",
+            hint="all processes need the same folder: one on a file system that they share",
+        )
+    return part
 
 
 def _log_start(run: Run, *, resumed: bool) -> None:

@@ -41,7 +41,10 @@ class Progress:
 
 @dataclass(slots=True)
 class RunFolder:
-    """`out/training` holds `log.jsonl` and `state.pt`; critics are exported beside it."""
+    """`out/training` holds `log.jsonl` and `state.pt`; critics are exported beside it.
+
+    Of a shared optimizer, each process writes a `part-STEP-RANK.pt` too.
+    """
 
     out: Path
     quiet: bool = False
@@ -73,6 +76,12 @@ class RunFolder:
             draft.unlink(missing_ok=True)
             raise self._full(error) from None
         draft.replace(self.training / name)
+
+    def forget_parts(self, but: str) -> None:
+        """Removes the parts of earlier states: all but those that the pattern names."""
+        kept = set(self.training.glob(but))
+        for path in set(self.training.glob("part-*")) - kept:
+            path.unlink(missing_ok=True)
 
     def _full(self, error: Exception) -> UserError:
         free = shutil.disk_usage(self.training).free / 2**30

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from revise_captions.finetune.align import align_projector
 from revise_captions.finetune.export import export, snapshot
 from revise_captions.finetune.optimizer import rate
 from revise_captions.finetune.parallel import stop
-from revise_captions.finetune.run import Report, Run, prepare
+from revise_captions.finetune.run import Report, Run, part_name, prepare
 from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.step import fraction, step
 from revise_captions.finetune.targets import endless
@@ -136,17 +138,25 @@ def _compare(run: Run) -> None:
     """Validates; keeps the weights where they are the best so far."""
     settings, progress = run.settings, run.progress
     progress.checked = progress.step
-    score = 0.0
-    if run.parallel.first:
-        score = validate(run).score
-    (score,) = run.parallel.agree(score)
-    if progress.best is None or score > progress.best:
-        progress.best, progress.best_step, progress.worse = score, progress.step, 0
-        if settings.keep == "best" and run.parallel.first:
-            run.folder.save({"average": run.optimizer.average, "step": progress.step}, "best.pt")
-    else:
-        progress.worse += 1
+    with averaged(run):
+        score = validate(run).score if run.parallel.first else 0.0
+        (score,) = run.parallel.agree(score)
+        if progress.best is None or score > progress.best:
+            progress.best, progress.best_step, progress.worse = score, progress.step, 0
+            if settings.keep == "best" and run.parallel.first:
+                kept = {"average": run.optimizer.compute, "step": progress.step}
+                run.folder.save(kept, "best.pt")
+        else:
+            progress.worse += 1
     run.learn()
+
+
+@contextmanager
+def averaged(run: Run) -> Iterator[None]:
+    """The model with the averaged weights, in all processes."""
+    run.optimizer.use(run.optimizer.average)
+    yield
+    run.optimizer.use(run.optimizer.master)
 
 
 def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
@@ -167,15 +177,13 @@ def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
 
 
 def validate(run: Run) -> Measured:
-    """Measures the averaged weights on the validation split and logs figures and samples."""
+    """Measures the weights as they are on the validation split and logs figures and samples."""
     began = time.monotonic()
-    run.optimizer.use(run.optimizer.average)
     rng = np.random.default_rng(run.settings.seed)
     count = min(len(run.validation), run.settings.validate_captions or len(run.validation))
     indices = np.sort(rng.choice(len(run.validation), count, replace=False)).tolist()
     run.measured = measure_learner(run.learner, run.validation, indices)
     said = list(samples(run.learner, run.learner.card(), run.validation, run.settings.samples))
-    run.optimizer.use(run.optimizer.master)
     run.log(
         "validation",
         step=run.progress.step,
@@ -188,19 +196,27 @@ def validate(run: Run) -> Measured:
 
 
 def save(run: Run) -> None:
-    """Writes the resumable state and a loadable critic of the averaged weights."""
-    if not run.parallel.first:
-        return
-    state = {
-        "optimizer": run.optimizer.state(),
-        "progress": asdict(run.progress),
-        "rng": torch.get_rng_state(),
-    }
+    """Writes the resumable state and a loadable critic of the averaged weights.
+
+    A shared optimizer's parts are written by their processes, before the state that names them.
+    """
+    share, folder, step = run.optimizer.share, run.folder, run.progress.step
+    state: dict[str, Any] = {"progress": asdict(run.progress), "rng": torch.get_rng_state()}
+    if share.world > 1:
+        folder.save(run.optimizer.state(), part_name(step, share))
+        state["parts"] = share.world
+        run.parallel.wait()
+    else:
+        state["optimizer"] = run.optimizer.state()
     if torch.cuda.is_available():
         state["cuda_rng"] = torch.cuda.get_rng_state()
-    run.folder.save(state)
-    run.folder.export("snapshot", lambda path: snapshot(run, path))
-    run.log("saved", step=run.progress.step)
+    if run.parallel.first:
+        folder.save(state)
+        folder.forget_parts(but=f"part-{step}-*")
+    with averaged(run):
+        if run.parallel.first:
+            folder.export("snapshot", lambda path: snapshot(run, path))
+    run.log("saved", step=step)
 
 
 def needs_an_end(settings: Settings) -> None:
@@ -231,12 +247,13 @@ def finetune(
 
 def _finish(run: Run, out: Path) -> None:
     """The best weights, or the last ones, measured on the whole validation split and written."""
-    if not run.parallel.first:
-        return
+    run.parallel.wait()  # the first may still be writing the best ones
     best = run.folder.load("best.pt") if run.settings.keep == "best" else None
     if best is not None:
-        run.optimizer.average.copy_(best["average"])
+        run.optimizer.keep(best["average"])
     run.settings = replace(run.settings, validate_captions=0)
-    validate(run)
-    export(run, out)
-    run.log("end", out=str(out), **asdict(run.progress))
+    with averaged(run):
+        if run.parallel.first:
+            validate(run)
+            export(run, out)
+            run.log("end", out=str(out), **asdict(run.progress))

@@ -85,27 +85,48 @@ def test_eight_at_once_is_eight_times_one(data, base, whole, tmp_path):
     assert apart(whole, out, base) < 1e-3
 
 
-def test_two_processes_are_one(data, base, whole, tmp_path):
-    out = tmp_path / "out"
-    words = [data, "--base", base, "--out", out, "--steps", 5, *STEADY, "--micro-batch", 2]
-    module = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-    ]
-    made = subprocess.run(
-        [*module, "-m", "revise_captions.finetune.cli", *map(str, words)],
+def two(*words: object) -> subprocess.CompletedProcess[str]:
+    """The command in two processes."""
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    return subprocess.run(
+        [sys.executable, *launch, "-m", "revise_captions.finetune.cli", *map(str, words)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=300,
     )
+
+
+def test_two_processes_are_one(data, base, whole, tmp_path):
+    out = tmp_path / "out"
+    made = two(data, "--base", base, "--out", out, "--steps", 5, *STEADY, "--micro-batch", 2)
     assert made.returncode == 0, made.stderr
     assert apart(whole, out, base) < 1e-3
     assert made.stdout.count('"event": "end"') == 1
+
+
+def test_two_that_share_the_optimizer_are_one_and_can_be_resumed(data, base, whole, tmp_path):
+    """Stopped after two steps and resumed; each process's part holds half of the state."""
+    out = tmp_path / "out"
+    words = [data, "--base", base, "--out", out, *STEADY, "--sharded"]
+    made = two(*words, "--steps", 2)
+    assert made.returncode == 0, made.stderr
+    parts = sorted(path.name for path in (out / "training").glob("part-*"))
+    assert parts == ["part-2-0.pt", "part-2-1.pt"]
+    trained = sum(array.size for array in weights(base).values())
+    for part in parts:
+        state = torch.load(out / "training" / part, weights_only=True)
+        assert state["master"].numel() == pytest.approx(trained / 2, rel=0.01)
+        moments = [t for s in state["adamw"]["state"].values() for t in s.values() if t.ndim]
+        assert sum(t.numel() for t in moments) <= 2 * state["master"].numel()
+    alone = CliRunner().invoke(main, [*map(str, words), "--steps", "5", "--resume"])
+    assert alone.exit_code == 2
+    assert "was divided among 2, and now there are 1" in alone.stderr
+    best = ["--keep", "best", "--validate-steps", 5]
+    made = two(*words, "--steps", 5, "--resume", *best)
+    assert made.returncode == 0, made.stderr
+    assert apart(whole, out, base) < 1e-3
+    assert not list((out / "training").glob("part-2-*"))
 
 
 def test_killed_and_resumed_is_uninterrupted(data, base, whole, tmp_path):
