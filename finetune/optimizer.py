@@ -73,7 +73,7 @@ class FlatOptimizer:
             parameter.data = self.compute[start:end].view_as(parameter)
             parameter.grad = self.grad[start:end].view_as(parameter)
             start = end
-        self.master = self.compute[self.own].float()
+        self.master = self.compute[self.own].to(torch.float32, copy=True)
         self.average = self.master.clone() if ema else self.master
         self.ema, self.steps = ema, 0
         self._betas, self._decay = betas, weight_decay
