@@ -113,7 +113,8 @@ def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu
 
 
 def _instruct(base: str, folder: Path, settings: Settings, device: str) -> Base:
-    if settings.tower_minutes or settings.tower_weight or settings.compile:
+    small = settings.tower_minutes or settings.tower_weight or settings.recolour_share
+    if small or settings.compile:
         raise UserError(
             f"{base} is an instruct model: it has no dense labels to learn, and is not compiled",
             hint="add --preset lora or --preset paper, which are made for such models",

@@ -77,6 +77,7 @@ HELP = {
     "trace_weight": "Weight of telling at each word whether a sentence has gone wrong by then.",
     "tower_weight": "Weight of the dense loss in the main phase, where there are dense labels.",
     "robust_share": "Share of images shown rescaled and JPEG-compressed.",
+    "recolour_share": "Share of images shown in other colours, asked about without colours.",
     "max_length": "Longest packed row in tokens, image included.",
     "vocab_size": "Of a new tokenizer (--base new).",
     "save_minutes": "Minutes between saves.",

@@ -32,7 +32,8 @@ from revise_captions.records import Span
 class Judged:
     """A sentence with its truth. `rationales` say what is wrong with a wrong one.
 
-    `rewrite`: a true sentence in place of a wrong one, "" where none is known.
+    `rewrite`: a true sentence in place of a wrong one, "" where none is known. `stands_alone`:
+    it is known to need no context.
     """
 
     span: Span
@@ -40,6 +41,7 @@ class Judged:
     assessable: bool
     rationales: tuple[str, ...]
     rewrite: str = ""
+    stands_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,8 @@ def parse(row: dict[str, Any]) -> Example:
         rewrite = "" if factual or item.get("needs_context") else str(item.get("rewrite") or "")
         span = Span(int(item["start"]), int(item["end"]))
         assessable = bool(item.get("assessable", True))
-        sentences.append(Judged(span, factual, assessable, rationales, rewrite))
+        alone = item.get("needs_context") is False
+        sentences.append(Judged(span, factual, assessable, rationales, rewrite, alone))
     return Example(
         str(row.get("id", "")),
         str(row["image"]),

@@ -56,11 +56,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Images of one forward pass: indices into the split's images, and 1 where the worn variant."""
+    """Images of one forward pass: indices into the split's images, and 1 where the worn variant.
+
+    `colours`: a seed where the image is to be recoloured, 0 where it is not; () for none.
+    """
 
     split: Examples
     index: Sequence[int]
     worn: Sequence[int]
+    colours: Sequence[int] = ()
 
 
 class Learner(Protocol):

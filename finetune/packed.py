@@ -20,6 +20,7 @@ from revise_captions.critic.protocol import Critic
 from revise_captions.finetune.data import Example
 from revise_captions.finetune.learner import Asked, Images, Seen
 from revise_captions.finetune.pixels import PixelCache
+from revise_captions.finetune.recolour import recoloured
 from revise_captions.finetune.targets import Choice, Encoded, encode
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ class PackedLearner:
         cache = self.pixels[images.split.path]
         worn = images.worn if cache.variants else [0] * len(images.worn)
         pixels = cache.take(images.index, worn)
+        for place, seed in enumerate(images.colours):
+            if seed:
+                pixels[place] = recoloured(pixels[place], seed)
         return Asked(
             (encoded, pixels),
             encoded.targets.ids,

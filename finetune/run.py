@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,13 +102,22 @@ class Run:
             self.network.train()
 
     def dense_loss(
-        self, tower: torch.Tensor, images: np.ndarray[Any, Any]
+        self, tower: torch.Tensor, images: np.ndarray[Any, Any], colours: Sequence[int] = ()
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss of the heads on patch features, and each channel's accuracy."""
+        """Loss of the heads on patch features, and each channel's accuracy.
+
+        `colours`: as in `learner.Images`; of a recoloured image the colours are not asked.
+        """
         assert self.dense is not None
         assert self.network.heads is not None
         labels = torch.from_numpy(self.dense.labels[images].astype(np.int64)).to(tower.device)
-        result: tuple[torch.Tensor, torch.Tensor] = self.network.heads(tower, labels.flatten(1, 2))
+        holds = None
+        if any(colours):
+            other = np.array(colours, dtype=bool)[:, None] & self.dense.colours
+            holds = torch.from_numpy(~other).to(tower.device)
+        result: tuple[torch.Tensor, torch.Tensor] = self.network.heads(
+            tower, labels.flatten(1, 2), holds
+        )
         return result
 
 

@@ -49,6 +49,7 @@ class Settings:
     trace_weight: float = 1.0
     tower_weight: float = 2.0
     robust_share: float = 0.35
+    recolour_share: float = 0.0
     max_length: int = 1024
     vocab_size: int = 2048
     save_minutes: float = 5.0

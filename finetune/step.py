@@ -19,7 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from revise_captions.errors import UserError
 from revise_captions.finetune.learner import Asked, Images, Seen
 from revise_captions.finetune.optimizer import rate
-from revise_captions.finetune.targets import Choice, Task, choose
+from revise_captions.finetune.targets import Choice, Task, choose, without_colours
 
 if TYPE_CHECKING:
     from revise_captions.finetune.data import Example
@@ -56,8 +56,8 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
         seen = run.learner.forward(one)
         loss, parts = _loss(run, one, seen, totals)
         if run.dense is not None and run.settings.tower_weight and seen.tower is not None:
-            share = len(images) / len(members)
-            found, _ = run.dense_loss(seen.tower, np.array(images))
+            share = len(images.index) / len(members)
+            found, _ = run.dense_loss(seen.tower, np.array(images.index), images.colours)
             loss = loss + run.settings.tower_weight * share * found
             dense += share * float(found.detach())
         loss.backward()  # type: ignore[no-untyped-call]
@@ -87,9 +87,7 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
     return losses
 
 
-def _asked(
-    run: Run, epoch: int, index: int, members: list[int]
-) -> list[tuple[Asked, Sequence[int]]]:
+def _asked(run: Run, epoch: int, index: int, members: list[int]) -> list[tuple[Asked, Images]]:
     """This process's share of a batch, encoded, with the images of each part."""
     settings = run.settings
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
@@ -101,18 +99,37 @@ def _asked(
         for e in examples
     ]
     worn = (rng.random(len(members)) < settings.robust_share).astype(int)
+    colours = _recolour(run, rng, examples, choices)
     mine = list(range(run.parallel.rank, len(members), run.parallel.world))
     size = settings.micro_batch or len(mine)
     asked = []
     for start in range(0, len(mine), max(1, size)):
         part = mine[start : start + size]
         images = Images(
-            run.train, [run.train.image_of[members[k]] for k in part], [int(worn[k]) for k in part]
+            run.train,
+            [run.train.image_of[members[k]] for k in part],
+            [int(worn[k]) for k in part],
+            [colours[k] for k in part] if any(colours) else (),
         )
         one = run.learner.encode(*_picked(examples, choices, part), images)
         if one is not None:
-            asked.append((one, images.index))
+            asked.append((one, images))
     return asked
+
+
+def _recolour(
+    run: Run, rng: np.random.Generator, examples: Sequence[Example], choices: list[Choice]
+) -> list[int]:
+    """Draws the images that are recoloured: their seeds, else 0. Their choices are changed."""
+    settings, seeds = run.settings, [0] * len(examples)
+    if not settings.recolour_share:
+        return seeds
+    for k, example in enumerate(examples):
+        if rng.random() < settings.recolour_share:
+            choice = without_colours(example, rng, settings.rewrites, settings.asides)
+            if choice is not None:
+                choices[k], seeds[k] = choice, int(rng.integers(1, 2**31))
+    return seeds
 
 
 def _picked(

@@ -28,6 +28,7 @@ from revise_captions.critic.packing import (
 )
 from revise_captions.finetune.credit import UNKNOWN, Credit, credit
 from revise_captions.finetune.data import Example
+from revise_captions.finetune.recolour import colourless
 
 Ints = NDArray[np.int64]
 
@@ -50,13 +51,15 @@ class Choice:
     """What is asked about one example: rationales by sentence index, its description or not.
 
     `rewrites`: indices of the wrong sentences whose true versions are asked about too; `asides`:
-    indices of asides, and whether the true version of each is asked about too.
+    indices of asides, and whether the true version of each is asked about too; `sentences`: which
+    of the caption's are asked about, None for all.
     """
 
     rationales: tuple[tuple[int, str], ...]
     describe: bool
     rewrites: tuple[int, ...] = ()
     asides: tuple[tuple[int, bool], ...] = ()
+    sentences: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,18 @@ def choose(
     return Choice(tuple(picked), described, tuple(pairs), tuple(beside))
 
 
+def without_colours(
+    example: Example, rng: np.random.Generator, rewrites: float, asides: int
+) -> Choice | None:
+    """What can be asked of an example whose image is recoloured; None where that is nothing."""
+    sentences, beside = colourless(example)
+    drawn = [(i, bool(example.asides[i].rewrite) and rng.random() < rewrites) for i in beside]
+    if not sentences and not drawn[:asides]:
+        return None
+    pairs = [i for i in sentences if example.sentences[i].rewrite and rng.random() < rewrites]
+    return Choice((), False, tuple(pairs), tuple(drawn[:asides]), sentences)
+
+
 def asides_asked(example: Example, choice: Choice) -> Iterator[tuple[str, bool, str]]:
     """Text, truth and rewrite of each aside that is asked about, true versions included."""
     for index, both in choice.asides:
@@ -124,6 +139,8 @@ def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
     trunk = context_trunk(codec, example.caption, example.spans)
     asked = []
     for index, sentence in enumerate(example.sentences):
+        if choice.sentences is not None and index not in choice.sentences:
+            continue
         answer = codec.answer_yes if sentence.factual else codec.answer_no
         if sentence.factual and not sentence.assessable:
             answer = (*answer, *codec.answer_nothing)

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from revise_captions.errors import UserError
+from revise_captions.finetune.recolour import COLOUR_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Dense:
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(map(len, self.classes))
+
+    @property
+    def colours(self) -> NDArray[np.bool_]:
+        """Which channels tell colours, shape (channels,)."""
+        return np.array([not COLOUR_WORDS.isdisjoint(names) for names in self.classes])
 
 
 def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None:
@@ -63,9 +70,11 @@ class Heads(nn.Module):
         self.linear = nn.Linear(hidden, sum(sizes))
 
     def forward(
-        self, features: torch.Tensor, labels: torch.Tensor
+        self, features: torch.Tensor, labels: torch.Tensor, holds: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (images, patches, hidden), labels (images, patches, channels).
+
+        `holds`: bool (images, channels), False where an image's labels are not to be looked at.
 
         Returns the loss, averaged over channels, and each channel's accuracy where something is
         there. In each channel, patches with something and patches with nothing weigh the same:
@@ -78,7 +87,10 @@ class Heads(nn.Module):
             truth = labels[..., channel]
             there = truth > 0
             each = cross_entropy(scores.flatten(0, -2), truth.flatten(), reduction="none")
-            something, nothing = each[there.flatten()], each[~there.flatten()]
+            some, none = there, ~there
+            if holds is not None:
+                some, none = some & holds[:, channel, None], none & holds[:, channel, None]
+            something, nothing = each[some.flatten()], each[none.flatten()]
             for part in (something, nothing):
                 if part.numel():
                     loss = loss + 0.5 * part.mean() / len(self.sizes)

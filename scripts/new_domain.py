@@ -45,7 +45,7 @@ METHODS = {
              "--learning-rate", "3e-3"),
 }  # fmt: skip
 LABELS = ("exact", "one", "majority", "random", "merged")
-OLD = 400  # scenes of the old world to replay from
+OLD = 2000  # scenes of the old world to replay from
 
 
 def relabelled(made: dict[str, Any], labels: str) -> dict[str, Any]:
