@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from revise_captions.critic.pixels import Pixels
 from revise_captions.finetune.data import Example
@@ -89,7 +88,7 @@ def recoloured(image: Pixels, seed: int) -> Pixels:
     strength = 0.0 if rng.random() < GREY else rng.uniform(0.2, 1.2)
     cos, sin = strength * np.cos(turn), strength * np.sin(turn)
     rotate = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], dtype=np.float32)
-    matrix: NDArray[np.float32] = np.linalg.inv(_TO_YIQ) @ rotate @ _TO_YIQ
-    values = (image.astype(np.float32) / 255) @ matrix.T.astype(np.float32)
-    values = 1 - (1 - values.clip(0, 1)) * np.float32(lift)
-    return np.asarray((values * 255).round().clip(0, 255), dtype=np.uint8)
+    matrix = (np.linalg.inv(_TO_YIQ) @ rotate @ _TO_YIQ).astype(np.float32)
+    turned = (image.astype(np.float32) / 255 @ matrix.T).clip(0, 1)
+    raised = 1 - (1 - turned) * lift
+    return np.asarray((raised * 255).round(), dtype=np.uint8)
