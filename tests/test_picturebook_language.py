@@ -25,6 +25,7 @@ from revise_captions.picturebook.oracle import (
 from revise_captions.picturebook.paragraphs import write_paragraph
 from revise_captions.picturebook.parse import parse
 from revise_captions.picturebook.sample import sample_scene
+from revise_captions.picturebook.text_only import asides_of, text_only_auc
 from revise_captions.picturebook.world import (
     KINDS,
     NONE,
@@ -413,6 +414,11 @@ def test_asides_are_as_true_as_they_say_and_mostly_about_what_is_hard():
                 assert oracle(scene, "", aside.rewrite) is Truth.TRUE
         wrong.update(a.factual for a in made)
     assert 0.4 < wrong[False] / wrong.total() < 0.65
+
+
+def test_asides_cannot_be_judged_without_the_picture():
+    """Clouds are above, and there is hardly one tree on a chair: some guessing is unavoidable."""
+    assert text_only_auc(700, asides_of)[1] < 0.65
 
 
 def _held_out(clause) -> bool:

@@ -3,7 +3,8 @@
 A caption says where a thing stands once or twice, and is mostly right. What a critic is worst at
 needs more: for one picture, several single facts, each true or with one error, drawn so that
 relations, actions, attributes and words come as often as they are hard, not as often as captions
-have them. Every truth is the oracle's verdict on the text, as for captions.
+have them. Every truth is the oracle's verdict on the text, as for captions. Facts that can
+be guessed without the picture (what stands on the ground is below the clouds) are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from revise_captions.picturebook.captions import corrupt
-from revise_captions.picturebook.claims import NP, Constraint, Has, Sentence, Stands, Statement
+from revise_captions.picturebook.claims import (
+    NP,
+    Constraint,
+    Has,
+    Placed,
+    Sentence,
+    Size,
+    Stands,
+    Statement,
+    placed,
+)
 from revise_captions.picturebook.discourse import State
 from revise_captions.picturebook.facts import (
     COLOUR_PARTS,
@@ -40,6 +51,7 @@ ERRORS = {
     "count": ("count",),
 }
 WRONG_SHARE = 0.6
+LIGHTS = ("sun", "moon", "cloud")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +109,8 @@ def _true(scene: Scene, rng: random.Random, kind: str) -> Iterator[Sentence]:
         return
     if kind == "several":
         article = "the" if thing.kind in ("sun", "moon") else "a"
-        np = NP(article, (thing.kind,), tuple(features(scene, thing, rng, 1.0)))
+        told = [f for f in features(scene, thing, rng, 1.0) if not _guessable(f, thing)]
+        np = NP(article, (thing.kind,), tuple(told))
         yield Sentence("{c0}.", (Statement(np, (fact,)),))
         return
     subject = refer(scene, thing, rng, plain=rng.random() < 0.6, without=fact)
@@ -110,7 +123,9 @@ def _true(scene: Scene, rng: random.Random, kind: str) -> Iterator[Sentence]:
 
 
 def _relation(scene: Scene, thing: Thing, rng: random.Random) -> Constraint | None:
-    for relation, other in landmarks(scene, thing, rng)[:4]:
+    for relation, other in landmarks(scene, thing, rng)[:6]:
+        if placed(thing, "sky") != placed(other, "sky"):
+            continue
         np = refer(scene, other, rng, plain=rng.random() < 0.5)
         if np is not None:
             return Stands(relation, np, relation_form(relation, rng))
@@ -119,12 +134,13 @@ def _relation(scene: Scene, thing: Thing, rng: random.Random) -> Constraint | No
 
 def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constraint | None:
     if kind == "place":
-        options = place_facts(thing)
+        options = [_reworded(place, rng) for place in place_facts(thing)]
     else:
         options = [f for f in facts(scene, thing) if not (isinstance(f, Has) and f.slot == "rest")]
+        options = [f for f in options if not _guessable(f, thing)]
     if kind == "several":  # "a red car with … is parked" says a pose or a place at its end
         options = [f for f in options if isinstance(f, Has) and f.slot == "pose"]
-        options += place_facts(thing)
+        options += [_reworded(place, rng) for place in place_facts(thing)]
     if not options:
         return None
     fact = rng.choice(options)
@@ -133,13 +149,27 @@ def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constrai
     return fact
 
 
+def _guessable(fact: Constraint, thing: Thing) -> bool:
+    """Only small lights are told of, and only striped balls: the other word is always wrong."""
+    if isinstance(fact, Size):
+        return thing.kind in LIGHTS
+    return isinstance(fact, Has) and fact.slot == "pattern"
+
+
+def _reworded(place: Constraint, rng: random.Random) -> Constraint:
+    """A place in one of the wordings that a wrong one could have."""
+    assert isinstance(place, Placed)
+    forms = {"left": 5, "right": 5, "middle": 3}.get(place.place, 1)
+    return replace(place, form=rng.randrange(forms))
+
+
 def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Iterator[Sentence]:
-    """ "There are two red balls.": all of a kind, with what they share or without."""
+    """ "There are two red balls.": all of a kind, or all that share what one of them is."""
     group = list(scene.of_kind(thing.kind))
     shared = [f for f in facts(scene, thing) if isinstance(f, Has) and f.slot == ""]
     constraints = tuple(shared[:1]) if rng.random() < 0.5 else ()
     if constraints:
         group = [t for t in group if constraints[0] in facts(scene, t)]
-    if len(group) > 1:
+    if len(group) > 1 or rng.random() < 0.3:
         subject = NP("number", (thing.kind,), constraints, len(group))
-        yield Sentence("there are {s0}.", (Statement(subject),))
+        yield Sentence("there {be0} {s0}.", (Statement(subject),))

@@ -1,6 +1,6 @@
 """Whether the words alone give wrong sentences away: a text-only judge of picture-book captions.
 
-    python -m revise_captions.picturebook.text_only --scenes 2500
+    python -m revise_captions.picturebook.text_only --scenes 2500 [--asides]
 
 Logistic regression on the words and word pairs of the sentence and the words of its context; it
 sees no picture, so a ROC-AUC near 0.5 means that only the picture can tell true from false.
@@ -9,9 +9,11 @@ sees no picture, so a ROC-AUC near 0.5 means that only the picture can tell true
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import click
 
+from revise_captions.picturebook.asides import asides
 from revise_captions.picturebook.captions import caption
 from revise_captions.picturebook.oracle import Truth
 from revise_captions.picturebook.sample import sample_scene
@@ -33,7 +35,20 @@ def rows_of(number: int) -> list[Row]:
     ]
 
 
-def text_only_auc(scenes: int) -> tuple[float, float, list[tuple[str, float]]]:
+def asides_of(number: int) -> list[Row]:
+    """The asides of one scene, the true versions of most of the wrong ones too, as in training."""
+    rng = random.Random(number)
+    rows: list[Row] = []
+    for aside in asides(sample_scene(number), rng, 8):
+        rows.append(("", aside.text, aside.factual))
+        if aside.rewrite and rng.random() < 0.7:
+            rows.append(("", aside.rewrite, True))
+    return rows
+
+
+def text_only_auc(
+    scenes: int, rows: Callable[[int], list[Row]] = rows_of
+) -> tuple[float, float, list[tuple[str, float]]]:
     """(AUC of sentence and context, AUC of the sentence alone, the most telling words).
 
     Trained on the first 70 % of the scenes, tested on the rest. A telling word comes with the
@@ -45,7 +60,7 @@ def text_only_auc(scenes: int) -> tuple[float, float, list[tuple[str, float]]]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
 
-    made = [rows_of(number) for number in range(scenes)]
+    made = [rows(number) for number in range(scenes)]
     cut = int(scenes * 0.7)
     train = [row for rows in made[:cut] for row in rows]
     test = [row for rows in made[cut:] for row in rows]
@@ -73,10 +88,14 @@ def text_only_auc(scenes: int) -> tuple[float, float, list[tuple[str, float]]]:
 
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--scenes", default=2500, show_default=True)
-def main(scenes: int) -> None:
-    both, alone, telling = text_only_auc(scenes)
-    click.echo(f"ROC-AUC without the picture, {scenes} captions")
-    click.echo(f"  sentence and context  {both:.3f}")
+@click.option("--asides", "beside", is_flag=True, help="Of asides instead of captions.")
+def main(scenes: int, beside: bool) -> None:
+    both, alone, telling = text_only_auc(scenes, asides_of if beside else rows_of)
+    click.echo(
+        f"ROC-AUC without the picture, {scenes} scenes' {'asides' if beside else 'captions'}"
+    )
+    if not beside:
+        click.echo(f"  sentence and context  {both:.3f}")
     click.echo(f"  sentence alone        {alone:.3f}")
     click.echo("most telling words (share true): " + ", ".join(f"{w} {p:.2f}" for w, p in telling))
 
