@@ -40,9 +40,9 @@ def asides_of(number: int) -> list[Row]:
     rng = random.Random(number)
     rows: list[Row] = []
     for aside in asides(sample_scene(number), rng, 8):
-        rows.append(("", aside.text, aside.factual))
+        rows.append(("none", aside.text, aside.factual))
         if aside.rewrite and rng.random() < 0.7:
-            rows.append(("", aside.rewrite, True))
+            rows.append(("none", aside.rewrite, True))
     return rows
 
 
