@@ -41,7 +41,9 @@ from revise_captions.picturebook.world import Scene, Thing
 from revise_captions.picturebook.writer import TrueSentence
 
 #: How often each kind of fact is drawn.
-WEIGHTS = {"relation": 4.0, "place": 1.0, "fact": 3.0, "several": 2.0, "count": 1.0}
+WEIGHTS = {
+    "relation": 4.0, "place": 1.0, "fact": 3.0, "several": 2.0, "count": 1.0, "presence": 2.0,
+}  # fmt: skip
 #: Errors that may be put into each kind of fact, in any order.
 ERRORS = {
     "relation": ("relation", "binding", "attribute"),
@@ -49,6 +51,7 @@ ERRORS = {
     "fact": ("attribute", "action", "text", "binding"),
     "several": ("binding", "attribute", "action"),
     "count": ("count",),
+    "presence": ("kind", "object", "attribute"),
 }
 WRONG_SHARE = 0.6
 LIGHTS = ("sun", "moon", "cloud")
@@ -103,6 +106,12 @@ def _true(scene: Scene, rng: random.Random, kind: str) -> Iterator[Sentence]:
     thing = rng.choice(scene.things)
     if kind == "count":
         yield from _counted(scene, rng, thing)
+        return
+    if kind == "presence":
+        article = "the" if thing.kind in ("sun", "moon") else "a"
+        told = features(scene, thing, rng, 0.3)
+        told = [f for f in told if not _guessable(f, thing)]
+        yield Sentence("there is {s0}.", (Statement(NP(article, (thing.kind,), tuple(told))),))
         return
     fact = _relation(scene, thing, rng) if kind == "relation" else _fact(scene, thing, rng, kind)
     if fact is None:
