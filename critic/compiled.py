@@ -1,7 +1,8 @@
 """Compiled layers, for training and for judging.
 
 On a CPU most of a small critic's time goes into what stands between the matrix products (GELU,
-norms, rotations), which PyTorch's compiler fuses. It takes a C++ compiler and half a minute.
+norms, rotations), which PyTorch's compiler fuses. It takes a C++ compiler, and
+time at the start.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from revise_captions.errors import UserError
 class SigmoidGelu(torch.nn.Module):
     """GELU's tanh approximation, written with the sigmoid: 0.5 (1 + tanh a) is sigmoid(2a).
 
-    The same function; compiled for a CPU, forward and backward take less than half the time, since
-    the compiler has no fast tanh.
+    The same function; compiled for a CPU it is the faster one, as the compiler has no fast tanh.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

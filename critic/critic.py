@@ -143,8 +143,7 @@ def load_critic(
         card = replace(card, regime=Regime(regime))
     limit = chosen_threshold(card, threshold, target_precision)
 
-    from torch import __version__ as torch_version
-    from transformers import AutoTokenizer, __version__
+    from transformers import AutoTokenizer
 
     from revise_captions.critic.codec import Codec
     from revise_captions.critic.domain import read_gate
@@ -160,17 +159,6 @@ def load_critic(
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if place == "cpu":
         keep_freed_memory()
-    label = "bundled" if folder == BUNDLED else folder.name
-    settings = {
-        "critic": f"{label}@{digest}",
-        **({"adapter": f"{merged.name}@{weights_digest(merged)}"} if merged else {}),
-        "regime": str(card.regime),
-        "prompt": card.prompt,
-        "dtype": str(number).removeprefix("torch."),
-        "device": place.split(":")[0],
-        "transformers": __version__,
-        **({"compiled": f"torch {torch_version}"} if compiled else {}),
-    }
     model = model.to(place)
     if compiled:
         from revise_captions.critic.compiled import compile_layers
@@ -183,10 +171,29 @@ def load_critic(
         lexicon=read_lexicon(own),
         gate=read_gate(own),
         threshold=limit,
-        settings=settings,
+        settings={
+            "critic": f"{'bundled' if folder == BUNDLED else folder.name}@{digest}",
+            **({"adapter": f"{merged.name}@{weights_digest(merged)}"} if merged else {}),
+            **_settings(card, number, place, compiled),
+        },
         batch_size=batch_size,
         packed=packed,
     )
+
+
+def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) -> dict[str, str]:
+    """How a critic is asked and computed, as far as its answers depend on it."""
+    from torch import __version__ as torch_version
+    from transformers import __version__
+
+    return {
+        "regime": str(card.regime),
+        "prompt": card.prompt,
+        "dtype": str(dtype).removeprefix("torch."),
+        "device": place.split(":")[0],
+        "transformers": __version__,
+        **({"compiled": f"torch {torch_version}"} if compiled else {}),
+    }
 
 
 def _device_and_dtype(device: str, dtype: str) -> tuple[str, torch.dtype]:

@@ -6,7 +6,7 @@ al. 2024, PyTorch's) takes the matrices that it is told to, AdamW all the rest.
 
 Several processes may share the work (ZeRO, stage 1: Rajbhandari et al. 2020, section 5.1): each has
 masters, average and moments of its stretch of the buffer alone, and updates that; the weights in
-the model's dtype are then gathered. Of 16 bytes a parameter, 12 are divided by their number.
+the model's dtype are then gathered. What is float32 is divided by their number.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class PixelCache:
     pixels: np.memmap[tuple[int, ...], np.dtype[np.uint8]]
 
     def take(self, images: Sequence[int], variants: Sequence[int]) -> Pixels:
-        return np.array(self.pixels[list(images), list(variants)])
+        return np.asarray(self.pixels[list(images), list(variants)])  # a copy
 
     @property
     def variants(self) -> int:

@@ -131,7 +131,7 @@ def _config(context: click.Context, _: click.Parameter, value: Path | None) -> P
 @click.option(
     "--compile",
     is_flag=True,
-    help="Compile the critic's layers: half a minute at the start, then faster. Only for PaliGemma "
+    help="Compile the critic's layers: slower at the start, then faster. Only for PaliGemma "
     "2 critics in this process; on a CPU it takes a C++ compiler.",
 )
 @click.option("--device", default="auto", help="`auto`, `cpu`, `cuda`, `cuda:1`, `mps`, …")

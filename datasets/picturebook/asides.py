@@ -3,14 +3,13 @@
 A caption says where a thing stands once or twice, and is mostly right. What a critic is worst at
 needs more: for one picture, several single facts, each true or with one error, drawn so that
 relations, actions, attributes and words come as often as they are hard, not as often as captions
-have them. Every truth is the oracle's verdict on the text, as for captions. Facts that can
-be guessed without the picture (what stands on the ground is below the clouds) are left out.
+have them. Every truth is the oracle's verdict on the text, as for captions. Facts that can be
+guessed without the picture (what stands on the ground is below the clouds) are left out.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from revise_captions.picturebook.captions import corrupt
@@ -32,6 +31,7 @@ from revise_captions.picturebook.facts import (
     features,
     landmarks,
     place_facts,
+    place_form,
     refer,
     relation_form,
 )
@@ -82,7 +82,7 @@ def asides(scene: Scene, rng: random.Random, count: int) -> list[Aside]:
 
 def _aside(scene: Scene, rng: random.Random) -> Aside | None:
     kind = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    form = next(iter(_true(scene, rng, kind)), None)
+    form = _true(scene, rng, kind)
     if form is None:
         return None
     try:
@@ -101,34 +101,32 @@ def _aside(scene: Scene, rng: random.Random) -> Aside | None:
     return Aside(text, True)
 
 
-def _true(scene: Scene, rng: random.Random, kind: str) -> Iterator[Sentence]:
-    """At most one sentence with a fact of that kind, about a thing drawn at random."""
+def _true(scene: Scene, rng: random.Random, kind: str) -> Sentence | None:
+    """A sentence with a fact of that kind, about a thing drawn at random."""
     thing = rng.choice(scene.things)
     if kind == "count":
-        yield from _counted(scene, rng, thing)
-        return
+        return _counted(scene, rng, thing)
     if kind == "presence":
-        article = "the" if thing.kind in ("sun", "moon") else "a"
-        told = features(scene, thing, rng, 0.3)
-        told = [f for f in told if not _guessable(f, thing)]
-        yield Sentence("there is {s0}.", (Statement(NP(article, (thing.kind,), tuple(told))),))
-        return
+        return Sentence("there is {s0}.", (Statement(_introduced(scene, thing, rng, 0.3)),))
     fact = _relation(scene, thing, rng) if kind == "relation" else _fact(scene, thing, rng, kind)
     if fact is None:
-        return
+        return None
     if kind == "several":
-        article = "the" if thing.kind in ("sun", "moon") else "a"
-        told = [f for f in features(scene, thing, rng, 1.0) if not _guessable(f, thing)]
-        np = NP(article, (thing.kind,), tuple(told))
-        yield Sentence("{c0}.", (Statement(np, (fact,)),))
-        return
+        np = _introduced(scene, thing, rng, 1.0)
+        return Sentence("{c0}.", (Statement(np, (fact,)),))
     subject = refer(scene, thing, rng, plain=rng.random() < 0.6, without=fact)
     if subject is None:
-        return
+        return None
     style = ""
     if isinstance(fact, Has) and fact.slot in COLOUR_PARTS and not subject.constraints:
         style = rng.choice(("", "part", "part of"))
-    yield Sentence("{c0}.", (Statement(subject, (fact,), style=style),))
+    return Sentence("{c0}.", (Statement(subject, (fact,), style=style),))
+
+
+def _introduced(scene: Scene, thing: Thing, rng: random.Random, richness: float) -> NP:
+    """ "a small red car", "the sun"."""
+    told = [f for f in features(scene, thing, rng, richness) if not _guessable(f, thing)]
+    return NP("the" if thing.kind in ("sun", "moon") else "a", (thing.kind,), tuple(told))
 
 
 def _relation(scene: Scene, thing: Thing, rng: random.Random) -> Constraint | None:
@@ -143,13 +141,13 @@ def _relation(scene: Scene, thing: Thing, rng: random.Random) -> Constraint | No
 
 def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constraint | None:
     if kind == "place":
-        options = [_reworded(place, rng) for place in place_facts(thing)]
+        options = _places(thing, rng)
     else:
         options = [f for f in facts(scene, thing) if not (isinstance(f, Has) and f.slot == "rest")]
         options = [f for f in options if not _guessable(f, thing)]
     if kind == "several":  # "a red car with … is parked" says a pose or a place at its end
         options = [f for f in options if isinstance(f, Has) and f.slot == "pose"]
-        options += [_reworded(place, rng) for place in place_facts(thing)]
+        options += _places(thing, rng)
     if not options:
         return None
     fact = rng.choice(options)
@@ -165,20 +163,20 @@ def _guessable(fact: Constraint, thing: Thing) -> bool:
     return isinstance(fact, Has) and fact.slot == "pattern"
 
 
-def _reworded(place: Constraint, rng: random.Random) -> Constraint:
-    """A place in one of the wordings that a wrong one could have."""
-    assert isinstance(place, Placed)
-    forms = {"left": 5, "right": 5, "middle": 3}.get(place.place, 1)
-    return replace(place, form=rng.randrange(forms))
+def _places(thing: Thing, rng: random.Random) -> list[Constraint]:
+    """Where a thing is, in any of the wordings that a wrong place could have."""
+    places = [place for place in place_facts(thing) if isinstance(place, Placed)]
+    return [replace(place, form=place_form(place.place, rng)) for place in places]
 
 
-def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Iterator[Sentence]:
+def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Sentence | None:
     """ "There are two red balls.": all of a kind, or all that share what one of them is."""
     group = list(scene.of_kind(thing.kind))
     shared = [f for f in facts(scene, thing) if isinstance(f, Has) and f.slot == ""]
     constraints = tuple(shared[:1]) if rng.random() < 0.5 else ()
     if constraints:
         group = [t for t in group if constraints[0] in facts(scene, t)]
-    if len(group) > 1 or rng.random() < 0.3:
-        subject = NP("number", (thing.kind,), constraints, len(group))
-        yield Sentence("there {be0} {s0}.", (Statement(subject),))
+    if len(group) == 1 and rng.random() >= 0.3:
+        return None
+    subject = NP("number", (thing.kind,), constraints, len(group))
+    return Sentence("there {be0} {s0}.", (Statement(subject),))

@@ -246,12 +246,17 @@ def rationales(cupboard: Cupboard, claim: Claim) -> tuple[str, ...]:
     return tuple(_filled(template, claim, true) for template in _EXPLAINED[claim.aspect])
 
 
+def spaced(text: str) -> str:
+    """The words of a text, small, with one space before, between and behind."""
+    return f" {' '.join(text.lower().replace('.', ' ').replace(',', ' ').split())} "
+
+
 def rationale_is_right(cupboard: Cupboard, claim: Claim, text: str) -> bool:
     """Whether a text says what is there instead of a false claim, of the right thing, and no more.
 
     It must name the subject and a true value, and no value but that and the one that was said.
     """
-    words = f" {' '.join(text.lower().replace('.', ' ').replace(',', ' ').split())} "
+    words = spaced(text)
     if claim.aspect == "presence":
         return f" no {claim.subject} " in words
     subject = claim.subject.split() if claim.aspect == "ordinal" else [claim.subject]

@@ -40,6 +40,7 @@ from revise_captions.picturebook.facts import (
     clearly_placed,
     facts,
     may_relate,
+    place_form,
     refer,
     relation_form,
 )
@@ -232,8 +233,7 @@ def _relation_at(
             if place == "middle" and rng.random() < 0.7:
                 continue
             if all(clearly_placed(place, t) is False for t in things):
-                forms = {"left": 5, "right": 5, "middle": 3}.get(place, 1)
-                new: Constraint = Placed(place, rng.randrange(forms))
+                new: Constraint = Placed(place, place_form(place, rng))
                 changed = put(form, site, new)
                 yield Edit("relation", changed, site.clause, constraint, new, site.owner,
                            site.kinds)  # fmt: skip

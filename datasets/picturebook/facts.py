@@ -156,6 +156,11 @@ def relation_form(relation: str, rng: random.Random) -> int:
     return rng.randrange(WRITTEN.get(relation, 1))
 
 
+def place_form(place: str, rng: random.Random) -> int:
+    """One of the wordings that a place has."""
+    return rng.randrange({"left": 5, "right": 5, "middle": 3}.get(place, 1))
+
+
 def facts(scene: Scene, thing: Thing) -> list[Constraint]:
     """Single facts of a thing itself, each of which may be said."""
     made: list[Constraint] = []

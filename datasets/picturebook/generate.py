@@ -123,12 +123,18 @@ def image_name(split: str, number: int) -> str:
 
 
 def write_chunk(
-    start: int, *, out: Path, split: str, scenes: int, size: int, draws: bool, **options: Any
+    start: int,
+    *,
+    out: Path,
+    split: str,
+    end: int,
+    size: int,
+    draws: bool,
+    **options: Any,
 ) -> tuple[list[str], np.ndarray]:
-    """Draws one chunk of pictures; returns its rows as JSON lines, and its dense labels."""
+    """Draws one chunk of pictures, up to number `end`; its rows as JSON lines, its dense labels."""
     lines: list[str] = []
     labels = []
-    end = options.get("first", 0) + scenes
     for number in range(start, min(start + CHUNK, end)):
         scene = sample_scene(number, split)
         if draws:
@@ -148,8 +154,9 @@ def write_split(
     workers: int,
     draws: bool,
     options: Mapping[str, Any],
+    first: int = 0,
 ) -> None:
-    """Writes one split whole, chunk after chunk in order."""
+    """Writes `scenes` of a split from number `first`, chunk after chunk in order."""
     (out / "images" / split).mkdir(parents=True, exist_ok=True)
     (out / "labels").mkdir(exist_ok=True)
     channels = [{"name": name, "classes": list(classes)} for name, classes in PATCH_CHANNELS]
@@ -158,11 +165,11 @@ def write_split(
     dense = np.lib.format.open_memmap(
         out / "labels" / f"{split}.npy", mode="w+", dtype=np.uint8, shape=shape
     )
+    end = first + scenes
     work = partial(
-        write_chunk, out=out, split=split, scenes=scenes, size=size, draws=draws, **options
+        write_chunk, out=out, split=split, end=end, size=size, draws=draws, first=first, **options
     )
-    first = options.get("first", 0)
-    starts = range(first, first + scenes, CHUNK)
+    starts = range(first, end, CHUNK)
     with (
         ProcessPoolExecutor(workers) as pool,
         open(out / f"{split}.jsonl", "w", encoding="utf-8") as rows,
@@ -202,10 +209,11 @@ def main(
     first: int,
     asides: int,
 ) -> None:
-    options = {
-        "captions": captions, "mode": mode, "raters": raters, "first": first, "aside": asides,
-    }  # fmt: skip
-    write_split(out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options)
+    options = {"captions": captions, "mode": mode, "raters": raters, "aside": asides}
+    write_split(
+        out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options,
+        first=first,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

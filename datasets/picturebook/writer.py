@@ -27,6 +27,7 @@ from revise_captions.picturebook.facts import (
     may_relate,
     may_say,
     place_facts,
+    place_form,
     refer,
     relation_form,
     stands,
@@ -141,8 +142,7 @@ def place_of(writer: Writer, thing: Thing, *, pronouns: bool) -> Constraint | No
         if places:
             place = rng.choice(places)
             if isinstance(place, Placed):
-                forms = {"left": 5, "right": 5, "middle": 3}.get(place.place, 1)
-                return replace(place, form=rng.randrange(forms))
+                return replace(place, form=place_form(place.place, rng))
     return None
 
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from revise_captions.picturebook.cupboard import NUMBERS, Claim, Said
+from revise_captions.picturebook.cupboard import NUMBERS, Claim, Said, spaced
 from revise_captions.picturebook.cupboard import Thing as Exhibit
 
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
@@ -175,7 +175,7 @@ def rationale_is_right(yard: Yard, claim: Claim, text: str) -> bool:
 
     It must name the subject and the true value, and no value but that and the one that was said.
     """
-    words = f" {' '.join(text.lower().replace('.', ' ').replace(',', ' ').split())} "
+    words = spaced(text)
     if claim.aspect == "presence":
         return f" no {claim.subject} " in words
     if claim.aspect == "order":
