@@ -76,10 +76,10 @@ def begin(
     if window is not None and int(batch.positions.max()) > window:
         sliding = tree_mask(batch, dtype, device, window)
     embeds = embedded(model, tower, torch.from_numpy(batch.ids))
-    hidden = run_layers(model, embeds, mask, positions, cache, sliding)
     lengths = torch.tensor([len(row) for row in rows], device=device)
+    hidden = run_layers(model, embeds, mask, positions, cache, sliding, _last(lengths))
     positions = positions.masked_fill(_behind(positions.shape[1], lengths), 0)
-    return Started(cache, _last(hidden, lengths), positions, lengths)
+    return Started(cache, hidden, positions, lengths)
 
 
 def go_on(
@@ -108,8 +108,8 @@ def go_on(
     own = shared[:, None] + torch.arange(1, longest + 1, device=device)
     positions = torch.cat([before, own.masked_fill(_behind(longest, sizes), 0)], dim=1)
     mask, sliding = _masks(model, own, positions)
-    hidden = run_layers(model, embedded(model, None, ids), mask, own, cache, sliding)
-    return Started(cache, _last(hidden, sizes), positions, shared + sizes)
+    hidden = run_layers(model, embedded(model, None, ids), mask, own, cache, sliding, _last(sizes))
+    return Started(cache, hidden, positions, shared + sizes)
 
 
 def greedy(
@@ -163,8 +163,9 @@ def _behind(width: int, lengths: torch.Tensor) -> torch.Tensor:
     return torch.arange(width, device=lengths.device)[None, :] >= lengths[:, None]
 
 
-def _last(hidden: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    return hidden[torch.arange(len(lengths), device=hidden.device), lengths - 1][:, None]
+def _last(lengths: torch.Tensor) -> torch.Tensor:
+    """(n, 1): where each row's last token is."""
+    return lengths[:, None] - 1
 
 
 def _padded(parts: Sequence[torch.Tensor], width: int) -> torch.Tensor:

@@ -253,15 +253,20 @@ class LocalCritic:
         device = tower.device
         owner = torch.tensor([job.image for job in jobs], device=device)
         cache = DynamicCache() if self.packed and self._room > 0 else None
-        hidden = hidden_states(self.model, tower, owner, batch, cache)
-        ends = [
-            batch.at(r, b, branch.prompt - 1)
-            for r, job in enumerate(jobs)
-            for b, branch in enumerate(job.row.branches)
+        places = [
+            [
+                start + branch.prompt - 1 + step
+                for start, branch in zip(starts, job.row.branches, strict=True)
+                for step in (0, len(codec.answer_yes))
+            ]
+            for starts, job in zip(batch.starts, jobs, strict=True)
         ]
-        at = torch.tensor(ends, device=device)
-        answer = logits_at(self.model, hidden, at)
-        follow = logits_at(self.model, hidden, at + len(codec.answer_yes))
+        most = max(map(len, places))
+        only = torch.tensor([row + [0] * (most - len(row)) for row in places], device=device)
+        hidden = hidden_states(self.model, tower, owner, batch, cache, only)
+        read = [r * most + k for r, row in enumerate(places) for k in range(len(row))]
+        logits = logits_at(self.model, hidden, torch.tensor(read, device=device))
+        answer, follow = logits[0::2], logits[1::2]
         pair = answer[:, [codec.yes, codec.no]]
         share = (pair.logsumexp(-1) - answer.logsumexp(-1)).exp()
         nothing = follow[:, codec.nothing] > follow[:, codec.eos]

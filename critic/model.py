@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic.codec import PROCESSOR_TOKENS, Codec
+from revise_captions.critic.last_layer import at_places, is_thin, thin_last_layer
 from revise_captions.critic.packing import Batch, tree_mask
 
 if TYPE_CHECKING:
@@ -94,7 +95,10 @@ def _plain_attention(
 
 
 def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
-    """Switches the language model to `_attention` where it has no soft-caps, else to eager."""
+    """Switches the language model to `_attention` where it has no soft-caps, else to eager.
+
+    Its last layer learns to compute only what is read (`last_layer`).
+    """
     from transformers import AttentionInterface
 
     AttentionInterface.register(ATTENTION, _attention)
@@ -104,6 +108,7 @@ def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
     model.set_attn_implementation(
         {"": "eager", "text_config": "eager" if capped else ATTENTION, "vision_config": "sdpa"}
     )
+    thin_last_layer(model)
 
 
 def new_model(codec: Codec, **shape: int) -> PaliGemmaForConditionalGeneration:
@@ -183,21 +188,6 @@ def _initialise(model: PaliGemmaForConditionalGeneration) -> None:
         init.constant_(layer.post_feedforward_layernorm.weight, -0.6)
 
 
-def keep_freed_memory() -> None:
-    """Tells glibc's malloc to keep large freed buffers instead of returning them to the system.
-
-    Activations are allocated and freed at every step; page faults on fresh memory cost up to a
-    third of the time on a CPU. Does nothing where there is no glibc.
-    """
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(-4, 0)  # M_MMAP_MAX: never map a buffer of its own
-        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: never shrink the heap
-        libc.mallopt(-2, 256 * 2**20)  # M_TOP_PAD: grow it in large steps
-
-
 def image_tokens(model: PaliGemmaForConditionalGeneration) -> int:
     vision = model.config.vision_config
     return int((vision.image_size // vision.patch_size) ** 2)
@@ -236,12 +226,14 @@ def run_layers(
     positions: torch.Tensor,
     cache: Cache | None = None,
     sliding: torch.Tensor | None = None,
+    only: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Last hidden states under an additive mask. Both layer types get a mask of ours.
+    """Last hidden states under an additive mask: of all places, or of `only`, shape (rows, n).
 
-    transformers would give a 4D mask to sliding-window layers unchanged; `sliding` is theirs where
-    positions go beyond the window.
+    Both layer types get a mask of ours: transformers would give a 4D mask to sliding-window layers
+    unchanged. `sliding` is theirs where positions go beyond the window.
     """
+    thin = only is not None and is_thin(model)
     output: torch.Tensor = model.model.language_model(
         inputs_embeds=embeds,
         attention_mask={
@@ -251,8 +243,9 @@ def run_layers(
         position_ids=positions.to(embeds.device),
         past_key_values=cache,
         use_cache=cache is not None,
+        **({"only": only} if thin else {}),
     ).last_hidden_state
-    return output
+    return output if thin or only is None else at_places(output, only)
 
 
 def hidden_states(
@@ -261,11 +254,13 @@ def hidden_states(
     image_of_row: torch.Tensor,
     batch: Batch,
     cache: Cache | None = None,
+    only: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Last hidden states of packed rows, shape (rows, length, hidden).
 
     `tower`: `tower_output` of the batch's images; `image_of_row[r]` says which one row r is about.
-    `cache`, if any, gets the keys and values of the whole rows.
+    `cache`, if any, gets the keys and values of the whole rows. `only`, shape (rows, n): the places
+    to return, (rows, n, hidden).
     """
     import torch
 
@@ -275,7 +270,8 @@ def hidden_states(
     sliding = None
     if window is not None and int(batch.positions.max()) > window:
         sliding = tree_mask(batch, embeds.dtype, embeds.device, window)
-    return run_layers(model, embeds, mask, torch.from_numpy(batch.positions), cache, sliding)
+    positions = torch.from_numpy(batch.positions)
+    return run_layers(model, embeds, mask, positions, cache, sliding, only)
 
 
 def logits_at(

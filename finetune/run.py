@@ -14,7 +14,7 @@ import torch
 from revise_captions.critic.checkpoint import CriticCard, save_critic
 from revise_captions.critic.codec import Codec
 from revise_captions.critic.compiled import compile_layers
-from revise_captions.critic.model import keep_freed_memory
+from revise_captions.critic.on_cpu import keep_freed_memory
 from revise_captions.engines.transformers_chat import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.finetune.adapters import cast, choose_weights, part_of, set_dropout

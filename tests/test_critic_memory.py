@@ -144,10 +144,10 @@ def short_of_memory(monkeypatch, tokens: int) -> None:
     """A device on which no forward pass over more positions than this fits."""
     real = local.hidden_states
 
-    def small(model, tower, owner, batch, cache=None):
+    def small(model, tower, owner, batch, *rest):
         if batch.ids.size > tokens:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
-        return real(model, tower, owner, batch, cache)
+        return real(model, tower, owner, batch, *rest)
 
     monkeypatch.setattr(local, "hidden_states", small)
 

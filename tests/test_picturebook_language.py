@@ -18,6 +18,7 @@ from revise_captions.picturebook.captions import caption, corrupt
 from revise_captions.picturebook.oracle import (
     Truth,
     check_rationale,
+    context_decides,
     failures,
     oracle,
     split_sentences,
@@ -342,6 +343,22 @@ def test_context_decides_a_quarter_of_the_visual_sentences(captions):
     ]
     assert all(flag == differs for flag, differs in flags)
     assert 0.2 < sum(flag for flag, _ in flags) / len(flags) < 0.35
+
+
+def test_only_the_context_decides_where_other_things_would_change_the_truth():
+    before = "A brown dog lies by the house."
+    cases = {
+        "It is brown.": True,  # the other dog is black
+        "It is black.": True,
+        "It is to the left of the girl.": True,  # the tree is not
+        "It is pink.": False,  # nothing is
+        "She is waving.": False,  # whoever was named, there is one girl
+        "The black dog is on the left.": False,  # needs no context at all
+        "The scene feels calm.": False,
+        "It is frabjous.": False,  # nobody knows
+    }
+    found = {text: context_decides(meadow(), before, text) for text in cases}
+    assert found == cases
 
 
 def test_spans_are_the_sentences_and_white_space_lies_between(captions):

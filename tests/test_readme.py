@@ -196,6 +196,10 @@ def figures() -> dict:
     def interval() -> list[float]:
         return [number(), number(), number()]
 
+    def context() -> dict[str, object]:
+        keys = ("macro_f1", "macro_f1_without_context")
+        return {"sentences": 78, **{key: interval() for key in keys}}
+
     keys = ("roc_auc", "macro_f1", "roc_auc_without_image", "macro_f1_without_image")
     keys += ("roc_auc_without_context", "macro_f1_without_context", "macro_f1_majority")
     flows = ("wrong_that_end_true", "of_these_deleted", "wrong_flagged", "true_made_false")
@@ -207,7 +211,7 @@ def figures() -> dict:
         split_: {
             "critic": {
                 **{key: interval() for key in keys},
-                "needs_context": {k: interval() for k in ("macro_f1", "macro_f1_without_context")},
+                **{which: context() for which in ("needs_context", "context_decides")},
                 "rationales": {"truly_wrong": [number(), 40], "flagged": [number(), 50]},
                 "sentences": 1234,
                 "captions": 56,

@@ -10,8 +10,10 @@ context is passed over, what it cannot read in the sentence makes it UNPARSED. R
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 
 from revise_captions.picturebook.claims import (
     NP,
@@ -29,6 +31,7 @@ from revise_captions.picturebook.claims import (
     main_slot,
 )
 from revise_captions.picturebook.discourse import (
+    Mention,
     Outcome,
     State,
     by_id,
@@ -104,6 +107,35 @@ def _after(scene: Scene, context: str) -> State:
 def needs_context(scene: Scene, context: str, sentence: str) -> bool:
     """Whether the sentence has another truth, or none, without its context."""
     return oracle(scene, context, sentence) is not oracle(scene, "", sentence)
+
+
+def context_decides(scene: Scene, context: str, sentence: str) -> bool:
+    """Whether only the context tells if the sentence is true.
+
+    It needs its context, and with other things of the picture named before it, it would be true or
+    false as the case may be. "She has a hat" of the only girl there is can be judged by the picture
+    alone, "it is on the left" cannot.
+    """
+    if not needs_context(scene, context, sentence):
+        return False
+    clauses = parse(sentence)
+    if clauses is None:
+        return False
+    return {Truth.TRUE, Truth.FALSE} <= {judge(scene, s, clauses)[0] for s in _other_states(scene)}
+
+
+def _other_states(scene: Scene) -> Iterator[State]:
+    """After a sentence about one thing, two things, or all things of a kind: each that there is."""
+    groups: list[tuple[Thing, ...]] = [(thing,) for thing in scene.things]
+    groups += combinations(scene.things, 2)
+    for kind in dict.fromkeys(thing.kind for thing in scene.things):
+        alike = tuple(thing for thing in scene.things if thing.kind == kind)
+        if len(alike) > 2:
+            groups.append(alike)
+    for group in groups:
+        kinds = tuple(dict.fromkeys(thing.kind for thing in group))
+        ids = tuple(thing.id for thing in group)
+        yield State((Mention(ids, kinds, len(group) > 1, True, 0),), 1)
 
 
 def failures(scene: Scene, context: str, sentence: str) -> tuple[Failure, ...]:

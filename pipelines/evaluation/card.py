@@ -85,12 +85,17 @@ def critic_card(found: Mapping[str, Any]) -> str:
     ):
         cells = [_interval(found[split]["critic"][key]) for split in SPLITS]
         rows.append((name, *cells, _target(target)))
-    context = [found[split]["critic"]["needs_context"] for split in SPLITS]
-    for name, key in (
-        ("macro-F1 where context decides", "macro_f1"),
-        ("the same, without the context", "macro_f1_without_context"),
+    for name, which, target in (
+        ("that refer to what was said before", "needs_context", ""),
+        ("of which only the context decides", "context_decides", "0.150 above the next line"),
     ):
-        rows.append((name, *(_interval(c[key]) for c in context), ""))
+        parts = [found[split]["critic"][which] for split in SPLITS]
+        alone = [_interval(part["macro_f1_without_context"]) for part in parts]
+        rows += [
+            (f"macro-F1 of sentences {name}", *(_interval(p["macro_f1"]) for p in parts), target),
+            ("the same, without the context", *alone, ""),
+            ("how many these are", *(f"{part['sentences']:,}" for part in parts), ""),
+        ]
     for name, key in (("truly wrong", "truly_wrong"), ("flagged", "flagged")):
         cells = [_counted(found[split]["critic"]["rationales"][key]) for split in SPLITS]
         target = _target("rationales") if key == "truly_wrong" else ""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from revise_captions.critic.protocol import Claim, Critic, Paragraph
-from revise_captions.picturebook.oracle import check_rationale
+from revise_captions.picturebook.oracle import check_rationale, context_decides
 from revise_captions.pipelines.evaluation.held_out import Item
 from revise_captions.records import Span, Verdict
 
@@ -25,12 +25,16 @@ REPLICATES = 500
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Flat over sentences: P(factual) (NaN: unscored), truth, which caption, needs its context."""
+    """Flat over sentences: P(factual) (NaN: unscored), truth, which caption, what its context does.
+
+    `needs_context`: it has another truth, or none, without; `context_decides`: nothing else tells.
+    """
 
     p: NDArray[np.float64]
     factual: NDArray[np.bool_]
     caption: NDArray[np.int64]
     needs_context: NDArray[np.bool_]
+    context_decides: NDArray[np.bool_]
     assessable: NDArray[np.bool_]
     said_assessable: NDArray[np.bool_]
 
@@ -69,11 +73,17 @@ def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Ju
             item.sentences, item.factual, verdicts[number], strict=True
         )
     ]
+    decided = [
+        context_decides(item.scene, item.text[: span.start], span.of(item.text))
+        for item in items
+        for span in item.spans
+    ]
     return Judged(
         np.array([np.nan if v.p_factual is None else v.p_factual for _, _, _, v in pairs]),
         np.array([factual for _, _, factual, _ in pairs]),
         np.array([number for number, _, _, _ in pairs]),
         np.array([s.needs_context for _, s, _, _ in pairs]),
+        np.array(decided),
         np.array([s.assessable for _, s, _, _ in pairs]),
         np.array([v.assessable is not False for _, _, _, v in pairs]),
     )
@@ -150,13 +160,23 @@ def _correct(found: Sequence[bool | None]) -> tuple[float, int]:
     return sum(v is True for v in found) / max(1, len(found)), len(found)
 
 
+def _beside(
+    judged: Judged, alone: Judged, chosen: NDArray[np.bool_], threshold: float
+) -> dict[str, Any]:
+    """The chosen sentences with their context and without."""
+    return {
+        "sentences": int(chosen.sum()),
+        "macro_f1": with_interval(macro_f1, judged.where(chosen), threshold),
+        "macro_f1_without_context": with_interval(macro_f1, alone.where(chosen), threshold),
+    }
+
+
 def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, Any]:
     """Every figure of one split. `blind`: the same critic without its domain gate."""
     threshold = critic.threshold
     judged = judge_items(critic, items)
     alone = judge_alone(critic, items)
     grey = judge_blind(blind, items)
-    context, context_alone = (j.where(j.needs_context) for j in (judged, alone))
     unscored = float(np.isnan(judged.p).mean())
     assessed = judged.where(~np.isnan(judged.p) & judged.factual)
     return {
@@ -171,11 +191,8 @@ def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, A
         "roc_auc_without_context": with_interval(roc_auc, alone, threshold),
         "macro_f1_without_context": with_interval(macro_f1, alone, threshold),
         "macro_f1_majority": with_interval(majority_f1, judged, threshold),
-        "needs_context": {
-            "sentences": len(context.p),
-            "macro_f1": with_interval(macro_f1, context, threshold),
-            "macro_f1_without_context": with_interval(macro_f1, context_alone, threshold),
-        },
+        "needs_context": _beside(judged, alone, judged.needs_context, threshold),
+        "context_decides": _beside(judged, alone, judged.context_decides, threshold),
         "assessable_accuracy": float((assessed.assessable == assessed.said_assessable).mean()),
         "rationales": rationale_figures(critic, items, judged),
     }
