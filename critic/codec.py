@@ -29,6 +29,8 @@ TEMPLATES = (
     DESCRIBE,
 )
 PAD, EOS, BOS, IMAGE, NEWLINE = "<pad>", "<eos>", "<bos>", "<image>", "\n"
+#: Texts of so many characters are remembered, so many of them.
+SHORT, REMEMBERED = 300, 20_000
 #: PaliGemma's processor appends this many tokens (`<loc…>`, `<seg…>`) to any tokenizer it loads.
 PROCESSOR_TOKENS = 1152
 #: One word, number sign, run of punctuation or of white space at a time, the space leading.
@@ -97,6 +99,7 @@ class Codec:
         self.pad = int(tokenizer.pad_token_id)
         self.image = int(tokenizer.convert_tokens_to_ids(IMAGE))
         self.special = lru_cache(maxsize=64)(self._special)
+        self._short = lru_cache(maxsize=REMEMBERED)(self._text)
         self.answer_yes, self.answer_no = self.special(prompts.YES), self.special(prompts.NO)
         self.answer_nothing = self.special(prompts.NOTHING)
         self.yes, self.no, self.nothing = (
@@ -108,22 +111,25 @@ class Codec:
     def _special(self, text: str) -> tuple[int, ...]:
         return tuple(self._template.encode(text, add_special_tokens=False).ids)
 
-    def text(self, text: str) -> list[int]:
-        """Ids of user text: nothing in it can become a special token."""
-        ids: list[int] = self._plain.encode(text, add_special_tokens=False).ids
-        return ids
+    def _text(self, text: str) -> tuple[int, ...]:
+        return tuple(self._plain.encode(text, add_special_tokens=False).ids)
+
+    def text(self, text: str) -> tuple[int, ...]:
+        """Ids of user text: nothing in it can become a special token.
+
+        A sentence is asked about several times (judged, explained, judged again after a rewrite),
+        and white space is nearly always one space: short texts are remembered.
+        """
+        return self._short(text) if len(text) <= SHORT else self._text(text)
+
+    def forget(self) -> None:
+        """Drops the texts that are remembered."""
+        self._short.cache_clear()
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Half-open character spans of `text(…)`'s tokens, a leading space included."""
         spans: list[tuple[int, int]] = self._plain.encode(text, add_special_tokens=False).offsets
         return spans
-
-    def texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `text`, for many at once."""
-        return [
-            encoding.ids
-            for encoding in self._plain.encode_batch_fast(list(texts), add_special_tokens=False)
-        ]
 
     def pieces(self, pieces: Iterable[Piece]) -> list[int]:
         ids: list[int] = []

@@ -149,7 +149,7 @@ def load_critic(
     from revise_captions.critic.domain import read_gate
     from revise_captions.critic.language import read_lexicon
     from revise_captions.critic.local import LocalCritic
-    from revise_captions.critic.on_cpu import fuse_norms, keep_freed_memory
+    from revise_captions.critic.on_cpu import fuse, keep_freed_memory
 
     place, number = _device_and_dtype(device, dtype)
     digest = weights_digest(folder)
@@ -159,8 +159,8 @@ def load_critic(
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if place == "cpu":
         keep_freed_memory()
-        if number.itemsize == 4 and not compiled:
-            fuse_norms(model)
+        if not compiled:
+            fuse(model, number)
     model = model.to(place)
     if compiled:
         from revise_captions.critic.compiled import compile_layers

@@ -29,6 +29,7 @@ from revise_captions.critic.packing import (
     question,
     unpack,
 )
+from revise_captions.critic.pixels import Ahead
 from revise_captions.critic.protocol import Claim, Paragraph
 from revise_captions.records import Unscored, Verdict
 
@@ -108,9 +109,14 @@ class LocalCritic:
         self.packed = packed and card.regime is not Regime.PREFIX
         self.images = image_tokens(model)
         self.tokens = token_budget(str(model.device))
+        self._ahead = Ahead(model.config.vision_config.image_size)
         self._seen: Seen | None = None
         self._kept: dict[tuple[int, str], list[Kept]] = {}
         self._room = self._kept_limit = kept_limit(model.device)
+
+    def prepare(self, image: Image) -> None:
+        """Resizes an image that will be judged soon. Any thread may call it."""
+        self._ahead.prepare(image)
 
     @torch.inference_mode()
     def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
@@ -166,7 +172,7 @@ class LocalCritic:
     def _look(self, images: Sequence[Image]) -> Seen:
         if self._seen is None or not self._seen.has(images, self.gate):
             self.forget()
-            self._seen = look(self.model, images, self.gate)
+            self._seen = look(self.model, images, self.gate, self._ahead)
         return self._seen
 
     def _questions(
@@ -186,6 +192,7 @@ class LocalCritic:
     def forget(self) -> None:
         """Drops what is kept from one call for the next: answers do not depend on it, times do."""
         self._seen, self._kept, self._room = None, {}, self._kept_limit
+        self.codec.forget()
 
     def _batched(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
         return batched(jobs, lambda job: len(job.row), rows=self.batch_size, tokens=self.tokens)

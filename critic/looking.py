@@ -17,7 +17,7 @@ import torch
 from revise_captions.critic.batches import halving
 from revise_captions.critic.domain import DomainGate, tower_states
 from revise_captions.critic.model import tower_output
-from revise_captions.critic.pixels import Pixels, pixel_values, resized
+from revise_captions.critic.pixels import Ahead, Pixels, pixel_values
 from revise_captions.errors import EngineDead
 
 if TYPE_CHECKING:
@@ -47,13 +47,19 @@ class Seen:
 
 
 def look(
-    model: PaliGemmaForConditionalGeneration, images: Sequence[Image], gate: DomainGate | None
+    model: PaliGemmaForConditionalGeneration,
+    images: Sequence[Image],
+    gate: DomainGate | None,
+    ahead: Ahead | None = None,
 ) -> Seen:
-    """Runs the tower once on each distinct image, and the gate on what it saw."""
+    """Runs the tower once on each distinct image, and the gate on what it saw.
+
+    `ahead`: where some of them have been resized.
+    """
     distinct = list({id(image): image for image in images}.values())
     outputs: list[torch.Tensor] = []
     inside: list[bool] = []
-    for batch in pixels_of(model, distinct):
+    for batch in pixels_of(model, distinct, ahead):
         values: Any = batch  # a tensor: it is cut as a sequence is
         for _, found in halving(values, lambda part: _tower(model, part, gate)):
             if found is None:
@@ -66,15 +72,16 @@ def look(
 
 
 def pixels_of(
-    model: PaliGemmaForConditionalGeneration, images: Sequence[Image]
+    model: PaliGemmaForConditionalGeneration, images: Sequence[Image], ahead: Ahead | None = None
 ) -> Iterator[torch.Tensor]:
     """(images, 3, size, size) on the model's device, some images at a time.
 
     Threads resize the next ones while the model works on these.
     """
-    size, device = model.config.vision_config.image_size, model.device
+    ahead = ahead or Ahead(model.config.vision_config.image_size)
+    device = model.device
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        waiting = [pool.submit(resized, image, size) for image in images]
+        waiting = [pool.submit(ahead.take, image) for image in images]
         for start in range(0, len(images), TOGETHER):
             ready: list[Pixels] = [w.result() for w in waiting[start : start + TOGETHER]]
             values = pixel_values(ready, model.dtype)

@@ -86,8 +86,8 @@ def context_trunk(codec: Codec, caption: str, spans: Sequence[Span]) -> Trunk:
     ids = [codec.bos, *codec.special(prompts.OPEN)]
     forks = [len(ids)]
     cuts = [0, *(span.end for span in spans[:-1])]
-    for piece in codec.texts([caption[a:b] for a, b in pairwise(cuts)]):
-        ids += piece
+    for start, end in pairwise(cuts):
+        ids += codec.text(caption[start:end])
         forks.append(len(ids))
     return Trunk(tuple(ids), tuple(forks))
 
@@ -192,12 +192,14 @@ def tree_mask(
     """
     import torch
 
-    def there(values: Ints) -> torch.Tensor:
-        return torch.from_numpy(values).to(device)
+    # small numbers, as what is compared is their square on the device; only they travel there
+    small = torch.int16 if batch.ids.shape[1] < 2**15 else torch.int32
 
-    # computed on the device: of the arrays only rows × length numbers travel, not their square
+    def there(values: Ints) -> torch.Tensor:
+        return torch.from_numpy(values).to(small).to(device)
+
     segment, fork = there(batch.segment), there(batch.fork)
-    index = torch.arange(segment.shape[1], device=device)
+    index = torch.arange(segment.shape[1], device=device, dtype=small)
     q, k = segment[:, :, None], segment[:, None, :]
     shared = (k == 0) & (index[None, None, :] < fork[:, :, None])
     visible = (index[None, :] <= index[:, None]) & ((q == k) | shared)

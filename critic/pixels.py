@@ -6,6 +6,7 @@ square, scaled to [-1, 1].
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,29 @@ def resized(image: Image, size: int) -> Pixels:
     if rgb.size != (size, size):
         rgb = rgb.resize((size, size), Resampling.BICUBIC)
     return np.asarray(rgb, dtype=np.uint8)
+
+
+class Ahead:
+    """Images resized before they are asked about, by whoever has the time; threads may share it.
+
+    What is never asked about goes with its image.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._made: dict[int, tuple[weakref.ref[Image], Pixels]] = {}
+
+    def prepare(self, image: Image) -> None:
+        key = id(image)
+        gone = weakref.ref(image, lambda _: self._made.pop(key, None))
+        self._made[key] = gone, resized(image, self.size)
+
+    def take(self, image: Image) -> Pixels:
+        """The image as `resized` gives it, made now where nobody has."""
+        owner, pixels = self._made.pop(id(image), (None, None))
+        if owner is None or pixels is None or owner() is not image:
+            return resized(image, self.size)
+        return pixels
 
 
 def pixel_values(images: Sequence[Pixels] | Pixels, dtype: torch.dtype) -> torch.Tensor:

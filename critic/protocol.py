@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from PIL import Image
 
@@ -52,4 +52,13 @@ class Critic(Protocol):
 
     def explain(self, claims: Sequence[Claim]) -> list[str]:
         """A rationale for each claim: what is wrong with it, and what is there instead."""
+        ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A critic that can do something with an image before it is asked about it."""
+
+    def prepare(self, image: Image.Image) -> None:
+        """Called by the thread that read the image, while the model is at others."""
         ...

@@ -29,7 +29,7 @@ IMAGES = 4000
 
 
 def _word(codec: Codec, embeddings: torch.Tensor, text: str) -> torch.Tensor:
-    ids = codec.text(f" {text}")
+    ids = list(codec.text(f" {text}"))
     summed: torch.Tensor = embeddings[ids].sum(0) / len(ids) ** 0.5
     return summed
 

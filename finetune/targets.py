@@ -163,13 +163,13 @@ def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
         words = credit(codec, text, factual, rewrite)
         asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
     for index, text in choice.rationales:
-        ids = tuple(codec.text(text))
+        ids = codec.text(text)
         branch = question(
             codec, trunk, example.caption, example.spans, index, rationale=True, answer=ids
         )
         asked.append(_Asked(branch, (*ids, codec.eos), Task.RATIONALE, Task.RATIONALE))
     if choice.describe:
-        prompt, ids = codec.special(DESCRIBE), tuple(codec.text(example.description))
+        prompt, ids = codec.special(DESCRIBE), codec.text(example.description)
         branch = Branch(1, (*prompt, *ids), len(prompt))
         asked.append(_Asked(branch, (*ids, codec.eos), Task.DESCRIBE, Task.DESCRIBE))
     return asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from revise_captions.critic.protocol import Critic
 from revise_captions.images import mark_of
 from revise_captions.pipelines.inputs import image_loader
 from revise_captions.pipelines.journal import Journal, RowResult, window_digest
@@ -34,14 +35,21 @@ def process(
     progress: Progress,
 ) -> None:
     """Journals every window that is not done yet."""
-    for number, digest, loaded in unfinished_windows(source, options, journal, settings, progress):
+    for number, digest, loaded in unfinished_windows(
+        source, options, journal, settings, progress, tools.critic
+    ):
         rows = journalled(revise_window(loaded, tools, settings), tools, settings)
         journal.append(number, digest, rows)
         progress.advance(len(rows), sentences_of(rows))
 
 
 def unfinished_windows(
-    source: Source, options: Options, journal: Journal, settings: Settings, progress: Progress
+    source: Source,
+    options: Options,
+    journal: Journal,
+    settings: Settings,
+    progress: Progress,
+    critic: Critic | None = None,
 ) -> Iterator[tuple[int, str, list[Loaded | BadRow]]]:
     """(number, digest, rows with their images, read ahead) of what the journal has not; what it
     has is skipped.
@@ -58,7 +66,8 @@ def unfinished_windows(
             todo.append((number, digest))
             yield window
 
-    for loaded in with_images(unfinished(), settings, image_loader(source, options)):
+    load = image_loader(source, options)
+    for loaded in with_images(unfinished(), settings, load, critic):
         yield *todo.pop(0), loaded
 
 

@@ -69,8 +69,10 @@ def load_critic_of(options: Options) -> Critic:
 
 def load_reviser_of(options: Options) -> Reviser:
     from revise_captions.reviser.load import load_reviser
+    from revise_captions.reviser.words import read_dictionary
 
     _no_loading_bars()
+    read_dictionary()
     return load_reviser(
         options.reviser,
         engine=options.engine,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from PIL import Image
 
-from revise_captions.critic.protocol import Critic
+from revise_captions.critic.protocol import Critic, Prepares
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.pipelines import loop
 from revise_captions.pipelines.loop import Draft
@@ -81,7 +81,7 @@ def revise_records(
     window: int = WINDOW,
 ) -> Iterator[Result | BadRow]:
     """One `Result` per record, in order; what cannot be processed comes out as a `BadRow`."""
-    for loaded in with_images(windows_of(rows, window), settings, load):
+    for loaded in with_images(windows_of(rows, window), settings, load, tools.critic):
         yield from revise_window(loaded, tools, settings)
 
 
@@ -98,9 +98,13 @@ def windows_of(
 
 
 def with_images(
-    windows: Iterable[Sequence[Record | BadRow]], settings: Settings, load: LoadImage
+    windows: Iterable[Sequence[Record | BadRow]],
+    settings: Settings,
+    load: LoadImage,
+    critic: Critic | None = None,
 ) -> Iterator[list[Loaded | BadRow]]:
-    """The windows with their images, which are read while the window before is in work.
+    """The windows with their images, which are read while the window before is in work, and
+    prepared for the critic.
 
     Stage `revise` looks at no images.
     """
@@ -108,11 +112,12 @@ def with_images(
         for window in windows:
             yield [row if isinstance(row, BadRow) else (row, None) for row in window]
         return
+    prepare = critic.prepare if isinstance(critic, Prepares) else None
     pool = ThreadPoolExecutor(min(8, 1 + (os.cpu_count() or 1)))
     try:
         ahead: list[Future[Loaded | BadRow]] = []
         for window in windows:
-            reading = [pool.submit(_with_image, row, load) for row in window]
+            reading = [pool.submit(_with_image, row, load, prepare) for row in window]
             if ahead:
                 yield [row.result() for row in ahead]
             ahead = reading
@@ -123,13 +128,18 @@ def with_images(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _with_image(row: Record | BadRow, load: LoadImage) -> Loaded | BadRow:
+def _with_image(
+    row: Record | BadRow, load: LoadImage, prepare: Callable[[Image.Image], None] | None
+) -> Loaded | BadRow:
     if isinstance(row, BadRow):
         return row
     try:
-        return row, reduced(load(row))
+        image = reduced(load(row))
     except BadRecord as error:
         return BadRow.of(row, row.source, error)
+    if prepare is not None:
+        prepare(image)
+    return row, image
 
 
 def reduced(image: Image.Image, pixels: int = LARGEST) -> Image.Image:

@@ -130,6 +130,11 @@ def _keys(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
+def read_dictionary() -> None:
+    """Has the dictionary read from its file now, instead of at the first word."""
+    lemma("word")
+
+
 @lru_cache(maxsize=50_000)
 def lemma(word: str) -> str:
     """The dictionary form of one casefolded word; the word itself where none is known."""

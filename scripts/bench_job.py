@@ -4,11 +4,11 @@
 
 Writes picture-book pictures (PNG, 384 pixels) and captions to a temporary folder and runs
 `revise-captions` on them in this process: reading, decoding, resizing, splitting, the loop, the
-journal, the output, the report. The networks' layers are timed by hooks; everything else is
-outside. `seconds_images`, processor time in which threads decode and resize images ahead of the
-model, is a part of that. The last line is JSON. The figure is the wall's, so the machine must be
-idle; on a busy one `--threads 1 --clock cpu` counts the processor's time, in which waiting costs
-nothing.
+journal, the output, the report. The networks' layers are timed by hooks, and the critic's domain
+gate, a small network of its own, with them; everything else is outside. `seconds_images`, processor
+time in which threads decode and resize images ahead of the model, is a part of that. The last line
+is JSON. The figure is the wall's, so the machine must be idle; on a busy one `--threads 1
+--clock cpu` counts the processor's time, in which waiting costs nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from typing import Any
 import torch
 from bench_critic import hardware
 
-from revise_captions.critic import looking
+from revise_captions.critic import pixels
+from revise_captions.critic.domain import DomainGate
 from revise_captions.pipelines import inputs, models, run
 from revise_captions.pipelines.evaluation.held_out import held_out
 from revise_captions.pipelines.options import Options
@@ -57,6 +58,18 @@ class Stopwatch:
         for module in modules:
             module.register_forward_pre_hook(enter)
             module.register_forward_hook(leave)
+
+    def timed(self, name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that counts as a module."""
+        self.seconds[name] = 0.0
+
+        def working(*arguments: Any, **named: Any) -> Any:
+            began = self.clock()
+            found = work(*arguments, **named)
+            self.seconds[name] += self.clock() - began
+            return found
+
+        return working
 
 
 class Threads:
@@ -131,7 +144,8 @@ def main() -> None:
         (models, "load_reviser_of", reviser),
         (run, "load_tools", timed_loading),
         (inputs, "load_image", images.timed(inputs.load_image)),
-        (looking, "resized", images.timed(looking.resized)),
+        (pixels, "resized", images.timed(pixels.resized)),
+        (DomainGate, "score", watch.timed("gate", DomainGate.score)),
     ):
         setattr(module, name, value)
     with tempfile.TemporaryDirectory() as name:

@@ -38,7 +38,7 @@ from revise_captions.critic.critic import find_checkpoint
 from revise_captions.critic.language import Lexicon, read_lexicon
 from revise_captions.critic.local import LocalCritic
 from revise_captions.critic.model import new_model
-from revise_captions.critic.on_cpu import fuse_norms, keep_freed_memory
+from revise_captions.critic.on_cpu import fuse, keep_freed_memory
 from revise_captions.critic.packing import Regime
 from revise_captions.critic.protocol import Paragraph
 from revise_captions.sentences import split
@@ -56,8 +56,7 @@ def random_critic(codec: Codec, images: int, dtype: torch.dtype) -> LocalCritic:
         sys.exit(f"{images} image tokens are no square")
     torch.manual_seed(0)
     model = new_model(codec, image_size=side).to(dtype)
-    if dtype is torch.float32:
-        fuse_norms(model)
+    fuse(model, dtype)
     return LocalCritic(
         model,
         codec,

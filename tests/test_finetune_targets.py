@@ -311,7 +311,7 @@ def test_aligned_image_tokens_are_the_words_of_their_labels(tmp_path):
     with torch.no_grad():
         tokens = model.model.multi_modal_projector(tower_output(model, values))
         words = model.model.language_model.embed_tokens.weight
-        table = torch.stack([words[codec.text(f" {name}")].mean(0) for name in COLOURS])
+        table = torch.stack([words[list(codec.text(f" {name}"))].mean(0) for name in COLOURS])
         guess = (tokens @ torch.nn.functional.normalize(table, dim=1).T).argmax(-1)
     truth = torch.from_numpy(dense.labels[:100, ..., 1].astype(np.int64)).flatten(1) - 1
     there = truth >= 0

@@ -13,6 +13,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -275,12 +276,15 @@ def _cards(
     template = environment.get_template("record.html.j2")
     cards: list[Card] = []
     size = left_out = 0
-    for number, row in enumerate(rows, 1):
+    rows = list(rows)
+    with ThreadPoolExecutor() as pool:
+        images = list(pool.map(lambda row: row.image and thumbnail(row.image), rows))
+    for number, (row, image) in enumerate(zip(rows, images, strict=True), 1):
         marks = list(_marks(row, threshold))
         text = template.render(
             row=row,
             number=number,
-            image=None if row.image is None else thumbnail(row.image),
+            image=image,
             pieces=list(_pieces(row, marks)),
             hidden=max(0, len(row.caption) - CAPTION_LIMIT),
             notes=list({mark.note.number: mark.note for mark in marks}.values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,18 +137,23 @@ def _text_of(row: Row | BadRow) -> str:
 def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
     """The sample's rows, with the images that can be read. Reads the input once more."""
     lines = {row.line for row in sampler.rows(lambda row: None) if row.revision is not None}
-    pictures: dict[int, Image] = {}
+    wanted: list[Row] = []
     for row in source.rows():
         if not lines:
             break
-        if row.line not in lines:
-            continue
+        if row.line in lines and isinstance(row, Row):
+            wanted.append(row)
         lines.discard(row.line)
-        if isinstance(row, Row):
-            with suppress(BadRecord):  # a record without a picture is shown without one
-                picture = load(to_record(row, source.fields, source=source.name))
-                picture.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
-                pictures[row.line] = picture
+
+    def picture(row: Row) -> Image | None:
+        with suppress(BadRecord):  # a record without a picture is shown without one
+            image = load(to_record(row, source.fields, source=source.name))
+            image.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+            return image
+        return None
+
+    with ThreadPoolExecutor() as pool:
+        pictures = dict(zip((row.line for row in wanted), pool.map(picture, wanted), strict=True))
     return sampler.rows(lambda row: pictures.get(row.line))
 
 
