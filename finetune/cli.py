@@ -59,6 +59,7 @@ HELP = {
     "weight_decay": "Decoupled weight decay, on matrices only.",
     "optimizer": "AdamW for all, or Muon for the layers' matrices and AdamW for the rest.",
     "sharded": "Several processes share the optimizer's state: less memory (AdamW only).",
+    "shard_weights": "They share weights and gradients too (FSDP): still less, and slower.",
     "beta2": "AdamW's second moment decay.",
     "clip": "Largest gradient norm (0: no limit).",
     "ema": "Decay of the averaged weights, which are validated and written (0: no averaging).",

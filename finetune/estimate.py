@@ -26,11 +26,12 @@ GIB = 2**30
 def optimiser_bytes(trained: int, settings: Settings, share: int = 1) -> int:
     """What the trained weights cost beside the model: masters, moments, average, gradient.
 
-    `share`: processes that divide all of it but the gradient in the model's dtype.
+    `share`: processes that divide all of it, but the gradient in the model's dtype only where the
+    weights are divided, too.
     """
-    width = DTYPES[settings.dtype].itemsize
+    width = DTYPES[settings.dtype].itemsize / (share if settings.shard_weights else 1)
     copies = 4 * (3 + bool(settings.ema)) + 4  # float32; the last is the gradient in the step
-    return trained * (copies // share + width)
+    return math.ceil(trained * (copies / share + width))
 
 
 def dry_run(data: Path, base: str, out: Path, settings: Settings) -> str:
@@ -88,7 +89,7 @@ def _report(run: Run, out: Path, settings: Settings, seconds: float) -> Iterator
     whole = total * DTYPES[settings.dtype].itemsize if run.wrapped is None or settings.merge else 0
     disk = 2 * state + 3 * whole  # two copies while one replaces the other, and the result
     if settings.keep == "best":
-        disk += 2 * trained * DTYPES[settings.dtype].itemsize
+        disk += 2 * trained * 4
     yield f"disk: {disk / GIB:.1f} GiB in {out}"
 
 

@@ -6,13 +6,14 @@ al. 2024, PyTorch's) takes the matrices that it is told to, AdamW all the rest.
 
 Several processes may share the work (ZeRO, stage 1: Rajbhandari et al. 2020, section 5.1): each has
 masters, average and moments of its stretch of the buffer alone, and updates that; the weights in
-the model's dtype are then gathered. What is float32 is divided by their number.
+the model's dtype are then gathered. What is float32 is divided by their number. Where the weights
+themselves are divided (`sharding`), each updates its parts of them, and nothing is gathered.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,92 @@ from torch import nn
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.parallel import Parallel
+from revise_captions.finetune.sharding import local
 
 ADAMW_VECTORS, ADAMW_MATRICES, MUON = range(3)
 
 
+class WholeWeights:
+    """Parameters as views of one flat buffer `compute`, their gradients of `grad`.
+
+    `own`: this process's half-open stretch of it, where an optimizer is shared.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter], share: Parallel) -> None:
+        self.share = share
+        size = -(-sum(p.numel() for p in parameters) // share.world)
+        self.own = slice(size * share.rank, size * (share.rank + 1))
+        dtype, device = parameters[0].dtype, parameters[0].device
+        self.compute = torch.zeros(size * share.world, dtype=dtype, device=device)
+        self.grad = torch.zeros_like(self.compute)
+        start = 0
+        for parameter in parameters:
+            end = start + parameter.numel()
+            self.compute[start:end] = parameter.detach().flatten()
+            parameter.data = self.compute[start:end].view_as(parameter)
+            parameter.grad = self.grad[start:end].view_as(parameter)
+            start = end
+
+    def read(self) -> torch.Tensor:
+        """This process's weights, float32."""
+        return self.compute[self.own].to(torch.float32, copy=True)
+
+    def write(self, weights: torch.Tensor) -> None:
+        self.compute[self.own].copy_(weights)
+        self.share.gather(self.compute)
+
+    def collect(self, parallel: Parallel) -> None:
+        """Adds the other processes' gradients."""
+        parallel.add(self.grad)
+
+    def gradient(self) -> torch.Tensor:
+        return self.grad[self.own].float()
+
+    def clear(self) -> None:
+        self.grad.zero_()
+
+
+class DividedWeights:
+    """This process's parts of parameters that `sharding` has divided, one after another."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self.parameters = parameters
+        self.own = slice(0, sum(local(p).numel() for p in parameters))
+
+    def read(self) -> torch.Tensor:
+        return torch.cat([local(p.detach()).flatten().float() for p in self.parameters])
+
+    @torch.no_grad()
+    def write(self, weights: torch.Tensor) -> None:
+        start = 0
+        for part in map(local, self.parameters):
+            part.copy_(weights[start : start + part.numel()].view_as(part))
+            start += part.numel()
+
+    def collect(self, parallel: Parallel) -> None:
+        """The backward pass has added them already."""
+
+    def gradient(self) -> torch.Tensor:
+        parts = [
+            torch.zeros_like(local(p)) if p.grad is None else local(p.grad) for p in self.parameters
+        ]
+        return torch.cat([part.flatten().float() for part in parts])
+
+    def clear(self) -> None:
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
 class FlatOptimizer:
-    """Owns the parameters that learn: they become views of `self.compute`, their grads of `grad`.
+    """Owns the parameters that learn, through `WholeWeights` or `DividedWeights`.
 
     Weight decay applies to matrices only. Parameters for which `slow(name)` holds learn at
     `slow_rate` times the rate; matrices for which `muon(name)` holds learn by Muon, with updates
     of AdamW's size (`match_rms_adamw`), so one rate does for all. `average`: exponential moving
     average of the masters, which it is where `ema` is 0.
 
-    `share`: the processes that the buffer is divided among; then `use` and `step` are for all of
-    them to call. `own`: this one's half-open stretch.
+    `share`: the processes that the weights, or masters and moments alone, are divided among; then
+    `use` and `step` are for all of them to call.
     """
 
     def __init__(
@@ -60,20 +133,13 @@ class FlatOptimizer:
         self.share = share or Parallel()
         if self.share.world > 1 and any(kind == MUON for _, kind in groups):
             raise UserError("Muon needs whole matrices", hint="leave --sharded out, or use adamw")
-        total = sum(p.numel() for p in self.parameters)
-        size = -(-total // self.share.world)
-        self.own = slice(size * self.share.rank, size * (self.share.rank + 1))
-        dtype, device = self.parameters[0].dtype, self.parameters[0].device
-        self.compute = torch.zeros(size * self.share.world, dtype=dtype, device=device)
-        self.grad = torch.zeros_like(self.compute)
-        start = 0
-        for parameter in self.parameters:
-            end = start + parameter.numel()
-            self.compute[start:end] = parameter.detach().flatten()
-            parameter.data = self.compute[start:end].view_as(parameter)
-            parameter.grad = self.grad[start:end].view_as(parameter)
-            start = end
-        self.master = self.compute[self.own].to(torch.float32, copy=True)
+        divided = any(local(p) is not p for p in self.parameters)
+        self.weights = (
+            DividedWeights(self.parameters)
+            if divided
+            else WholeWeights(self.parameters, self.share)
+        )
+        self.master = self.weights.read()
         self.average = self.master.clone() if ema else self.master
         self.ema, self.steps = ema, 0
         self._betas, self._decay = betas, weight_decay
@@ -88,13 +154,15 @@ class FlatOptimizer:
         self._views: list[tuple[nn.Parameter, int]] = []
         adamw: list[dict[str, Any]] = []
         muon: list[dict[str, Any]] = []
-        start = 0
+        start, own = 0, self.weights.own
+        divided = isinstance(self.weights, DividedWeights)
+        count = lambda p: (local(p) if divided else p).numel()  # noqa: E731
         for (slow, kind), members in sorted(groups.items()):
             shapes = [p.shape for p in members] if kind == MUON else [None]
             for shape in shapes:
-                size = shape.numel() if shape else sum(p.numel() for p in members)
-                first = max(start, self.own.start) - self.own.start
-                part = self.master[first : max(first, start + size - self.own.start)]
+                size = shape.numel() if shape else sum(count(p) for p in members)
+                first = max(start, own.start) - own.start
+                part = self.master[first : max(first, start + size - own.start)]
                 start += size
                 if not part.numel():
                     continue
@@ -115,7 +183,7 @@ class FlatOptimizer:
 
         `clip` 0 does not clip. A gradient that is not finite is dropped.
         """
-        grad = self.grad[self.own].float()
+        grad = self.weights.gradient()
         norm = float(torch.linalg.vector_norm(grad))
         if self.share.world > 1:
             norm = float(self.share.total(np.array([norm**2])).item() ** 0.5)
@@ -133,22 +201,17 @@ class FlatOptimizer:
                 decay = min(self.ema, (1 + self.steps) / (10 + self.steps))
                 self.average.lerp_(self.master, 1 - decay)
             self.use(self.master)
-        self.grad.zero_()
+        self.weights.clear()
         return norm
 
     def absorb(self) -> None:
         """Takes over weights that were set in the model from outside."""
-        self.master.copy_(self.compute[self.own])
+        self.master.copy_(self.weights.read())
         self.average.copy_(self.master)
 
     def use(self, weights: torch.Tensor) -> None:
         """Puts `average` or `master` into the model; where it is shared, in all processes."""
-        self.compute[self.own].copy_(weights)
-        self.share.gather(self.compute)
-
-    def keep(self, weights: torch.Tensor) -> None:
-        """Takes the whole buffer, as `compute` once was, for the average."""
-        self.average.copy_(weights[self.own])
+        self.weights.write(weights)
 
     def state(self) -> dict[str, Any]:
         """What resuming needs, of this process's stretch."""

@@ -40,6 +40,12 @@ class Parallel:
         if self.world > 1:
             torch.distributed.all_reduce(tensor)
 
+    def largest(self, value: int) -> int:
+        """The largest of all processes' values."""
+        everyone = np.zeros(self.world)
+        everyone[self.rank] = value
+        return int(self.total(everyone).max())
+
     def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums over all processes."""
         if self.world == 1:

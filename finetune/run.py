@@ -21,12 +21,13 @@ from revise_captions.finetune.adapters import cast, choose_weights, part_of, set
 from revise_captions.finetune.bases import Base, copy_tower, load_base, named
 from revise_captions.finetune.chat import ChatLearner
 from revise_captions.finetune.data import Examples, open_split
-from revise_captions.finetune.learner import Learner
+from revise_captions.finetune.learner import Asked, Learner, Seen
 from revise_captions.finetune.optimizer import FlatOptimizer
 from revise_captions.finetune.packed import PackedLearner
 from revise_captions.finetune.parallel import Parallel, start
 from revise_captions.finetune.pixels import PixelCache, pixel_cache
 from revise_captions.finetune.settings import Settings
+from revise_captions.finetune.sharding import check_sharding, shard
 from revise_captions.finetune.state import Progress, RunFolder
 from revise_captions.finetune.tower import Dense, Heads, dense_labels
 from revise_captions.finetune.validate import Measured
@@ -50,6 +51,10 @@ class Network(torch.nn.Module):
         super().__init__()
         self.model, self.heads = model, heads
         self.trace = torch.nn.Linear(model.config.get_text_config().hidden_size, 1)
+
+    def forward(self, work: Callable[[], tuple[torch.Tensor, ...]]) -> tuple[torch.Tensor, ...]:
+        """Runs `work`, which calls the model: here divided weights are gathered (`sharding`)."""
+        return work()
 
 
 @dataclass(slots=True)
@@ -101,6 +106,24 @@ class Run:
         if settings.dropout or settings.lora_dropout or settings.checkpointing:
             self.network.train()
 
+    def see(self, asked: Asked) -> Seen:
+        """The learner's forward pass, through the network."""
+        seen: list[Seen] = []
+
+        def work() -> tuple[torch.Tensor, ...]:
+            found = self.learner.forward(asked)
+            seen.append(found)
+            parts = (found.logits, found.trace, found.tower)
+            return tuple(part for part in parts if part is not None)
+
+        outputs = iter(self.network(work))
+        found = seen[0]
+        return Seen(
+            next(outputs),
+            None if found.trace is None else next(outputs),
+            None if found.tower is None else next(outputs),
+        )
+
     def dense_loss(
         self, tower: torch.Tensor, images: np.ndarray[Any, Any], colours: Sequence[int] = ()
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -126,6 +149,7 @@ def prepare(
 ) -> Run:
     """Reads and checks everything before the first step."""
     keep_freed_memory()
+    check_sharding(settings, base)
     parallel = start()
     torch.manual_seed(settings.seed)
     folder = RunFolder(out)
@@ -145,6 +169,8 @@ def prepare(
     wrapped = choose_weights(loaded.model, settings, named(base))
     caches = _caches(parallel, loaded, settings, train, validation)
     dense, network = _network(loaded, settings, train, device)
+    if settings.shard_weights:
+        shard(network, parallel)
     learner = _learner(loaded, settings, network, caches)
     optimizer = FlatOptimizer(
         network,
@@ -153,7 +179,7 @@ def prepare(
         ema=settings.ema,
         slow=lambda name: part_of(name) == "tower",
         muon=lambda name: settings.optimizer == "muon" and ".layers." in name,
-        share=parallel if settings.sharded else None,
+        share=parallel if settings.sharded or settings.shard_weights else None,
     )
     progress = Progress()
     if saved is not None:
@@ -177,8 +203,13 @@ def prepare(
 
 
 def part_name(step: int, share: Parallel) -> str:
-    """The file of this process's part of a shared optimizer's state."""
+    """The file of this process's part of a state that is divided."""
     return f"part-{step}-{share.rank}.pt"
+
+
+def best_name(share: Parallel) -> str:
+    """The file of the best weights so far, or of this process's part of them."""
+    return "best.pt" if share.world == 1 else f"best-{share.rank}.pt"
 
 
 def _optimizer_state(folder: RunFolder, saved: dict[str, Any], share: Parallel) -> dict[str, Any]:
@@ -188,7 +219,7 @@ def _optimizer_state(folder: RunFolder, saved: dict[str, Any], share: Parallel) 
         raise UserError(
             f"the state in {folder.training} was divided among {parts}, and now there are "
             f"{share.world} to share it",
-            hint="go on with as many processes, and with --sharded or without as before",
+            hint="go on with as many processes, and with --sharded or --shard-weights as before",
         )
     if parts == 1:
         return dict(saved["optimizer"])

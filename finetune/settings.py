@@ -31,6 +31,7 @@ class Settings:
     weight_decay: float = 0.02
     optimizer: str = "adamw"
     sharded: bool = False
+    shard_weights: bool = False
     beta2: float = 0.98
     clip: float = 1.0
     ema: float = 0.998

@@ -19,6 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from revise_captions.errors import UserError
 from revise_captions.finetune.learner import Asked, Images, Seen
 from revise_captions.finetune.optimizer import rate
+from revise_captions.finetune.sharding import is_divided
 from revise_captions.finetune.targets import Choice, Task, choose, without_colours
 
 if TYPE_CHECKING:
@@ -52,17 +53,18 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
             hint="raise --max-length",
         )
     sums, dense = np.zeros(TRACE + 1), 0.0
+    _keep_up(run, asked, (epoch, index, members))
     for one, images in asked:
-        seen = run.learner.forward(one)
+        seen = run.see(one)
         loss, parts = _loss(run, one, seen, totals)
         if run.dense is not None and run.settings.tower_weight and seen.tower is not None:
             share = len(images.index) / len(members)
             found, _ = run.dense_loss(seen.tower, np.array(images.index), images.colours)
             loss = loss + run.settings.tower_weight * share * found
             dense += share * float(found.detach())
-        loss.backward()  # type: ignore[no-untyped-call]
+        _backward(run, loss)
         sums += parts
-    run.parallel.add(run.optimizer.grad)
+    run.optimizer.weights.collect(run.parallel)
     sums = run.parallel.total(sums)
     losses = {t.name.lower(): sums[t] / totals[t] for t in Task if totals[t]}
     if totals[TRACE]:
@@ -87,8 +89,29 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
     return losses
 
 
-def _asked(run: Run, epoch: int, index: int, members: list[int]) -> list[tuple[Asked, Images]]:
-    """This process's share of a batch, encoded, with the images of each part."""
+def _backward(run: Run, loss: torch.Tensor) -> None:
+    if is_divided(run.network):  # whose processes must agree on what gets a gradient
+        loss = loss + 0.0 * sum(p.sum() for p in run.network.trace.parameters())
+    loss.backward()  # type: ignore[no-untyped-call]
+
+
+def _keep_up(
+    run: Run, asked: Sequence[tuple[Asked, Images]], batch: tuple[int, int, list[int]]
+) -> None:
+    """Passes that count nothing, where other processes make more and weights are divided."""
+    if not is_divided(run.network):
+        return
+    missing = run.parallel.largest(len(asked)) - len(asked)
+    if missing:
+        spare = asked or _asked(run, *batch, mine=[[k] for k in range(len(batch[2]))])
+        for _ in range(missing):
+            _backward(run, 0.0 * run.see(spare[0][0]).logits.sum())
+
+
+def _asked(
+    run: Run, epoch: int, index: int, members: list[int], mine: list[list[int]] | None = None
+) -> list[tuple[Asked, Images]]:
+    """A batch's parts, encoded, with their images: those of this process, or `mine`."""
     settings = run.settings
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
     share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
@@ -100,11 +123,8 @@ def _asked(run: Run, epoch: int, index: int, members: list[int]) -> list[tuple[A
     ]
     worn = (rng.random(len(members)) < settings.robust_share).astype(int)
     colours = _recolour(run, rng, examples, choices)
-    mine = list(range(run.parallel.rank, len(members), run.parallel.world))
-    size = settings.micro_batch or len(mine)
     asked = []
-    for start in range(0, len(mine), max(1, size)):
-        part = mine[start : start + size]
+    for part in _parts(run, len(members)) if mine is None else mine:
         images = Images(
             run.train,
             [run.train.image_of[members[k]] for k in part],
@@ -115,6 +135,13 @@ def _asked(run: Run, epoch: int, index: int, members: list[int]) -> list[tuple[A
         if one is not None:
             asked.append((one, images))
     return asked
+
+
+def _parts(run: Run, count: int) -> list[list[int]]:
+    """This process's share of `count` captions, in parts that go through the model together."""
+    mine = list(range(run.parallel.rank, count, run.parallel.world))
+    size = max(1, run.settings.micro_batch or len(mine))
+    return [mine[start : start + size] for start in range(0, len(mine), size)]
 
 
 def _recolour(

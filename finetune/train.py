@@ -19,8 +19,9 @@ from revise_captions.finetune.align import align_projector
 from revise_captions.finetune.export import export, snapshot
 from revise_captions.finetune.optimizer import rate
 from revise_captions.finetune.parallel import stop
-from revise_captions.finetune.run import Report, Run, part_name, prepare
+from revise_captions.finetune.run import Report, Run, best_name, part_name, prepare
 from revise_captions.finetune.settings import Settings
+from revise_captions.finetune.sharding import whole
 from revise_captions.finetune.step import fraction, step
 from revise_captions.finetune.targets import endless
 from revise_captions.finetune.tower import Dense
@@ -143,9 +144,10 @@ def _compare(run: Run) -> None:
         (score,) = run.parallel.agree(score)
         if progress.best is None or score > progress.best:
             progress.best, progress.best_step, progress.worse = score, progress.step, 0
-            if settings.keep == "best" and run.parallel.first:
-                kept = {"average": run.optimizer.compute, "step": progress.step}
-                run.folder.save(kept, "best.pt")
+            share = run.optimizer.share
+            if settings.keep == "best" and (run.parallel.first or share.world > 1):
+                kept = {"average": run.optimizer.average, "step": progress.step}
+                run.folder.save(kept, best_name(share))
         else:
             progress.worse += 1
     run.learn()
@@ -153,9 +155,10 @@ def _compare(run: Run) -> None:
 
 @contextmanager
 def averaged(run: Run) -> Iterator[None]:
-    """The model with the averaged weights, in all processes."""
+    """The model with the averaged weights, whole, in the first process if not in all."""
     run.optimizer.use(run.optimizer.average)
-    yield
+    with whole(run.network, run.parallel):
+        yield
     run.optimizer.use(run.optimizer.master)
 
 
@@ -248,9 +251,10 @@ def finetune(
 def _finish(run: Run, out: Path) -> None:
     """The best weights, or the last ones, measured on the whole validation split and written."""
     run.parallel.wait()  # the first may still be writing the best ones
-    best = run.folder.load("best.pt") if run.settings.keep == "best" else None
+    name = best_name(run.optimizer.share)
+    best = run.folder.load(name) if run.settings.keep == "best" else None
     if best is not None:
-        run.optimizer.keep(best["average"])
+        run.optimizer.average.copy_(best["average"])
     run.settings = replace(run.settings, validate_captions=0)
     with averaged(run):
         if run.parallel.first:

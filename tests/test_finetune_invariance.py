@@ -18,6 +18,7 @@ from tinycritic import saved, tiny
 from torch.nn.functional import cross_entropy
 from toyworld import write
 
+from revise_captions.critic.critic import load_critic
 from revise_captions.critic.model import hidden_states, image_tokens, logits_at, tower_output
 from revise_captions.critic.packing import Regime, collate, context_trunk, unpack
 from revise_captions.critic.pixels import pixel_values
@@ -93,7 +94,7 @@ def two(*words: object) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=120,
     )
 
 
@@ -127,6 +128,42 @@ def test_two_that_share_the_optimizer_are_one_and_can_be_resumed(data, base, who
     assert made.returncode == 0, made.stderr
     assert apart(whole, out, base) < 1e-3
     assert not list((out / "training").glob("part-2-*"))
+
+
+def test_two_that_share_the_weights_are_one_and_can_be_resumed(data, base, whole, tmp_path):
+    """Three captions of eight at a time, so that one process has fewer passes to make."""
+    out = tmp_path / "out"
+    words = [data, "--base", base, "--out", out, *STEADY, "--shard-weights", "--micro-batch", 3]
+    made = two(*words, "--steps", 2)
+    assert made.returncode == 0, made.stderr
+    trained = sum(array.size for array in weights(base).values())
+    for rank in range(2):
+        state = torch.load(out / "training" / f"part-2-{rank}.pt", weights_only=True)
+        assert state["master"].numel() == pytest.approx(trained / 2, rel=0.05)
+    best = ["--keep", "best", "--validate-steps", 3]
+    made = two(*words, "--steps", 5, "--resume", *best)
+    assert made.returncode == 0, made.stderr
+    assert apart(whole, out, base) < 1e-3
+    assert load_critic(out, device="cpu").threshold > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--base", "new"], "leave it out"),
+        (["--compile"], "--no-compile"),
+        (["--optimizer", "muon"], "use adamw"),
+    ],
+)
+def test_what_does_not_go_with_divided_weights_is_refused(words, hint, data, base, tmp_path):
+    chosen = words if "--base" in words else ["--base", str(base), *words]
+    result = CliRunner().invoke(
+        main,
+        [str(data), "--out", str(tmp_path / "out"), "--steps", "1", "--no-compile", *chosen,
+         "--shard-weights"],
+    )  # fmt: skip
+    assert result.exit_code == 2
+    assert hint in result.stderr
 
 
 def test_killed_and_resumed_is_uninterrupted(data, base, whole, tmp_path):
