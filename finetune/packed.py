@@ -33,6 +33,7 @@ class PackedLearner:
 
     `multiple`: rows are padded to a multiple of it (compiled layers like few lengths). `trace`:
     the head that tells from a word's state whether its sentence has gone wrong, None for none.
+    `packed`: whether the questions about a caption share a row.
     """
 
     model: PaliGemmaForConditionalGeneration
@@ -42,6 +43,7 @@ class PackedLearner:
     multiple: int = 8
     trace: torch.nn.Module | None = None
     pixels: Mapping[Path, PixelCache] = field(default_factory=dict)
+    packed: bool = True
 
     @property
     def settings(self) -> dict[str, str]:
@@ -58,6 +60,7 @@ class PackedLearner:
             regime=self.regime,
             multiple=self.multiple,
             max_length=self.max_length,
+            packed=self.packed,
         )
         if encoded is None:
             return None

@@ -194,9 +194,11 @@ def encode(
     regime: Regime,
     multiple: int,
     max_length: int,
+    packed: bool = True,
 ) -> Encoded | None:
     """Rows and targets. A row over `max_length` loses its last branches, counted in `skipped`.
 
+    `packed=False`: a row for each question, as the prefix regime needs it: the same gradients.
     None where nothing is left.
     """
     rows: list[Row] = []
@@ -206,7 +208,7 @@ def encode(
     for owner, (example, choice) in enumerate(zip(examples, choices, strict=True)):
         asked = _asked(codec, example, choice)
         trunk = context_trunk(codec, example.caption, example.spans)
-        if regime is Regime.PREFIX:
+        if regime is Regime.PREFIX or not packed:
             made = unpack(images, trunk, [a.branch for a in asked], regime)
             pairs = [(row, [a]) for row, a in zip(made, asked, strict=True)]
             fits = [pair for pair in pairs if len(pair[0]) <= max_length]

@@ -235,3 +235,26 @@ def test_packed_gradients_are_those_of_one_sequence_per_sentence(regime, data):
     alone = gradient(logits_at(model, hidden, torch.from_numpy(found.at)), found.ids)
     assert sorted(found.ids) == sorted(asked.ids)
     assert float((packed - alone).norm() / alone.norm()) <= 1e-4
+
+
+def test_a_row_for_each_question_has_the_gradients_of_packed_rows(data):
+    model, codec = tiny()
+    train = open_split(data, "train")
+    examples = [train[i] for i in range(3)]
+    cache = pixel_cache(train.root, train.images, train.root / ".p", size=64, variants=0)
+    found = []
+    for packed in (True, False):
+        learner = PackedLearner(
+            model, codec, Regime.IMAGE_PREFIX, 1024, pixels={train.path: cache}, packed=packed
+        )
+        images = Images(train, [train.image_of[i] for i in range(3)], [0] * 3)
+        asked = learner.encode(examples, [_choice(example) for example in examples], images)
+        assert asked is not None
+        rows = len(asked.inputs[0].batch.ids)
+        assert rows == 3 if packed else rows > 9
+        model.zero_grad()
+        cross_entropy(learner.forward(asked).logits, torch.from_numpy(asked.ids)).backward()
+        found.append(
+            torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        )
+    assert (found[0] - found[1]).norm() / found[0].norm() < 1e-4
