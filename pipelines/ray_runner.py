@@ -281,7 +281,8 @@ class Replica:
         if self.mistake is not None:
             return pickle.dumps((self.mistake.message, self.mistake.hint)), _MISTAKE
         try:
-            loaded = next(with_images([pickle.loads(content)], self.settings, self.load))
+            window = pickle.loads(content)
+            loaded = next(with_images([window], self.settings, self.load, self.tools.critic))
             done = revise_window(loaded, self.tools, self.settings)
             return pickle.dumps(journalled(done, self.tools, self.settings)), ""
         except EngineDead as dead:

@@ -116,7 +116,7 @@ def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(co
     expected = []
     for index, true in ((0, CAPTION[:22]), (1, "It is on the")):
         before = start + codec.pieces(prompts.classification(CAPTION, example.spans, index)[:-2])
-        words = codec.text(true)
+        words = list(codec.text(true))
         expected += [(before + words[:n], word) for n, word in enumerate(words)]
     captions = made.targets.tasks == Task.CAPTION
     pairs = zip(made.targets.at[captions], made.targets.ids[captions], strict=True)
