@@ -32,13 +32,7 @@ import torch
 from bench_critic import hardware
 from bench_packing import captions
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import (
-    AutoTokenizer,
-    Gemma2Config,
-    PaliGemmaConfig,
-    PaliGemmaForConditionalGeneration,
-    SiglipVisionConfig,
-)
+from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic import local
 from revise_captions.critic.bill import bill
@@ -47,7 +41,7 @@ from revise_captions.critic.codec import Codec
 from revise_captions.critic.critic import find_checkpoint
 from revise_captions.critic.language import Lexicon, read_lexicon
 from revise_captions.critic.local import LocalCritic
-from revise_captions.critic.model import new_model, use_tree_attention
+from revise_captions.critic.model import new_model
 from revise_captions.critic.on_cpu import keep_freed_memory
 from revise_captions.critic.packing import Regime
 from revise_captions.critic.pixels import resized
@@ -62,58 +56,35 @@ from revise_captions.finetune.presets import PRESETS
 from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.targets import Choice
 
-#: Gemma 2 2B and 9B below PaliGemma 2's heads: hidden, intermediate, layers, heads, key heads.
-LANGUAGE = {"3b": (2304, 9216, 26, 8, 4), "10b": (3584, 14336, 42, 16, 8)}
+#: Gemma 2 2B and 9B below SigLIP So400m at 448 pixels: PaliGemma 2 3B and 10B.
+TOWER = {
+    "image_size": 448,
+    "patch_size": 14,
+    "tower_hidden": 1152,
+    "tower_intermediate": 4304,
+    "tower_layers": 27,
+    "tower_heads": 16,
+    "head_dim": 256,
+}
+SHAPES: dict[str, dict[str, int]] = {
+    "bundled": {},
+    "3b": TOWER | {"hidden": 2304, "intermediate": 9216, "layers": 26, "heads": 8, "kv_heads": 4},
+    "10b": TOWER
+    | {"hidden": 3584, "intermediate": 14336, "layers": 42, "heads": 16, "kv_heads": 8},
+}
 VOCABULARY, LONGEST, GIB = 257_216, 4096, 2**30
 TARGETS = {"times_faster": 4.2, "utilisation": 0.5}
 
 
-def real_model(shape: str, codec: Codec) -> PaliGemmaForConditionalGeneration:
-    """PaliGemma 2 at 448 pixels, both of Gemma 2's soft-caps off. On torch's default device."""
-    hidden, intermediate, layers, heads, key_heads = LANGUAGE[shape]
-    vision = SiglipVisionConfig(
-        hidden_size=1152,
-        intermediate_size=4304,
-        num_hidden_layers=27,
-        num_attention_heads=16,
-        image_size=448,
-        patch_size=14,
-        vision_use_head=False,
-    )
-    text = Gemma2Config(
-        vocab_size=VOCABULARY,
-        hidden_size=hidden,
-        intermediate_size=intermediate,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        num_key_value_heads=key_heads,
-        head_dim=256,
-        query_pre_attn_scalar=256,
-        sliding_window=4096,
-        attn_logit_softcapping=None,
-        final_logit_softcapping=None,
-        pad_token_id=codec.pad,
-        eos_token_id=codec.eos,
-        bos_token_id=codec.bos,
-    )
-    config = PaliGemmaConfig(
-        vision_config=vision.to_dict(),
-        text_config=text.to_dict(),
-        image_token_index=codec.image,
-        projection_dim=hidden,
-        hidden_size=hidden,
-    )
-    model = PaliGemmaForConditionalGeneration(config)
-    use_tree_attention(model)
-    return model
-
-
 def build(given: argparse.Namespace, codec: Codec) -> PaliGemmaForConditionalGeneration:
+    """On the device and in the dtype that it computes in; the real shapes with all their words."""
     torch.manual_seed(0)
     torch.set_default_dtype(getattr(torch, given.dtype))
     try:
         with torch.device(given.device):
-            model = new_model(codec) if given.shape == "bundled" else real_model(given.shape, codec)
+            model = new_model(codec, **SHAPES[given.shape])
+            if given.shape != "bundled":
+                model.resize_token_embeddings(VOCABULARY, mean_resizing=False)
     finally:
         torch.set_default_dtype(torch.float32)
     return model.eval()
@@ -281,7 +252,7 @@ def figures(sides: tuple[Side, Side], given: argparse.Namespace) -> dict[str, An
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("work", choices=("judge", "lora", "full"))
-    parser.add_argument("--shape", default="3b", choices=("3b", "10b", "bundled"))
+    parser.add_argument("--shape", default="3b", choices=list(SHAPES))
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
     parser.add_argument("--captions", type=int, default=16)
