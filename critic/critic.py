@@ -130,10 +130,11 @@ def load_critic(
 
     `adapter`: a PEFT adapter's folder or hub id, merged into the weights; where the critic is one
     itself, its base is loaded first. `dtype` auto is float32 on a CPU (the reference numbers) and
-    bfloat16 elsewhere. `threshold` or `target_precision`
-    overrule the stored threshold. `packed=False` asks one prompt per sentence: the same numbers,
-    slower. `regime` overrules the checkpoint's, which makes its answers wrong: to see by how much.
-    `compiled`: with compiled layers (`critic.compiled`), the same but for rounding.
+    bfloat16 elsewhere. `threshold` or `target_precision` overrule the stored threshold.
+    `packed=False` asks one prompt per sentence: the same numbers, slower. `regime` overrules the
+    checkpoint's, which makes its answers wrong: to see by how much. `compiled`: with compiled
+    layers (`critic.compiled`), the same but for rounding.
+
     Raises UserError where it cannot be found or does not fit.
     """
     name = str(path_or_name)
@@ -149,26 +150,14 @@ def load_critic(
     from revise_captions.critic.domain import read_gate
     from revise_captions.critic.language import read_lexicon
     from revise_captions.critic.local import LocalCritic
-    from revise_captions.critic.on_cpu import fuse, keep_freed_memory
 
     place, number = _device_and_dtype(device, dtype)
     digest = weights_digest(folder)
     if merged is not None:
         check_base(merged, digest, folder)
-    model = load_model(folder, number, merged)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    if place == "cpu":
-        keep_freed_memory()
-        if not compiled:
-            fuse(model, number)
-    model = model.to(place)
-    if compiled:
-        from revise_captions.critic.compiled import compile_layers
-
-        compile_layers(model, training=False)
     return LocalCritic(
-        model,
-        Codec(tokenizer),
+        _placed(load_model(folder, number, merged), place, number, compiled),
+        Codec(AutoTokenizer.from_pretrained(folder)),
         card,
         lexicon=read_lexicon(own),
         gate=read_gate(own),
@@ -181,6 +170,24 @@ def load_critic(
         batch_size=batch_size,
         packed=packed,
     )
+
+
+def _placed(
+    model: PaliGemmaForConditionalGeneration, place: str, dtype: torch.dtype, compiled: bool
+) -> PaliGemmaForConditionalGeneration:
+    """On its device, with what makes it faster there."""
+    from revise_captions.critic.on_cpu import fuse, keep_freed_memory
+
+    if place == "cpu":
+        keep_freed_memory()
+        if not compiled:
+            fuse(model, dtype)
+    model = model.to(place)
+    if compiled:
+        from revise_captions.critic.compiled import compile_layers
+
+        compile_layers(model, training=False)
+    return model
 
 
 def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) -> dict[str, str]:

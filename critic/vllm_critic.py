@@ -224,23 +224,10 @@ def load_vllm_critic(
 
     from transformers import AutoConfig, AutoTokenizer
 
-    from revise_captions.critic.local import MAX_RATIONALE
-
     config = AutoConfig.from_pretrained(folder)
-    vision, text = config.vision_config, config.text_config
-    vllm = start(
-        "bundled" if folder == BUNDLED else name,
-        folder,
-        **{
-            "dtype": "float32" if dtype == "auto" and device == "cpu" else dtype,
-            "enforce_eager": device == "cpu",
-            "enable_prefix_caching": True,
-            "limit_mm_per_prompt": {"image": 1},
-            "hf_overrides": {"is_mm_prefix_lm": card.regime is Regime.IMAGE_PREFIX},
-            "max_model_len": min(card.max_length + MAX_RATIONALE, text.max_position_embeddings),
-            **options,
-        },
-    )
+    vision = config.vision_config
+    asked = _engine_options(card, config.text_config, dtype, device) | options
+    vllm = start("bundled" if folder == BUNDLED else name, folder, **asked)
     computed = getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", None)
     if computed is not (card.regime is Regime.IMAGE_PREFIX):
         raise UserError(
@@ -261,6 +248,19 @@ def load_vllm_critic(
     )
     critic.check()
     return critic
+
+
+def _engine_options(card: CriticCard, text: Any, dtype: str, device: str) -> dict[str, Any]:
+    from revise_captions.critic.local import MAX_RATIONALE
+
+    return {
+        "dtype": "float32" if dtype == "auto" and device == "cpu" else dtype,
+        "enforce_eager": device == "cpu",
+        "enable_prefix_caching": True,
+        "limit_mm_per_prompt": {"image": 1},
+        "hf_overrides": {"is_mm_prefix_lm": card.regime is Regime.IMAGE_PREFIX},
+        "max_model_len": min(card.max_length + MAX_RATIONALE, text.max_position_embeddings),
+    }
 
 
 def _gate(own: Path, folder: Path) -> Gate | None:
