@@ -97,6 +97,19 @@ def test_the_main_job_needs_none_of_the_other_commands():
     assert found == uses
 
 
+def test_what_the_main_job_is_made_of_does_not_use_the_job():
+    top = "revise_captions.pipelines"
+    job = {f"{top}.{name}" for name in ("run", "local_runner", "ray_runner", "models")}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package, path in modules()
+        if package in (f"{top}.verify", f"{top}.report")
+        for name, line in imported(path, package)
+        if any(name == module or name.startswith(f"{module}.") for module in job)
+    ]
+    assert wrong == []
+
+
 def test_the_layers_are_looked_at():
     """The test above sees what it should: a wrong import would be found."""
     found = [owner(name) for package, path in modules() for name, _ in imported(path, package)]

@@ -11,9 +11,10 @@ from commands import Command, command, read, write_input  # noqa: F401
 
 import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.pipelines import verify_revisions as verifying
+from revise_captions.pipelines import verify_revisions_cli as cli
 from revise_captions.pipelines.journal import Journal
-from revise_captions.pipelines.verify import cli, load
-from revise_captions.pipelines.verify import run as verifying
+from revise_captions.pipelines.verify import load
 from revise_captions.posh.components import components
 from revise_captions.posh.judge import Grade
 from revise_captions.records import Unscored, Verdict

@@ -69,7 +69,7 @@ def verify_revisions(**options: Any) -> None:
     has every figure before and after, with intervals over records.
     """
     from revise_captions.pipelines.options import Options
-    from revise_captions.pipelines.verify.run import verify_file
+    from revise_captions.pipelines.verify_revisions import verify_file
 
     verify_file(Options.from_cli(options))
 
