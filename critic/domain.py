@@ -56,26 +56,30 @@ class DomainGate:
     offset: Floats
     limit: float
 
-    def score(self, features: Floats) -> Floats:
+    def score(self, features: Floats | torch.Tensor) -> Floats:
         """Logit of being inside, shape (images,). Features as `tower_states` gives them.
 
-        Raises ValueError where they come from a tower of another shape.
+        Computed by PyTorch, whose threads are at hand: NumPy's own would go on spinning after it,
+        on the cores that the model wants next. Raises ValueError where they come from a tower of
+        another shape.
         """
-        expected = (self.place.shape[0], self.embed.shape[0])
-        if features.shape[1:] != expected:
-            raise ValueError(f"features of shape {features.shape[1:]}, this gate reads {expected}")
-        members = len(self.offset)
-        logits = np.zeros(len(features), dtype=np.float32)
-        for start in range(0, len(features), 64):
-            part = features[start : start + 64] @ self.embed + self.place
-            part = np.maximum(part, 0).reshape(*part.shape[:2], members, -1)
-            pooled = np.concatenate([part.mean(1), part.max(1), part.std(1)], axis=-1)
-            units = np.einsum("imf,mfk->imk", pooled, self.hidden, optimize=True) + self.bias
-            votes = (np.maximum(units, 0) * self.out).sum(-1) + self.offset
-            logits[start : start + 64] = votes.mean(-1)
-        return logits
+        import torch
 
-    def inside(self, features: Floats) -> NDArray[np.bool_]:
+        expected = (self.place.shape[0], self.embed.shape[0])
+        if tuple(features.shape[1:]) != expected:
+            raise ValueError(f"features of shape {features.shape[1:]}, this gate reads {expected}")
+        embed, place, hidden, bias, out, offset = (
+            torch.from_numpy(getattr(self, name)) for name in _WEIGHTS
+        )
+        logits = []
+        for part in torch.as_tensor(features).cpu().split(64):
+            seen = (part @ embed + place).relu().unflatten(-1, (len(offset), -1))
+            pooled = torch.cat([seen.mean(1), seen.amax(1), seen.std(1, correction=0)], dim=-1)
+            units = (torch.einsum("imf,mfk->imk", pooled, hidden) + bias).relu()
+            logits.append(((units * out).sum(-1) + offset).mean(-1))
+        return np.asarray(torch.cat(logits) if logits else np.zeros(0, dtype=np.float32))
+
+    def inside(self, features: Floats | torch.Tensor) -> NDArray[np.bool_]:
         """True where the image looks like the training images, shape (images,)."""
         return np.asarray(self.score(features) >= self.limit)
 

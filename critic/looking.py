@@ -97,4 +97,4 @@ def _tower(
     if gate is None:
         return tower_output(model, values), [True] * len(values)
     output, states = tower_states(model, values)
-    return output, gate.inside(states.cpu().numpy()).tolist()
+    return output, gate.inside(states).tolist()
