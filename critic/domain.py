@@ -71,13 +71,15 @@ class DomainGate:
         embed, place, hidden, bias, out, offset = (
             torch.from_numpy(getattr(self, name)) for name in _WEIGHTS
         )
+        if len(features) == 0:
+            return np.zeros(0, dtype=np.float32)
         logits = []
         for part in torch.as_tensor(features).cpu().split(64):
             seen = (part @ embed + place).relu().unflatten(-1, (len(offset), -1))
             pooled = torch.cat([seen.mean(1), seen.amax(1), seen.std(1, correction=0)], dim=-1)
             units = (torch.einsum("imf,mfk->imk", pooled, hidden) + bias).relu()
             logits.append(((units * out).sum(-1) + offset).mean(-1))
-        return np.asarray(torch.cat(logits) if logits else np.zeros(0, dtype=np.float32))
+        return np.asarray(torch.cat(logits))
 
     def inside(self, features: Floats | torch.Tensor) -> NDArray[np.bool_]:
         """True where the image looks like the training images, shape (images,)."""
