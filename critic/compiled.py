@@ -1,8 +1,8 @@
 """Compiled layers, for training and for judging.
 
 On a CPU most of a small critic's time goes into what stands between the matrix products (GELU,
-norms, rotations), which PyTorch's compiler fuses. It takes a C++ compiler, and
-time at the start.
+norms, rotations), which PyTorch's compiler fuses. It takes a C++ compiler,
+and time at the start.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def prepare(
     )
     progress = Progress()
     if saved is not None:
-        optimizer.load(_optimizer_state(folder, saved, optimizer.share))
+        optimizer.load(_optimizer_state(folder, saved, optimizer.share, settings.shard_weights))
         progress = Progress(**saved["progress"])
         torch.set_rng_state(saved["rng"])
         if "cuda_rng" in saved and torch.cuda.is_available():
@@ -212,8 +212,13 @@ def best_name(share: Parallel) -> str:
     return "best.pt" if share.world == 1 else f"best-{share.rank}.pt"
 
 
-def _optimizer_state(folder: RunFolder, saved: dict[str, Any], share: Parallel) -> dict[str, Any]:
-    """This process's part. Raises UserError where so many processes did not write it."""
+def _optimizer_state(
+    folder: RunFolder, saved: dict[str, Any], share: Parallel, weights: bool
+) -> dict[str, Any]:
+    """This process's part. Raises UserError where so many processes did not write it so.
+
+    `weights`: whether these are divided, too.
+    """
     parts = saved.get("parts", 1)
     if parts != share.world:
         raise UserError(
@@ -223,6 +228,11 @@ def _optimizer_state(folder: RunFolder, saved: dict[str, Any], share: Parallel) 
         )
     if parts == 1:
         return dict(saved["optimizer"])
+    if saved.get("weights_divided", False) is not weights:
+        raise UserError(
+            f"the state in {folder.training} was divided in another way",
+            hint=f"go on {'without' if weights else 'with'} --shard-weights, as before",
+        )
     name = part_name(saved["progress"]["step"], share)
     part = folder.load(name)
     if part is None:

@@ -3,6 +3,9 @@
 `labels/<split>.npy`: uint8 of shape (images, grid, grid, channels), class 0 = nothing;
 `labels/channels.json`: `[{"name": "kind", "classes": ["none", "house", …]}, …]`. A linear head for
 each channel reads every patch's features; the heads are thrown away with the training state.
+
+One more head reads where the patch is. What a thing is does not depend on its column, and a tower
+that learns only that forgets columns: its critic then cannot tell left from right.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, mse_loss
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.recolour import COLOUR_WORDS
@@ -61,13 +64,20 @@ def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None
     return Dense(labels, tuple(c["name"] for c in described), classes)
 
 
+def places(patches: int) -> torch.Tensor:
+    """Row and column of each patch of a square grid, from -1 to 1; shape (patches, 2)."""
+    steps = torch.linspace(-1, 1, round(patches**0.5))
+    return torch.cartesian_prod(steps, steps)
+
+
 class Heads(nn.Module):
-    """One linear classifier per channel on the tower's patch features."""
+    """On the tower's patch features: one linear classifier per channel, one map to their places."""
 
     def __init__(self, hidden: int, sizes: tuple[int, ...]) -> None:
         super().__init__()
         self.sizes = sizes
         self.linear = nn.Linear(hidden, sum(sizes))
+        self.place = nn.Linear(hidden, 2)
 
     def forward(
         self, features: torch.Tensor, labels: torch.Tensor, holds: torch.Tensor | None = None
@@ -76,12 +86,14 @@ class Heads(nn.Module):
 
         `holds`: bool (images, channels), False where an image's labels are not to be looked at.
 
-        Returns the loss, averaged over channels, and each channel's accuracy where something is
-        there. In each channel, patches with something and patches with nothing weigh the same:
-        words and held things fill few patches and would not be learned otherwise.
+        Returns the loss, averaged over channels, plus that of the places, and each channel's
+        accuracy where something is there. In each channel, patches with something and patches with
+        nothing weigh the same: words and held things fill few patches and would not be learned
+        otherwise.
         """
         logits = self.linear(features).float().split(self.sizes, dim=-1)
-        loss = features.new_zeros((), dtype=torch.float32)
+        found = self.place(features).float()
+        loss = mse_loss(found, places(features.shape[-2]).to(found.device).expand_as(found))
         right = []
         for channel, scores in enumerate(logits):
             truth = labels[..., channel]

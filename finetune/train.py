@@ -207,7 +207,7 @@ def save(run: Run) -> None:
     state: dict[str, Any] = {"progress": asdict(run.progress), "rng": torch.get_rng_state()}
     if share.world > 1:
         folder.save(run.optimizer.state(), part_name(step, share))
-        state["parts"] = share.world
+        state["parts"], state["weights_divided"] = share.world, run.settings.shard_weights
         run.parallel.wait()
     else:
         state["optimizer"] = run.optimizer.state()

@@ -173,7 +173,7 @@ def judging(given: argparse.Namespace, codec: Codec, asked: list[Paragraph]) -> 
 
 
 def examples_of(asked: Sequence[Paragraph]) -> list[Example]:
-    """Every third sentence is wrong; its rationale is the sentence after it."""
+    """Every third sentence is wrong; its rationale is the sentence before it."""
     made = []
     for number, paragraph in enumerate(asked):
         spans = paragraph.spans

@@ -140,6 +140,10 @@ def test_two_that_share_the_weights_are_one_and_can_be_resumed(data, base, whole
     for rank in range(2):
         state = torch.load(out / "training" / f"part-2-{rank}.pt", weights_only=True)
         assert state["master"].numel() == pytest.approx(trained / 2, rel=0.05)
+    other = [word for word in words if word != "--shard-weights"]
+    made = two(*other, "--sharded", "--steps", 5, "--resume")
+    assert made.returncode != 0
+    assert "go on with --shard-weights, as before" in made.stderr
     best = ["--keep", "best", "--validate-steps", 3]
     made = two(*words, "--steps", 5, "--resume", *best)
     assert made.returncode == 0, made.stderr
