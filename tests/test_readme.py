@@ -89,7 +89,7 @@ def test_the_training_script_uses_options_that_exist():
     script = (ROOT / "scripts/train-bundled").read_text(encoding="utf-8").replace("\\\n", " ")
     found = re.findall(r"(?m)(?:\$(python)|\.venv/bin/(finetune-critic)) +(.*)$", script)
     lines = [f"{python or critic} {rest}" for python, critic, rest in found]
-    assert len(lines) == 12
+    assert len(lines) == 14
     for line in lines:
         known, where = known_options(shlex.split(line))
         assert set(OPTION.findall(line)) <= known, where
@@ -213,6 +213,7 @@ def figures() -> dict:
                 **{key: interval() for key in keys},
                 **{which: context() for which in ("needs_context", "context_decides")},
                 "rationales": {"truly_wrong": [number(), 40], "flagged": [number(), 50]},
+                "by_error": {"relation": [number(), 30], "text": [number(), 3]},
                 "sentences": 1234,
                 "captions": 56,
                 "share_factual": number(),
@@ -258,6 +259,7 @@ def test_figures_land_in_the_files_and_nothing_else_changes(tmp_path):
     assert f"| critic: ROC-AUC | {auc[0]:.3f} ({auc[1]:.3f}–{auc[2]:.3f}) |" in summary
     assert "| ≥ 0.98 / ≥ 0.93: missed (ordinary and compositional) |" in summary
     assert "| ≤ 0.01: missed (ordinary and compositional) |" in summary
+    assert "| flagged, of sentences wrong by text | 0." in once["critic/bundled/README.md"]
     assert "Threshold 0.4321, ECE 0.032" in summary
     assert "210 sentences/s" in summary
     dropped = [found[s]["loop"]["bundled critic, drop"]["wrong_that_end_true"] for s in card.SPLITS]

@@ -10,6 +10,7 @@ guessed without the picture (what stands on the ground is below the clouds) are 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from revise_captions.picturebook.captions import corrupt
@@ -66,22 +67,27 @@ class Aside:
     rewrite: str = ""
 
 
-def asides(scene: Scene, rng: random.Random, count: int) -> list[Aside]:
-    """At most `count` asides, no text twice. Deterministic from `rng`."""
+def asides(
+    scene: Scene, rng: random.Random, count: int, weights: Mapping[str, float] = WEIGHTS
+) -> list[Aside]:
+    """At most `count` asides, no text twice. Deterministic from `rng`.
+
+    `weights`: of the kinds of facts that are drawn, some of `WEIGHTS`' keys.
+    """
     made: list[Aside] = []
     known: set[str] = set()
     for _ in range(3 * count):
         if len(made) == count:
             break
-        aside = _aside(scene, rng)
+        aside = _aside(scene, rng, weights)
         if aside is not None and not known & {aside.text, aside.rewrite}:
             known |= {aside.text, aside.rewrite} - {""}
             made.append(aside)
     return made
 
 
-def _aside(scene: Scene, rng: random.Random) -> Aside | None:
-    kind = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+def _aside(scene: Scene, rng: random.Random, weights: Mapping[str, float]) -> Aside | None:
+    kind = rng.choices(list(weights), list(weights.values()))[0]
     form = _true(scene, rng, kind)
     if form is None:
         return None

@@ -100,6 +100,9 @@ def critic_card(found: Mapping[str, Any]) -> str:
         cells = [_counted(found[split]["critic"]["rationales"][key]) for split in SPLITS]
         target = _target("rationales") if key == "truly_wrong" else ""
         rows.append((f"rationales right, of {name} sentences", *cells, target))
+    for error in found[SPLITS[0]]["critic"]["by_error"]:
+        parts = [found[split]["critic"]["by_error"].get(error, (0.0, 0)) for split in SPLITS]
+        rows.append((f"flagged, of sentences wrong by {error}", *map(_counted, parts), ""))
     for name, key in (("sentences", "sentences"), ("captions", "captions")):
         rows.append((name, *(f"{found[s]['critic'][key]:,}" for s in SPLITS), ""))
     for name, key in (

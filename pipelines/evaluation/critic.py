@@ -28,6 +28,7 @@ class Judged:
     """Flat over sentences: P(factual) (NaN: unscored), truth, which caption, what its context does.
 
     `needs_context`: it has another truth, or none, without; `context_decides`: nothing else tells.
+    `error`: what is wrong with it, "" where nothing is.
     """
 
     p: NDArray[np.float64]
@@ -37,6 +38,7 @@ class Judged:
     context_decides: NDArray[np.bool_]
     assessable: NDArray[np.bool_]
     said_assessable: NDArray[np.bool_]
+    error: NDArray[np.str_]
 
     def where(self, chosen: NDArray[np.bool_]) -> Judged:
         return Judged(*(getattr(self, name)[chosen] for name in self.__slots__))
@@ -86,6 +88,7 @@ def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Ju
         np.array(decided),
         np.array([s.assessable for _, s, _, _ in pairs]),
         np.array([v.assessable is not False for _, _, _, v in pairs]),
+        np.array(["" if factual else s.error_type for _, s, factual, _ in pairs]),
     )
 
 
@@ -160,6 +163,18 @@ def _correct(found: Sequence[bool | None]) -> tuple[float, int]:
     return sum(v is True for v in found) / max(1, len(found)), len(found)
 
 
+def by_error(judged: Judged, threshold: float) -> dict[str, tuple[float, int]]:
+    """For each kind of error, the share of wrong sentences that are flagged, and how many there
+    are: most first. Unscored ones count as not flagged.
+    """
+    kinds, counts = np.unique(judged.error[~judged.factual], return_counts=True)
+    flagged = np.nan_to_num(judged.p, nan=1.0) < threshold
+    return {
+        str(kinds[k]): (float(flagged[judged.error == kinds[k]].mean()), int(counts[k]))
+        for k in np.argsort(-counts, kind="stable")
+    }
+
+
 def _beside(
     judged: Judged, alone: Judged, chosen: NDArray[np.bool_], threshold: float
 ) -> dict[str, Any]:
@@ -193,6 +208,7 @@ def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, A
         "macro_f1_majority": with_interval(majority_f1, judged, threshold),
         "needs_context": _beside(judged, alone, judged.needs_context, threshold),
         "context_decides": _beside(judged, alone, judged.context_decides, threshold),
+        "by_error": by_error(judged, threshold),
         "assessable_accuracy": float((assessed.assessable == assessed.said_assessable).mean()),
         "rationales": rationale_figures(critic, items, judged),
     }
