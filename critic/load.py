@@ -98,11 +98,8 @@ def load(
     """
     asked = find_critic(name, engine, any_regime=regime is not None)
     assert asked is not None
-    if compiled and (asked.kind, asked.engine) != ("own", "transformers"):
-        raise UserError(
-            f"--compile is for PaliGemma 2 critics in this process, and {name} is none",
-            hint="leave it out: vLLM and servers compile what they compute by themselves",
-        )
+    if compiled:
+        _may_compile(asked, name)
     if asked.kind == "own" and asked.engine == "vllm":
         return load_vllm_critic(
             name,
@@ -138,6 +135,14 @@ def load(
         batch_size=batch_size,
         samples=samples,
     )
+
+
+def _may_compile(asked: Asked, name: str) -> None:
+    if (asked.kind, asked.engine) != ("own", "transformers"):
+        raise UserError(
+            f"--compile is for PaliGemma 2 critics in this process, and {name} is none",
+            hint="leave it out: vLLM and servers compile what they compute by themselves",
+        )
 
 
 def _instruct(
