@@ -1,9 +1,9 @@
 """Images in other colours, so that a thing is known by its shape in colours it never had.
 
 A critic that saw red signs and yellow signs and never a white one takes a white one for something
-else. An image with its hues turned, its colours weakened or its lights raised still shows the same
-things in the same places: sentences that name no colour stay as true or false as they were, and
-those alone are asked about it.
+else. An image with its hues turned, its colours weakened, its lights raised or some of its colours
+replaced still shows the same things in the same places: sentences that name no colour stay as true or
+false as they were, and those alone are asked about it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from revise_captions.critic.pixels import Pixels
 from revise_captions.finetune.data import Example
 
+Floats = NDArray[np.float32]
 COLOUR_WORDS = frozenset(
     [
         "red",
@@ -54,11 +56,17 @@ COLOUR_WORDS = frozenset(
     ]
 )
 _WORD = re.compile(r"[a-z]+")
-#: Share of recoloured images that are grey.
+#: Share of recoloured images of which some colours are replaced; of the others all are turned.
+REPLACED = 0.6
+#: Share of turned images that are grey, and of replaced colours that become black or white.
 GREY = 0.3
+#: Distance in YIQ (luma counts half) at which a colour is another one; the share of an image from
+#: which on a colour is the background's; of how many pixels the first that is not is taken.
+ALIKE, BACKGROUND, TRIES = 0.3, 0.12, 24
 #: Luma weights (ITU-R BT.601), and two axes of chroma (YIQ) in RGB.
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 _TO_YIQ = np.array([_LUMA, [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]], dtype=np.float32)
+_TO_RGB = np.linalg.inv(_TO_YIQ)
 
 
 def names_colour(text: str) -> bool:
@@ -82,13 +90,45 @@ def colourless(example: Example) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def recoloured(image: Pixels, seed: int) -> Pixels:
-    """uint8 (height, width, 3), hues turned, chroma scaled (often to grey), lights raised."""
+    """uint8 (height, width, 3): all colours turned together, or some of them replaced."""
     rng = np.random.default_rng(seed)
+    colours = image.astype(np.float32) / 255
+    found = replaced(colours, rng) if rng.random() < REPLACED else turned(colours, rng)
+    return np.asarray((found.clip(0, 1) * 255).round(), dtype=np.uint8)
+
+
+def turned(colours: Floats, rng: np.random.Generator) -> Floats:
+    """Hues turned, chroma scaled (often to grey), lights raised; RGB in [0, 1]."""
     turn, lift = rng.uniform(0, 2 * np.pi), rng.uniform(0.5, 1.0) if rng.random() < 0.6 else 1.0
     strength = 0.0 if rng.random() < GREY else rng.uniform(0.2, 1.2)
     cos, sin = strength * np.cos(turn), strength * np.sin(turn)
     rotate = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], dtype=np.float32)
-    matrix = (np.linalg.inv(_TO_YIQ) @ rotate @ _TO_YIQ).astype(np.float32)
-    turned = (image.astype(np.float32) / 255 @ matrix.T).clip(0, 1)
-    raised = 1 - (1 - turned) * lift
-    return np.asarray((raised * 255).round(), dtype=np.uint8)
+    matrix = (_TO_RGB @ rotate @ _TO_YIQ).astype(np.float32)
+    raised: Floats = 1 - (1 - (colours @ matrix.T).clip(0, 1)) * lift
+    return raised
+
+
+def replaced(colours: Floats, rng: np.random.Generator) -> Floats:
+    """Up to four colours of things become others, black and white often; shades stay; RGB.
+
+    Whatever has about the colour of a pixel drawn at random changes by one step, less the less it
+    resembles it. Colours of a large part of the image are its background's, and are not drawn.
+    """
+    made, yiq = colours.copy(), colours @ _TO_YIQ.T
+    coarse = yiq[::4, ::4].reshape(-1, 3)
+    for _ in range(int(rng.integers(1, 5))):
+        tried = coarse[rng.integers(len(coarse), size=TRIES)]
+        share = _alike(coarse[:, None] - tried).mean(0)
+        own = tried[int(np.argmax(share < BACKGROUND))]
+        wanted = _TO_YIQ @ rng.uniform(0, 1, 3)
+        if rng.random() < GREY:
+            wanted = np.array([rng.choice((rng.uniform(0, 0.25), rng.uniform(0.8, 1))), 0, 0])
+        if (share < BACKGROUND).any():
+            made += _alike(yiq - own)[..., None] * (_TO_RGB @ (wanted - own)).astype(np.float32)
+    return made
+
+
+def _alike(apart: Floats) -> Floats:
+    """How much of one colour two are, in [0, 1], from their difference in YIQ (…, 3)."""
+    distance = np.abs(apart[..., 0]) / 2 + np.sqrt(apart[..., 1] ** 2 + apart[..., 2] ** 2)
+    return np.asarray((2 - 2 * distance / ALIKE).clip(0, 1), dtype=np.float32)

@@ -15,7 +15,13 @@ from toyworld import write
 
 from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import Aside, Example, Judged, parse
-from revise_captions.finetune.recolour import colourless, names_colour, recoloured
+from revise_captions.finetune.recolour import (
+    colourless,
+    names_colour,
+    recoloured,
+    replaced,
+    turned,
+)
 from revise_captions.finetune.targets import without_colours
 from revise_captions.finetune.tower import Heads
 from revise_captions.records import Span
@@ -66,21 +72,43 @@ def test_a_sentence_stands_alone_only_where_the_row_says_so():
         assert [s.stands_alone for s in parse(row).sentences] == [alone]
 
 
-def test_shapes_stay_and_colours_change():
-    """Grey stays grey, equal pixels stay equal, lighter pixels stay lighter, seeds decide."""
+def test_turned_colours_depend_on_the_colour_alone():
+    """Grey stays grey, equal pixels stay equal, lighter greys stay lighter."""
     rng = np.random.default_rng(0)
-    greys = np.repeat(np.arange(0, 256, 5, dtype=np.uint8)[None, :, None], 3, axis=2)
-    paint = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
-    moved = []
-    for seed in range(1, 60):
-        made = recoloured(greys, seed).astype(int)
-        assert np.ptp(made, axis=2).max() <= 2
+    greys = np.repeat(np.linspace(0, 1, 52, dtype=np.float32)[None, :, None], 3, axis=2)
+    paint = rng.random((4, 4, 3), dtype=np.float32)
+    for seed in range(60):
+        made = turned(greys, np.random.default_rng(seed))
+        assert np.ptp(made, axis=2).max() <= 0.01
         assert (np.diff(made[0, :, 0]) >= 0).all()
-        blocks = recoloured(np.kron(paint, np.ones((3, 3, 1), np.uint8)), seed)
-        assert np.array_equal(blocks[::3, ::3], recoloured(paint, seed))
-        moved.append(np.abs(recoloured(paint, seed).astype(int) - paint).mean())
-    assert min(moved) > 5
-    assert np.array_equal(recoloured(paint, 7), recoloured(paint, 7))
+        large = turned(np.kron(paint, np.ones((3, 3, 1), np.float32)), np.random.default_rng(seed))
+        assert np.allclose(large[::3, ::3], turned(paint, np.random.default_rng(seed)), atol=1e-5)
+
+
+def test_replaced_colours_are_those_of_things_and_keep_their_shades():
+    """A red thing, shaded, on a blue ground that is most of the image, with a little of green."""
+    image = np.tile(np.array([0.2, 0.3, 0.9], np.float32), (32, 32, 1))
+    image[4:12, 4:12] = np.array([0.8, 0.1, 0.1]) * np.linspace(0.9, 1.1, 8)[:, None, None]
+    image[20:28, 20:28] = [0.1, 0.7, 0.2]
+    changed = []
+    for seed in range(80):
+        made = replaced(image, np.random.default_rng(seed))
+        assert np.allclose(made[16:18], image[16:18])
+        thing = made[4:12, 4:12]
+        assert np.allclose(thing, thing[:, :1], atol=1e-5)
+        steps = (thing - image[4:12, 4:12])[:, 0]
+        assert np.ptp(steps, axis=0).max() < 0.6 * max(1e-6, np.abs(steps).max())
+        changed.append(np.abs(steps).max() > 0.1)
+        assert np.allclose(made[20:28, 20:28], made[20, 20], atol=1e-5)
+    assert 0.5 < np.mean(changed) < 1
+
+
+def test_seeds_decide_what_becomes_of_an_image():
+    paint = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    made = [recoloured(paint, seed) for seed in range(1, 20)]
+    assert all(one.dtype == np.uint8 for one in made)
+    assert np.array_equal(recoloured(paint, 7), made[6])
+    assert len({one.tobytes() for one in made}) > 12  # turned to grey, some are the same
 
 
 def test_colour_labels_of_recoloured_images_have_no_gradient():
