@@ -1,9 +1,9 @@
 """Images in other colours, so that a thing is known by its shape in colours it never had.
 
 A critic that saw red signs and yellow signs and never a white one takes a white one for something
-else. An image with its hues turned, its colours weakened, its lights raised or some of its colours
-replaced still shows the same things in the same places: sentences that name no colour stay as true or
-false as they were, and those alone are asked about it.
+else. An image with its hues turned, its colours weakened, its lights raised, or with some of its
+colours replaced, still shows the same things in the same places: sentences that name no colour stay
+as true or false as they were, and those alone are asked about it.
 """
 
 from __future__ import annotations
