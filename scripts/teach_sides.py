@@ -66,6 +66,8 @@ ENOUGH = 0.8
 QUESTIONS = {"relation": 2.0, "place": 1.0}
 #: Pictures of a step, and questions about each.
 PICTURES, EACH = 16, 4
+#: Validation pictures that are asked about.
+TESTS = 120
 #: First scene that is drawn: far behind those that training data are made of.
 FIRST = 10_000_000
 
@@ -200,14 +202,14 @@ def teach(pupil: Pupil, steps: int, rate: float, tests: Sequence[Asked]) -> None
 @click.command(help=__doc__)
 @click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--steps", default=300, show_default=True)
+@click.option("--steps", default=400, show_default=True)
 @click.option("--learning-rate", default=3e-4, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def main(checkpoint: Path, out: Path, steps: int, learning_rate: float, seed: int) -> None:
     torch.manual_seed(seed)
     pupil = Pupil(checkpoint)
     source = sided("validation", pupil.size)
-    tests = [next(source) for _ in range(120)]
+    tests = [next(source) for _ in range(TESTS)]
     restore_columns(pupil, [pixels for pixels, _ in tests])
     teach(pupil, steps, learning_rate, tests)
     skip = shutil.ignore_patterns("training")
