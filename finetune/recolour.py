@@ -59,7 +59,7 @@ _WORD = re.compile(r"[a-z]+")
 #: Share of recoloured images of which some colours are replaced; of the others all are turned.
 REPLACED = 0.6
 #: Share of turned images that are grey, and of replaced colours that become black or white.
-GREY = 0.3
+GREY, BLACK_OR_WHITE = 0.3, 0.6
 #: Distance in YIQ (luma counts half) at which a colour is another one; the share of an image from
 #: which on a colour is the background's; of how many pixels the first that is not is taken.
 ALIKE, BACKGROUND, TRIES = 0.3, 0.12, 24
@@ -109,19 +109,19 @@ def turned(colours: Floats, rng: np.random.Generator) -> Floats:
 
 
 def replaced(colours: Floats, rng: np.random.Generator) -> Floats:
-    """Up to four colours of things become others, black and white often; shades stay; RGB.
+    """Two to five colours of things become others, black and white often; shades stay; RGB.
 
     Whatever has about the colour of a pixel drawn at random changes by one step, less the less it
     resembles it. Colours of a large part of the image are its background's, and are not drawn.
     """
     made, yiq = colours.copy(), colours @ _TO_YIQ.T
     coarse = yiq[::4, ::4].reshape(-1, 3)
-    for _ in range(int(rng.integers(1, 5))):
+    for _ in range(int(rng.integers(2, 6))):
         tried = coarse[rng.integers(len(coarse), size=TRIES)]
         share = _alike(coarse[:, None] - tried).mean(0)
         own = tried[int(np.argmax(share < BACKGROUND))]
         wanted = _TO_YIQ @ rng.uniform(0, 1, 3)
-        if rng.random() < GREY:
+        if rng.random() < BLACK_OR_WHITE:
             wanted = np.array([rng.choice((rng.uniform(0, 0.25), rng.uniform(0.8, 1))), 0, 0])
         if (share < BACKGROUND).any():
             made += _alike(yiq - own)[..., None] * (_TO_RGB @ (wanted - own)).astype(np.float32)
