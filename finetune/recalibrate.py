@@ -2,7 +2,9 @@
 
 CRITIC is a folder written by finetune-critic, DATA one like those that it was trained on: its
 validation split is judged. `--wrong-share`: the share of wrong sentences among those that the
-critic will meet, where people were given others to judge.
+critic will meet, where people were given others to judge. `--false-alarms`: the share of true
+sentences that may be flagged, for a threshold that keeps to it with 95 % confidence: a corrector
+does harm where it rewrites what was true.
 """
 
 from __future__ import annotations
@@ -52,11 +54,13 @@ def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], in
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--wrong-share", type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="Of the sentences it will meet.  [default: as validated]")  # fmt: skip
-def main(critic: Path, data: Path, wrong_share: float | None) -> None:
+@click.option("--false-alarms", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="Flagged at most, of true sentences.  [default: any share]")  # fmt: skip
+def main(critic: Path, data: Path, wrong_share: float | None, false_alarms: float | None) -> None:
     p, factual, unscored = judged(critic, data)
     if not p:
         raise UserError(f"{critic} left all {unscored} validation sentences of {data} unscored")
-    found = calibrate(np.array(p), np.array(factual), wrong_share)
+    found = calibrate(np.array(p), np.array(factual), wrong_share, false_alarms)
     card = read_card(critic)
     kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
     replace(card, threshold=found.threshold, calibration={**found.as_dict(), **kept}).write(critic)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from revise_captions.calibration import (
@@ -98,3 +99,17 @@ def test_another_share_of_wrong_sentences_is_that_of_repeated_ones():
     assert (found.ece, found.wrong_share) == (calibrate(p, factual).ece, 0.2)
     with pytest.raises(UserError, match="share of wrong sentences"):
         calibrate(p, factual, wrong_share=1.0)
+
+
+def test_false_alarms_stay_below_the_share_with_confidence():
+    """Among 1,000 true sentences at most four may be flagged: the bound of five is above 1 %."""
+    p = np.concatenate([np.linspace(0.001, 0.25, 400), np.linspace(0.2, 1, 1000)])
+    factual = np.arange(1400) >= 400
+    found = calibrate(p, factual, false_alarms=0.01)
+    flagged = int((p[factual] < found.threshold).sum())
+    bound = [binomtest(k, 1000, alternative="less").proportion_ci(0.95).high for k in range(8)]
+    assert flagged == max(k for k, high in enumerate(bound) if high <= 0.01)
+    assert found.threshold < calibrate(p, factual).threshold
+    assert (found.false_alarms, calibrate(p, factual).false_alarms) == (0.01, None)
+    with pytest.raises(UserError, match="too few"):
+        calibrate(p[300:600], factual[300:600], false_alarms=0.01)

@@ -42,7 +42,8 @@ class Calibration:
     """`threshold` maximises macro-F1. `ece`: expected calibration error over `bins`.
 
     `wrong_share`: the share of wrong sentences that threshold, macro-F1 and curve are for; None
-    for that of the sentences measured, which reliability is always of.
+    for that of the sentences measured, which reliability is always of. `false_alarms`: the share of
+    true sentences that the threshold was to flag at most; None for any.
     """
 
     threshold: float
@@ -53,6 +54,7 @@ class Calibration:
     bins: tuple[Bin, ...]
     curve: tuple[Point, ...]
     wrong_share: float | None = None
+    false_alarms: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -91,12 +93,16 @@ def class_weights(factual: Bools, wrong_share: float | None) -> tuple[float, flo
 
 
 def best_threshold(
-    p: Floats, factual: Bools, wrong_share: float | None = None
+    p: Floats,
+    factual: Bools,
+    wrong_share: float | None = None,
+    false_alarms: float | None = None,
 ) -> tuple[float, float]:
     """The threshold (four decimals) with the highest macro-F1, and that macro-F1.
 
     Ties go to the threshold nearest to 0.5. Flagged: P < threshold. `wrong_share`: as in
-    `class_weights`.
+    `class_weights`. `false_alarms`: only thresholds that, with 95 % confidence, flag at most this
+    share of true sentences. Raises UserError where so few cannot say that of any.
     """
     of_wrong, of_right = class_weights(factual, wrong_share)
     values = np.round(p, 4)
@@ -113,12 +119,29 @@ def best_threshold(
     f_wrong = _ratio(2 * flagged_wrong, 2 * flagged_wrong + flagged_right + kept_wrong)
     f_right = _ratio(2 * kept_right, 2 * kept_right + flagged_right + kept_wrong)
     macro = (f_wrong + f_right) / 2
+    if false_alarms is not None:
+        macro = np.where(_at_most(cuts - wrong[cuts], int(truth.sum()), false_alarms), macro, -1)
     padded = np.concatenate([[0.0], values, [1.0001]])
     middles = np.round((padded[cuts] + padded[cuts + 1]) / 2, 4)
     middles = np.where(middles <= padded[cuts], padded[cuts + 1], middles)
     best = np.flatnonzero(macro >= macro.max() - 1e-12)
     chosen = best[np.argmin(np.abs(middles[best] - 0.5))]
     return float(np.round(middles[chosen], 4)), float(macro[chosen])
+
+
+def _at_most(found: NDArray[np.int64], of: int, share: float) -> Bools:
+    """Whether so many `found` of so many say, with 95 % confidence, that at most `share` are: by
+    the upper bound of Clopper and Pearson (1934), one-sided.
+    """
+    from scipy.stats import beta
+
+    if 1 - 0.05 ** (1 / of) > share:
+        raise UserError(
+            f"{of:,} true sentences are too few to say that at most {share:g} of them are flagged",
+            hint="allow a larger share, or validate on more",
+        )
+    sure: Bools = (found < of) & (beta.ppf(0.95, found + 1, np.maximum(of - found, 1)) <= share)
+    return sure
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:
@@ -142,21 +165,29 @@ def precision_recall(
     return tuple(Point(float(thresholds[i]), float(precision[i]), float(recall[i])) for i in keep)
 
 
-def calibrate(p: Floats, factual: Bools, wrong_share: float | None = None) -> Calibration:
+def calibrate(
+    p: Floats,
+    factual: Bools,
+    wrong_share: float | None = None,
+    false_alarms: float | None = None,
+) -> Calibration:
     """Everything a checkpoint stores about its probabilities. Needs both classes.
 
     `wrong_share`: of the sentences that it will judge, where it is not that of these.
+    `false_alarms`: as in `best_threshold`.
     """
     if len(p) == 0 or factual.all() or not factual.any():
         raise UserError(
             "cannot calibrate: the validation sentences are all of one class",
             hint="the validation split needs factual and nonfactual sentences",
         )
-    threshold, macro = best_threshold(p, factual, wrong_share)
+    threshold, macro = best_threshold(p, factual, wrong_share, false_alarms)
     error, bins = reliability(p, factual)
     curve = precision_recall(p, factual, wrong_share=wrong_share)
     true = int(factual.sum())
-    return Calibration(threshold, macro, error, len(p), true, bins, curve, wrong_share)
+    return Calibration(
+        threshold, macro, error, len(p), true, bins, curve, wrong_share, false_alarms
+    )
 
 
 def threshold_for(curve: Sequence[Mapping[str, float]], precision: float) -> float:
