@@ -92,7 +92,7 @@ def colourless(example: Example) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def recoloured(image: Pixels, seed: int) -> Pixels:
     """uint8 (height, width, 3): all colours turned together, or some of them replaced."""
     rng = np.random.default_rng(seed)
-    colours = image.astype(np.float32) / 255
+    colours = np.divide(image, 255, dtype=np.float32)
     found = replaced(colours, rng) if rng.random() < REPLACED else turned(colours, rng)
     return np.asarray((found.clip(0, 1) * 255).round(), dtype=np.uint8)
 
@@ -104,8 +104,8 @@ def turned(colours: Floats, rng: np.random.Generator) -> Floats:
     cos, sin = strength * np.cos(turn), strength * np.sin(turn)
     rotate = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], dtype=np.float32)
     matrix = (_TO_RGB @ rotate @ _TO_YIQ).astype(np.float32)
-    raised: Floats = 1 - (1 - (colours @ matrix.T).clip(0, 1)) * lift
-    return raised
+    made = (colours @ matrix.T).clip(0, 1)
+    return np.asarray(1 - (1 - made) * lift, dtype=np.float32)
 
 
 def replaced(colours: Floats, rng: np.random.Generator) -> Floats:
