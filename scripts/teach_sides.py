@@ -29,6 +29,7 @@ from pathlib import Path
 import click
 import numpy as np
 import torch
+from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 from torch.nn.functional import binary_cross_entropy_with_logits
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
@@ -131,13 +132,10 @@ def column_code(columns: int) -> torch.Tensor:
 
 
 def regression(features: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """Ridge weights from centred features (n, hidden) to the target (n,), and their R²."""
-    centred = (features - features.mean(0)).double()
-    gram = centred.T @ centred
-    ridge = 1e-3 * gram.diagonal().mean() * torch.eye(len(gram), dtype=torch.float64)
-    weights = torch.linalg.solve(gram + ridge, centred.T @ target.double())
-    left = (target - centred @ weights).square().mean() / target.double().var()
-    return weights.float(), float(1 - left)
+    """Ridge weights from features (n, hidden) to the target (n,), and their R²."""
+    x, y = features.double().numpy(), target.numpy()
+    fitted = Ridge(1e-3 * len(x) * x.var(0).mean()).fit(x, y)
+    return torch.from_numpy(fitted.coef_).float(), float(fitted.score(x, y))
 
 
 @torch.no_grad()
