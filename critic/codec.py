@@ -81,6 +81,11 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedT
     )
 
 
+def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
+    """Rows of a small critic's embeddings: all tokens, the processor's too, in whole 64s."""
+    return -(-(len(tokenizer) + PROCESSOR_TOKENS) // 64) * 64
+
+
 class Codec:
     """Pieces to ids and ids to text for one tokenizer.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.critic.codec import PROCESSOR_TOKENS, Codec
+from revise_captions.critic.codec import Codec, vocabulary_size
 from revise_captions.critic.last_layer import at_places, is_thin, thin_last_layer
 from revise_captions.critic.packing import Batch, tree_mask
 
@@ -126,7 +126,7 @@ def new_model(codec: Codec, **shape: int) -> PaliGemmaForConditionalGeneration:
     if unknown := shape.keys() - SHAPE.keys():
         raise ValueError(f"unknown shape: {sorted(unknown)}, expected some of {sorted(SHAPE)}")
     s = SHAPE | shape
-    vocabulary = -(-(len(codec.tokenizer) + PROCESSOR_TOKENS) // 64) * 64
+    vocabulary = vocabulary_size(codec.tokenizer)
     vision = SiglipVisionConfig(
         hidden_size=s["tower_hidden"],
         intermediate_size=s["tower_intermediate"],

@@ -17,6 +17,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.adapters import four_bit
 from revise_captions.finetune.data import Examples, texts
 from revise_captions.finetune.settings import Settings
+from revise_captions.finetune.words import add_words, new_words
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 class Base:
     """A loaded base. `codec`: of a PaliGemma; `engine`: of an instruct model, which has its own.
 
-    `folder`: where its files are, None of a new one.
+    `folder`: where its files are, None of a new one. `new_words`: tokens that its tokenizer gained.
     """
 
     model: Any
     codec: Codec | None
     engine: TransformersEngine | None
     folder: Path | None
+    new_words: tuple[str, ...] = ()
 
 
 def base_folder(base: str) -> Path | None:
@@ -109,11 +111,16 @@ def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu
             hint="--base takes a folder, a hub id that you have access to, or 'new'",
         ) from None
     use_tree_attention(model)
-    return Base(model, Codec(tokenizer), None, BUNDLED if base == "bundled" else folder)
+    codec, found = Codec(tokenizer), list[str]()
+    if settings.new_words:
+        found = new_words(codec, texts(train), settings.new_words)
+        codec = add_words(model, codec, found, settings)
+    return Base(model, codec, None, BUNDLED if base == "bundled" else folder, tuple(found))
 
 
 def _instruct(base: str, folder: Path, settings: Settings, device: str) -> Base:
     small = settings.tower_minutes or settings.tower_weight or settings.recolour_share
+    small = small or settings.new_words
     if small or settings.compile:
         raise UserError(
             f"{base} is an instruct model: it has no dense labels to learn, and is not compiled",

@@ -81,6 +81,7 @@ HELP = {
     "recolour_share": "Share of images shown in other colours, asked about without colours.",
     "max_length": "Longest packed row in tokens, image included.",
     "vocab_size": "Of a new tokenizer (--base new).",
+    "new_words": "Tokens for at most so many words that a small base's tokenizer takes to pieces.",
     "save_minutes": "Minutes between saves.",
     "validate_minutes": "Minutes between validations.",
     "validate_captions": "Captions in an interim validation (0: all); the last uses all.",

@@ -249,6 +249,7 @@ def _log_start(run: Run, *, resumed: bool) -> None:
         "start",
         settings={**asdict(settings), "regime": str(settings.regime)},
         resumed=resumed,
+        new_words=list(run.base.new_words),
         parameters=sum(p.numel() for p in run.model.parameters()),
         trained=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
         captions=len(run.train),

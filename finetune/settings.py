@@ -53,6 +53,7 @@ class Settings:
     recolour_share: float = 0.0
     max_length: int = 1024
     vocab_size: int = 2048
+    new_words: int = 0
     save_minutes: float = 5.0
     validate_minutes: float = 4.0
     validate_captions: int = 400
