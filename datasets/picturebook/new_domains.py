@@ -26,13 +26,14 @@ SPLITS = {"train": 0, "validation": 10**6, "test": 2 * 10**6}
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """`sample`: a scene that follows from its seed; `caption`: its sentences, by a seed; `draw`:
-    its picture of a size; `rationale_is_right`: of a scene, a false claim and a text.
+    """`sample`: a scene that follows from its seed; `caption`: its sentences, by a seed
+    and the share of wrong ones; `draw`: its picture of a size; `rationale_is_right`: of a scene,
+    a false claim and a text.
     """
 
     name: str
     sample: Callable[[int], Any]
-    caption: Callable[[Any, int], tuple[Said, ...]]
+    caption: Callable[..., tuple[Said, ...]]
     draw: Callable[[Any, int], Image]
     rationale_is_right: Callable[[Any, Claim, str], bool]
 
@@ -78,6 +79,7 @@ def _row(split: str, number: int, said: tuple[Said, ...]) -> dict[str, Any]:
                 "end": len(text),
                 "label": "factual" if one.factual else "nonfactual",
                 "assessable": one.claim is not None,
+                "needs_context": False,
                 "error_type": "" if one.factual or one.claim is None else one.claim.aspect,
                 "rationale": max(one.rationales, key=len) if one.rationales else None,
                 "rationales": list(one.rationales),

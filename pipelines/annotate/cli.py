@@ -13,6 +13,7 @@ Examples:
   annotate export revised.jsonl ask --size 300      # tasks for five raters each
   annotate import ask answers-*.json --out data     # figures, and data for finetune-critic
   annotate convert chocolate DIR data               # a public data set as training data
+  annotate match captions.jsonl matched             # captions that nobody judged, for a first look
 """
 
 
@@ -29,6 +30,7 @@ def annotate() -> None:
 annotate.add_command(commands.export)
 annotate.add_command(commands.import_)
 annotate.add_command(commands.convert)
+annotate.add_command(commands.match)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -181,3 +181,40 @@ def convert(name: str, folder: Path, out: Path, **options: Any) -> None:
 
     job = Job(name, folder, out, **options)
     click.echo(converted_text(job, convert_data(job)))
+
+
+@click.command()
+@click.argument("captions")
+@click.argument("out", type=_FOLDER)
+@click.option(
+    "--others",
+    type=click.IntRange(1),
+    default=6,
+    help="Sentences of other images beside those in the caption.",
+)
+@click.option(
+    "--validation",
+    type=click.FloatRange(0, 0.9, min_open=True),
+    default=0.02,
+    help="Share of the images that goes into validation.jsonl.",
+)
+@click.option("--seed", type=int, default=0, help="Another seed draws other sentences.")
+@click.option("--image-field", help="Field that holds the image.  [default: found by its name]")
+@click.option("--caption-field", help="Field that holds the caption.  [default: found by its name]")
+@_image_root
+@click.option("--limit", type=click.IntRange(1), help="Only so many rows.")
+def match(captions: str, out: Path, **options: Any) -> None:
+    """Turn captions that nobody judged into training data: is a sentence the image's own?
+
+    CAPTIONS is what revise-captions reads. A small critic that knows nothing of a domain learns its
+    words from OUT, before judged sentences teach it what is wrong: finetune-critic with OUT first,
+    then with the judged data from what came of it. Large models need no such thing.
+    """
+    from revise_captions.fields import Fields
+    from revise_captions.pipelines.annotate.matching import Job
+    from revise_captions.pipelines.annotate.matching import match as write_rows
+    from revise_captions.pipelines.annotate.text import matched_text
+
+    fields = Fields(options.pop("image_field"), tuple(_names(options.pop("caption_field") or "")))
+    job = Job(captions, out, fields=fields, **options)
+    click.echo(matched_text(job, write_rows(job)))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from revise_captions.pipelines.annotate.export import Job as ExportJob
     from revise_captions.pipelines.annotate.importing import Imported
     from revise_captions.pipelines.annotate.importing import Job as ImportJob
+    from revise_captions.pipelines.annotate.matching import Job as MatchJob
+    from revise_captions.pipelines.annotate.matching import Matched
     from revise_captions.pipelines.annotate.training import Counts
 
 
@@ -85,6 +87,16 @@ def converted_text(job: ConvertJob, found: Converted) -> str:
         lines.append("no rationales: these data teach what is wrong, not to say why")
         command += " --rationale-weight 0"
     return "\n".join([*lines, "", command])
+
+
+def matched_text(job: MatchJob, found: Matched) -> str:
+    lines = ["is a sentence the image's own? Nobody judged these: `wrong` are other images'", ""]
+    lines += _splits(found.counts)
+    for kind, number in sorted(found.left_out.items()):
+        if number:
+            lines.append(f"left out: {number:,} {kind}")
+    more = "--new-words 300 --asides 12 --rationale-weight 0"
+    return "\n".join([*lines, "", f"finetune-critic {job.out} --base bundled --out first {more}"])
 
 
 def _splits(counts: Mapping[str, Counts]) -> list[str]:
