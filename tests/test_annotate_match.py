@@ -137,3 +137,16 @@ def test_one_image_is_not_enough(tmp_path):
     path.write_text(json.dumps({"image": "a.png", "caption": "A tent."}) + "\n")
     with pytest.raises(UserError, match="fewer than two images"):
         match(Job(str(path), tmp_path / "out"))
+
+
+def test_another_caption_of_the_image_is_its_own_too(tmp_path):
+    """Not so where captions, not images, are told apart."""
+    mine, also = Own("1", "a.png", ("A tent.",)), Own("2", "a.png", ("A kite.",))
+    other = Own("3", "b.png", ("A wagon.", "a TENT."))
+    pool = [(own, text) for own in (mine, also, other) for text in own.sentences]
+    job = Job("", tmp_path, others=5)
+    row = matching.row_of(mine, pool, job)
+    texts = [row["caption"][s["start"] : s["end"]] for s in row["sentences"]]
+    asked = [*zip(texts, (s["label"] for s in row["sentences"]), strict=True)]
+    asked += [(aside["text"], aside["label"]) for aside in row["asides"]]
+    assert set(asked) == {("A tent.", "factual"), ("A wagon.", "nonfactual")}
