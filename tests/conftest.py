@@ -5,5 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-#: `command`: the whole command with scripted models.
-pytest_plugins = ["commands"]
+#: Modules with fixtures: `command` is the whole command with scripted models; `data` and `vlm` are
+#: for finetune-critic, `folder` for evaluate-metric, `page` and `hostile_page` are reports.
+pytest_plugins = ["commands", "finetuning", "rated", "report_pages"]
