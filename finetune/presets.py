@@ -29,9 +29,22 @@ _FOR_REAL_DATA: Mapping[str, Any] = {
     "validate_captions": 0,
 }
 
+_FOR_A_NEW_DOMAIN: Mapping[str, Any] = {
+    "new_words": 300,
+    "optimizer": "muon",
+    "weight_decay": 0.0,
+    "warmup": 50,
+    "ema": 0.95,
+    "describe_early": 0.0,
+    "describe_late": 0.0,
+    "tower_weight": 0.0,
+    "keep": "best",
+}
+
 #: `small`: the defaults of `Settings`, which trained the bundled critic. `paper`: appendix B of
 #: VNLI-Critique, with PaliGemma's own attention; its batch of 128 prompts is about 16 captions of
-#: eight sentences. `lora`: one card. `adapt`: a small critic of ours on a new domain.
+#: eight sentences. `lora`: one card. `match`, then `adapt`: a small critic of ours in a new domain,
+#: from captions that nobody judged and then from judged ones.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "small": {},
     "paper": {
@@ -65,6 +78,22 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "checkpointing": True,
         "patience": 4,
         "validate_minutes": 15.0,
+    },
+    "match": {
+        **_FOR_A_NEW_DOMAIN,
+        "epochs": 8.0,
+        "learning_rate": 1e-3,
+        "tower_rate": 0.3,
+        "asides": 12,
+        "rewrites": 0.0,
+        "caption_weight": 1.0,
+        "rationale_weight": 0.0,
+    },
+    "adapt": {
+        **_FOR_A_NEW_DOMAIN,
+        "epochs": 12.0,
+        "learning_rate": 8e-4,
+        "tower_rate": 1.0,
     },
 }
 

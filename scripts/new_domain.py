@@ -47,11 +47,10 @@ from revise_captions.resampling import measured
 from revise_captions.sentence_metrics import macro_f1, roc_auc
 
 METHODS = {
-    "full": ("--method", "full", "--learning-rate", "8e-4", "--optimizer", "muon",
-             "--new-words", "300"),
-    "spelled": ("--method", "full", "--learning-rate", "8e-4", "--optimizer", "muon"),
-    "lora": ("--method", "lora", "--lora-rank", "32", "--lora-alpha", "64",
-             "--learning-rate", "3e-3"),
+    "full": ("--preset", "adapt"),
+    "spelled": ("--preset", "adapt", "--new-words", "0"),
+    "lora": ("--preset", "adapt", "--new-words", "0", "--optimizer", "adamw", "--method", "lora",
+             "--lora-rank", "32", "--lora-alpha", "64", "--learning-rate", "3e-3"),
 }  # fmt: skip
 LABELS = ("exact", "one", "majority", "random", "merged")
 OLD = 2000  # scenes of the old world to replay from
@@ -59,10 +58,8 @@ OLD = 2000  # scenes of the old world to replay from
 UNJUDGED, WRONG = 500_000, 0.2
 #: What the data check finds in such data, and is right to: small worlds repeat themselves.
 ALLOWED = ("missing-rationales", "duplicates", "shared-images")
-#: Of the first training, from captions that nobody judged.
-MATCHING = ("--method", "full", "--learning-rate", "1e-3", "--optimizer", "muon",
-            "--new-words", "300", "--asides", "12", "--caption-weight", "1",
-            "--rewrites", "0", "--tower-rate", "0.3")  # fmt: skip
+#: Of the first training, from captions that nobody judged; the old world's are explained.
+MATCHING = ("--preset", "match", "--rationale-weight", "0.5")
 
 
 def relabelled(made: dict[str, Any], labels: str) -> dict[str, Any]:
@@ -175,11 +172,8 @@ class Training:
             return
         more = ["--resume"] if (out / "training" / "state.pt").exists() else []
         words = [
-            str(data), "--base", self.base, "--out", str(out), "--preset", "small",
-            "--steps", str(self.steps), "--batch-size", "16", "--warmup", "50",
-            "--tower-rate", "1", "--ema", "0.95", "--weight-decay", "0",
-            "--describe-early", "0", "--describe-late", "0", "--tower-weight", "0",
-            "--keep", "best", "--validate-steps", str(max(1, self.steps // 4)),
+            str(data), "--base", self.base, "--out", str(out), "--epochs", "0",
+            "--steps", str(self.steps), "--validate-steps", str(max(1, self.steps // 4)),
             "--save-steps", "100", "--seed", str(self.seed), "--samples", "2",
             *(word for name in ALLOWED for word in ("--allow", name)), *self.options, *more,
         ]  # fmt: skip

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from PIL import Image
+from tinycritic import saved
 
+from revise_captions.critic.critic import load_critic
 from revise_captions.errors import UserError
 from revise_captions.finetune.check import check_data
+from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data import open_split
 from revise_captions.finetune.settings import Settings
 from revise_captions.pipelines.annotate import matching
@@ -150,3 +153,22 @@ def test_another_caption_of_the_image_is_its_own_too(tmp_path):
     asked = [*zip(texts, (s["label"] for s in row["sentences"]), strict=True)]
     asked += [(aside["text"], aside["label"]) for aside in row["asides"]]
     assert set(asked) == {("A tent.", "factual"), ("A wagon.", "nonfactual")}
+
+
+def test_a_small_critic_learns_from_it(tmp_path):
+    """The page's second command, at tiny size: rows are asked, words become tokens."""
+    out, first = tmp_path / "matched", tmp_path / "first"
+    match(Job(str(write_captions(tmp_path, 12)), out, validation=0.1))
+    given = [
+        out, "--base", saved(tmp_path / "base", sure=False), "--out", first, "--preset", "match",
+        "--steps", 2, "--batch-size", 4, "--no-compile", "--dtype", "float32",
+    ]  # fmt: skip
+    result = CliRunner().invoke(finetune_critic, [str(a) for a in given], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    lines = [
+        json.loads(line) for line in (first / "training" / "log.jsonl").read_text().splitlines()
+    ]
+    assert "Ġsteht" in lines[0]["new_words"]
+    card = json.loads((first / "critic.json").read_text())
+    assert "no judgements" in card["training"]["data"]["note"]
+    assert len(load_critic(first, device="cpu").codec.text(" steht")) == 1

@@ -95,8 +95,8 @@ def matched_text(job: MatchJob, found: Matched) -> str:
     for kind, number in sorted(found.left_out.items()):
         if number:
             lines.append(f"left out: {number:,} {kind}")
-    more = "--new-words 300 --asides 12 --rationale-weight 0"
-    return "\n".join([*lines, "", f"finetune-critic {job.out} --base bundled --out first {more}"])
+    command = f"finetune-critic {job.out} --base bundled --out first --preset match"
+    return "\n".join([*lines, "", command])
 
 
 def _splits(counts: Mapping[str, Counts]) -> list[str]:
