@@ -34,6 +34,7 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from revise_captions.critic.language import Lexicon
 from revise_captions.critic.local import LocalCritic
@@ -46,6 +47,7 @@ from revise_captions.records import Span
 from revise_captions.resampling import measured
 from revise_captions.sentence_metrics import macro_f1, roc_auc
 
+Floats = NDArray[np.float64]
 METHODS = {
     "full": ("--preset", "adapt"),
     "spelled": ("--preset", "adapt", "--new-words", "0"),
@@ -197,6 +199,7 @@ def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
     items = [domain.row("test", number) for number in range(count)]
     images = [domain.draw(scene, 256) for scene, _, _ in items]
     p, truth, of, claims, about = [], [], [], [], []
+    aspects: list[str] = []
     for number, ((scene, said, made), image) in enumerate(zip(items, images, strict=True)):
         spans = tuple(Span(s["start"], s["end"]) for s in made["sentences"])
         (verdicts,) = critic.judge([Paragraph(image, made["caption"], spans)])
@@ -204,6 +207,7 @@ def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
             p.append(np.nan if verdict.p_factual is None else verdict.p_factual)
             truth.append(float(one.factual))
             of.append(f"{domain.name}-{number}")
+            aspects.append(one.claim.aspect if one.claim else "")
             if not one.factual:
                 claims.append(Claim(image, made["caption"], spans, k))
                 about.append((scene, one.claim))
@@ -215,7 +219,15 @@ def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
     captions = [o for o, t in zip(of, truth, strict=True) if not t]
     mean = measured(lambda x, _: float(x.mean()), right, right, captions)
     found = figures("new", p, truth, of, critic.threshold)
+    found["new by aspect"] = by_aspect(np.array(p), np.array(truth), np.array(aspects))
     return found | {"new rationales": [mean.value, mean.low, mean.high], "samples": told[:4]}
+
+
+def by_aspect(p: Floats, truth: Floats, aspects: NDArray[np.str_]) -> dict[str, float]:
+    """ROC-AUC of the scored sentences about each aspect; what says nothing has none."""
+    names = sorted(set(aspects[~np.isnan(p)].tolist()) - {""})
+    parts = {name: (aspects == name) & ~np.isnan(p) for name in names}
+    return {name: round(roc_auc(p[part], truth[part]), 3) for name, part in parts.items()}
 
 
 def on_scenes(critic: LocalCritic, count: int) -> dict[str, Any]:
