@@ -119,11 +119,11 @@ def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu
 
 
 def _instruct(base: str, folder: Path, settings: Settings, device: str) -> Base:
-    small = settings.tower_minutes or settings.tower_weight or settings.recolour_share
-    small = small or settings.new_words
-    if small or settings.compile:
+    dense = settings.tower_minutes or settings.tower_weight or settings.recolour_share
+    if dense or settings.new_words or settings.compile:
         raise UserError(
-            f"{base} is an instruct model: it has no dense labels to learn, and is not compiled",
+            f"{base} is an instruct model: it has no dense labels to learn, gains no words, and is "
+            "not compiled",
             hint="add --preset lora or --preset paper, which are made for such models",
         )
     from revise_captions.engines.transformers_chat import load_engine

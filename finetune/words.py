@@ -49,9 +49,12 @@ def new_words(codec: Codec, texts: Iterable[str], limit: int) -> list[str]:
     counted: Counter[str] = Counter()
     for text in texts:
         counted.update(word for word, _ in split.pre_tokenize_str(text))
-    torn = [word for word, _ in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
-            if counted[word] >= OFTEN and word not in known and _WORD.fullmatch(word)]  # fmt: skip
-    return torn[:limit]
+    torn = [
+        (-count, word)
+        for word, count in counted.items()
+        if count >= OFTEN and word not in known and _WORD.fullmatch(word)
+    ]
+    return [word for _, word in sorted(torn)[:limit]]
 
 
 def add_words(

@@ -50,7 +50,6 @@ from revise_captions.sentence_metrics import macro_f1, roc_auc
 Floats = NDArray[np.float64]
 METHODS = {
     "full": ("--preset", "adapt"),
-    "spelled": ("--preset", "adapt", "--new-words", "0"),
     "lora": ("--preset", "adapt", "--new-words", "0", "--optimizer", "adamw", "--method", "lora",
              "--lora-rank", "32", "--lora-alpha", "64", "--learning-rate", "3e-3"),
 }  # fmt: skip
@@ -135,18 +134,16 @@ def write_matched(work: Path, domain: Domain, captions: int) -> Path:
     folder = work / f"matched-{captions}"
     if (folder / "train.jsonl").exists():
         return folder
-    rows = work / "unjudged.jsonl"
+    rows, images = work / "unjudged.jsonl", work / "unjudged"
+    images.mkdir(parents=True, exist_ok=True)
     with rows.open("w", encoding="utf-8") as file:
         for number in range(captions):
             scene = domain.sample(UNJUDGED + number)
             said = domain.caption(scene, UNJUDGED + number, WRONG)
-            path = work / "unjudged" / f"{number}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            domain.draw(scene, 256).save(path)
+            domain.draw(scene, 256).save(images / f"{number}.png")
             caption = " ".join(one.text for one in said)
             made = {"image": f"unjudged/{number}.png", "caption": caption}
             file.write(json.dumps(made) + "\n")
-    shutil.rmtree(folder, ignore_errors=True)
     draft = folder.with_suffix(".tmp")
     shutil.rmtree(draft, ignore_errors=True)
     annotate(["match", str(rows), str(draft)], standalone_mode=False)

@@ -13,12 +13,21 @@ _DATA = click.Path(path_type=Path, file_okay=False, exists=True)
 _image_root = click.option(
     "--image-root", type=_DATA, help="Folder that image paths start from.  [default: the input's]"
 )
-_share = click.option(
-    "--validation",
-    type=click.FloatRange(0, 0.9, min_open=True),
-    default=0.1,
-    help="Share of the images that goes into validation.jsonl.",
+_image_field = click.option(
+    "--image-field", help="Field that holds the image.  [default: found by its name]"
 )
+_caption_field = click.option(
+    "--caption-field", help="Field that holds the caption.  [default: found by its name]"
+)
+
+
+def _share(default: float) -> Any:
+    return click.option(
+        "--validation",
+        type=click.FloatRange(0, 0.9, min_open=True),
+        default=default,
+        help="Share of the images that goes into validation.jsonl.",
+    )
 
 
 @click.command()
@@ -57,8 +66,8 @@ _share = click.option(
     default="",
     help="What stands before an image's path in a task.  [default: Label Studio's local files]",
 )
-@click.option("--image-field", help="Field that holds the image.  [default: found by its name]")
-@click.option("--caption-field", help="Field that holds the caption.  [default: found by its name]")
+@_image_field
+@_caption_field
 @_image_root
 @click.option("--allow-urls", is_flag=True, help="Fetch images from public http(s) addresses.")
 def export(run: str, out: Path, **options: Any) -> None:
@@ -118,7 +127,7 @@ def _numbers(text: str) -> tuple[float, ...]:
     type=click.IntRange(1),
     help="Items with fewer answers are not used.  [default: more than half of those planned]",
 )
-@_share
+@_share(0.1)
 @click.option(
     "--replicates", type=click.IntRange(100), default=1000, help="Resamples for the intervals."
 )
@@ -143,7 +152,7 @@ def import_(asked: Path, answers: tuple[Path, ...], out: Path, **options: Any) -
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=_DATA)
 @click.argument("out", type=_FOLDER)
-@_share
+@_share(0.1)
 @click.option(
     "--test",
     type=click.FloatRange(0, 0.9),
@@ -192,15 +201,10 @@ def convert(name: str, folder: Path, out: Path, **options: Any) -> None:
     default=6,
     help="Sentences of other images beside those in the caption.",
 )
-@click.option(
-    "--validation",
-    type=click.FloatRange(0, 0.9, min_open=True),
-    default=0.02,
-    help="Share of the images that goes into validation.jsonl.",
-)
+@_share(0.02)
 @click.option("--seed", type=int, default=0, help="Another seed draws other sentences.")
-@click.option("--image-field", help="Field that holds the image.  [default: found by its name]")
-@click.option("--caption-field", help="Field that holds the caption.  [default: found by its name]")
+@_image_field
+@_caption_field
 @_image_root
 @click.option("--limit", type=click.IntRange(1), help="Only so many rows.")
 def match(captions: str, out: Path, **options: Any) -> None:
