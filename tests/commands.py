@@ -31,6 +31,19 @@ class Ran(NamedTuple):
 Command = Callable[..., Ran]
 
 
+def outcome(
+    main: Callable[[list[str]], object], capsys, *arguments: object
+) -> tuple[int, str, str]:
+    """What a command ended with and printed."""
+    try:
+        main([str(argument) for argument in arguments])
+        code = 0
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
 @pytest.fixture
 def command(monkeypatch, capsys, tmp_path) -> Command:
     scripted_run.install(monkeypatch.setattr)

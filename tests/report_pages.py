@@ -88,9 +88,8 @@ def hostile_page(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
+def write_book(path):
+    """The report of the story book's rows."""
     summary, rows = storybook.book(300)
     write_report(
         path,
@@ -101,3 +100,8 @@ def page(tmp_path_factory):
         settings=storybook.SETTINGS,
     )
     return path
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return write_book(tmp_path_factory.mktemp("report") / "report.html")

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from commands import outcome
 from PIL import Image
 
 from revise_captions.benchmarks import catalog, entries
@@ -65,13 +66,7 @@ def run(capsys):
     from revise_captions.pipelines import benchmarks_cli
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        try:
-            benchmarks_cli.main([str(argument) for argument in arguments])
-            code = 0
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
+        return outcome(benchmarks_cli.main, capsys, *arguments)
 
     return call
 

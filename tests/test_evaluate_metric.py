@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import outcome
 from rated import ROWS, captions, figures, oracle, run, scores_csv, value, write
 
 from revise_captions.benchmarks.published import TABLE_4
@@ -206,13 +207,7 @@ def test_the_signature_names_scores_and_ties(folder):
 @pytest.fixture
 def command(capsys):
     def call(*arguments: object) -> tuple[int, str, str]:
-        try:
-            cli.main([*map(str, arguments), "--replicates", "100"])
-            code = 0
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
+        return outcome(cli.main, capsys, *arguments, "--replicates", "100")
 
     return call
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from finetuning import command
 from PIL import Image
 from safetensors.numpy import load_file
 from tinycritic import saved
-from toyworld import write
 
 from revise_captions.calibration import calibrate
 from revise_captions.critic.critic import find_checkpoint, load_critic, stored_card
@@ -22,20 +22,10 @@ from revise_captions.critic.model import _plain_attention
 from revise_captions.critic.pixels import resized
 from revise_captions.critic.protocol import Claim, Paragraph
 from revise_captions.finetune import recalibrate
-from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import open_split
 from revise_captions.finetune.optimizer import FlatOptimizer
 from revise_captions.finetune.pixels import pixel_cache
 from revise_captions.picturebook.generate import main as generate
-
-
-def command(*arguments: object):
-    return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Path:
-    return write(tmp_path_factory.mktemp("data"), {"train": 8, "validation": 8}, grid=4)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from commands import read, write_input
+from commands import outcome, read, write_input
 from PIL import Image
 
 from revise_captions.errors import UserError
@@ -26,13 +26,7 @@ def rate(command, capsys):
     """The command, after `command` has put the scripted models in place."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            cli.main([str(argument) for argument in (*arguments, *FAST)])
-            code = 0
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
+        return outcome(cli.main, capsys, *arguments, *FAST)
 
     return run
 

@@ -9,10 +9,9 @@ import re
 from itertools import pairwise
 
 import pytest
-import storybook
 from markupsafe import Markup
 from PIL import Image
-from report_pages import HOSTILE, hostile_row
+from report_pages import HOSTILE, hostile_row, write_book
 
 from revise_captions.errors import UserError
 from revise_captions.pipelines.outcomes import Outcome
@@ -179,16 +178,7 @@ def test_the_page_and_the_json_hold_the_same_figures(page):
 
 
 def test_same_rows_same_bytes(page, tmp_path):
-    again = tmp_path / "report.html"
-    summary, rows = storybook.book(300)
-    write_report(
-        again,
-        summary=summary,
-        rows=rows,
-        title="captions.jsonl",
-        signature=storybook.SIGNATURE,
-        settings=storybook.SETTINGS,
-    )
+    again = write_book(tmp_path / "report.html")
     assert again.read_bytes() == page.read_bytes()
     assert figures_path(again).read_bytes() == figures_path(page).read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "report.json"]
