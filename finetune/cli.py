@@ -65,6 +65,8 @@ HELP = {
     "ema": "Decay of the averaged weights, which are validated and written (0: no averaging).",
     "dtype": "Compute dtype; the masters of weights that learn are float32.",
     "seed": "Decides initial weights, data order, and every random choice.",
+    "replay": "Data to mix in, folder or JSONL file, so that what it taught is not forgotten.",
+    "replay_share": "Share of the captions that are trained on that come from there.",
     "rationales": "At most so many rationales of a caption in one step.",
     "rewrites": "Probability that a wrong sentence's true version is asked about too.",
     "asides": "At most so many of a caption's asides are asked about.",

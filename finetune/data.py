@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,8 @@ class Examples(Sequence[Example]):
 
     `images` are the distinct image paths, `image_of[i]` the index of example i's image in them,
     `sizes[i]` about how long example i's packed row is (batches of like rows waste no padding).
+    The first `own` examples and `own_images` images are the file's own; behind them are those that
+    are replayed (`add`).
     """
 
     def __init__(self, path: Path, root: Path) -> None:
@@ -98,6 +100,16 @@ class Examples(Sequence[Example]):
         if sorted(placed) != list(range(len(placed))):
             raise UserError(f"{path}: image_index values are not 0…{len(placed) - 1} without gaps")
         self.images = [placed[index] for index in range(len(placed))]
+        self.own = len(self.lines)
+        self.own_images = len(self.images)
+
+    def add(self, other: Examples) -> None:
+        """Puts another file's examples behind these; their images are named by whole paths."""
+        before = len(self.images)
+        self.images += [str((other.root / image).resolve()) for image in other.images]
+        self.image_of += [before + index for index in other.image_of]
+        self.lines += other.lines
+        self.sizes += other.sizes
 
     def _error(self, number: int, detail: str) -> UserError:
         return UserError(
@@ -125,7 +137,10 @@ class Examples(Sequence[Example]):
         return len(self.lines)
 
     def __getitem__(self, index: int) -> Example:  # type: ignore[override]
-        return parse(json.loads(self.lines[index]))
+        example = parse(json.loads(self.lines[index]))
+        if index < self.own:
+            return example
+        return replace(example, image=self.images[self.image_of[index]])
 
     def __iter__(self) -> Iterator[Example]:
         return (self[index] for index in range(len(self)))
@@ -188,6 +203,22 @@ def open_split(data: Path, split: str) -> Examples:
     return Examples(path, path.parent)
 
 
+def open_train(data: Path, replay: str, share: float) -> Examples:
+    """The train split of `data`, and behind it that of `replay`, "" for none.
+
+    `share`: of the captions that are trained on, those that are replayed. Raises UserError.
+    """
+    train = open_split(data, "train")
+    if replay:
+        if not 0 < share < 1:
+            raise UserError(
+                f"--replay-share {share:g}, expected a number between 0 and 1",
+                hint="0.5 is as many replayed captions as the data has",
+            )
+        train.add(open_split(Path(replay), "train"))
+    return train
+
+
 def provenance(root: Path) -> dict[str, Any]:
     """`data.json` beside the data: what it is, its licence, whether it is a benchmark. {} of none.
 
@@ -203,10 +234,12 @@ def provenance(root: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def texts(examples: Sequence[Example], limit: int = 20_000) -> Iterator[str]:
-    """What a new tokenizer learns from: captions, rationales, descriptions of `limit` examples."""
-    step = max(1, len(examples) // limit)
-    for index in range(0, len(examples), step):
+def texts(examples: Examples, limit: int = 20_000) -> Iterator[str]:
+    """What a new tokenizer learns from: captions, rationales, descriptions of `limit` examples.
+
+    Of the data's own: what is replayed a base knows.
+    """
+    for index in range(0, examples.own, max(1, examples.own // limit)):
         example = examples[index]
         yield example.caption
         yield from (text for sentence in example.sentences for text in sentence.rationales)

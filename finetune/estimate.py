@@ -13,10 +13,10 @@ from pathlib import Path
 import torch
 
 from revise_captions.finetune.adapters import trained_parts
+from revise_captions.finetune.order import endless, epoch_size
 from revise_captions.finetune.run import DTYPES, Run, prepare
 from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.step import step
-from revise_captions.finetune.targets import endless
 
 #: Steps that are timed, after one that is not.
 TIMED = 2
@@ -52,7 +52,7 @@ def dry_run(data: Path, base: str, out: Path, settings: Settings) -> str:
 
 def _timed(run: Run) -> float:
     """Seconds per step. The weights change, and are thrown away."""
-    order = endless(run.train.sizes, run.settings.batch_size, run.settings.seed, 0, 0)
+    order = endless(run.train, run.settings, 0, 0)
     began = 0.0
     run.learn()
     for count, (epoch, index, members) in enumerate(order):
@@ -97,7 +97,9 @@ def _steps(run: Run, settings: Settings) -> int | None:
     """How many steps the limits allow; None where only the clock ends training."""
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:
-        limits.append(math.ceil(settings.epochs * len(run.train) / settings.batch_size))
+        limits.append(
+            math.ceil(settings.epochs * epoch_size(run.train, settings) / settings.batch_size)
+        )
     return min(limits) if limits else None
 
 

@@ -90,8 +90,9 @@ def critic_card(run: Run) -> CriticCard:
             **asdict(run.progress),
             **origin,
             "regime": str(settings.regime),
-            "train_captions": len(run.train),
-            "train_images": len(run.train.images),
+            "train_captions": run.train.own,
+            "train_images": run.train.own_images,
+            "replayed_captions": len(run.train) - run.train.own,
         },
     )
     if run.measured is None or not 0 < run.measured.factual.mean() < 1:
@@ -123,7 +124,7 @@ def words(run: Run) -> list[str]:
     A model from nothing has only seen its data; one that was trained on the world's text has not.
     """
     base = run.base.folder
-    captions: Iterator[str] = (run.train[i].caption for i in _spread(len(run.train), 20_000))
+    captions: Iterator[str] = (run.train[i].caption for i in _spread(run.train.own, 20_000))
     if base is None or (run.folder.training / "base").exists():
         return common_words(captions)
     known = read_lexicon(base).known

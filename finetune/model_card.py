@@ -168,17 +168,21 @@ It knows the kind of images and captions that it was trained on. On others, meas
 
 
 def _data_lines(run: Run) -> str:
-    sentences = [s for example in run.train for s in example.sentences]
+    train, share = run.train, run.settings.replay_share
+    sentences = [s for i in range(train.own) for s in train[i].sentences]
     wrong = sum(not s.factual for s in sentences)
     explained = sum(not s.factual and bool(s.rationales) for s in sentences)
-    stated = provenance(run.train.root)
+    stated = provenance(train.root)
     name = f"{stated['title']}: " if stated.get("title") else ""
+    more = len(train) - train.own
+    replayed = f" Mixed in, {share:.0%} of all: {more:,} captions of other data." if more else ""
     mark = ""
     if stated.get("benchmark"):
         mark = " **This is a benchmark: the critic cannot be measured by it.**"
     return (
-        f"{name}{len(run.train):,} captions of {len(run.train.images):,} images, "
-        f"{len(sentences):,} sentences, {wrong:,} of them wrong, {explained:,} explained.{mark}"
+        f"{name}{train.own:,} captions of {train.own_images:,} images, "
+        f"{len(sentences):,} sentences, {wrong:,} of them wrong, {explained:,} explained."
+        f"{replayed}{mark}"
     )
 
 

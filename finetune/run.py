@@ -20,7 +20,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.adapters import cast, choose_weights, part_of, set_dropout
 from revise_captions.finetune.bases import Base, copy_tower, load_base, named
 from revise_captions.finetune.chat import ChatLearner
-from revise_captions.finetune.data import Examples, open_split
+from revise_captions.finetune.data import Examples, open_split, open_train
 from revise_captions.finetune.learner import Asked, Learner, Seen
 from revise_captions.finetune.optimizer import FlatOptimizer
 from revise_captions.finetune.packed import PackedLearner
@@ -156,7 +156,8 @@ def prepare(
     saved = folder.load() if resume else None
     if not resume and (folder.training / "state.pt").exists():
         raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
-    train, validation = open_split(data, "train"), open_split(data, "validation")
+    train = open_train(data, settings.replay, settings.replay_share)
+    validation = open_split(data, "validation")
     device, _ = device_and_dtype(settings.device, "auto")
     if device == "cuda" and parallel.world > 1:
         device = f"cuda:{parallel.local}"
@@ -252,7 +253,8 @@ def _log_start(run: Run, *, resumed: bool) -> None:
         new_words=list(run.base.new_words),
         parameters=sum(p.numel() for p in run.model.parameters()),
         trained=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
-        captions=len(run.train),
+        captions=run.train.own,
+        replayed=len(run.train) - run.train.own,
         images=len(run.train.images),
         validation_captions=len(run.validation),
         processes=run.parallel.world,
@@ -310,7 +312,14 @@ def _network(
     if base.codec is not None:
         vision = base.model.config.vision_config
         grid = vision.image_size // vision.patch_size
-        dense = dense_labels(train.root, train.path.stem, len(train.images), grid)
+        dense = dense_labels(train.root, train.path.stem, train.own_images, grid)
+    if dense is not None and settings.replay:
+        if settings.tower_weight or settings.tower_minutes:
+            raise UserError(
+                "there are dense labels of the data's own images, and of none that are replayed",
+                hint="add --tower-weight 0, or train without --replay",
+            )
+        dense = None
     if settings.tower_minutes and dense is None:
         raise UserError(f"--tower-minutes needs dense labels: {train.root}/labels/train.npy")
     heads = Heads(base.model.config.vision_config.hidden_size, dense.sizes) if dense else None
@@ -347,10 +356,13 @@ def _learner(
 
 
 def class_weights(train: Examples, settings: Settings) -> tuple[float, float]:
-    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in all."""
+    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in all.
+
+    In all of the data's own: what is replayed has a share of its own.
+    """
     if not settings.balance:
         return 1.0, 1.0
-    truth = [sentence.factual for example in train for sentence in example.sentences]
+    truth = [one.factual for i in range(train.own) for one in train[i].sentences]
     true = sum(truth)
     wrong = len(truth) - true
     if not true or not wrong:

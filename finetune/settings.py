@@ -13,6 +13,7 @@ class Settings:
 
     `describe_early` and `describe_late`: share of captions that ask for the image's description in
     the first half of training and after. `*_weight` scale each task's mean loss per token.
+    `replay`: data whose captions are mixed in, `replay_share` of all, not to be forgotten.
     `targets`: what learns (`adapters.PARTS`), by `method` with all its weights or through LoRA.
     The defaults are for a small model from nothing; `presets.PRESETS` has those for large ones.
     """
@@ -37,6 +38,8 @@ class Settings:
     ema: float = 0.998
     dtype: str = "bfloat16"
     seed: int = 0
+    replay: str = ""
+    replay_share: float = 0.5
     rationales: int = 2
     rewrites: float = 0.7
     asides: int = 8

@@ -19,6 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from revise_captions.errors import UserError
 from revise_captions.finetune.learner import Asked, Images, Seen
 from revise_captions.finetune.optimizer import rate
+from revise_captions.finetune.order import epoch_size
 from revise_captions.finetune.sharding import is_divided
 from revise_captions.finetune.targets import Choice, Task, choose, without_colours
 
@@ -38,7 +39,7 @@ def fraction(run: Run) -> float:
     by_step = progress.step / settings.steps if settings.steps else 0.0
     by_epoch = 0.0
     if settings.epochs:
-        by_epoch = progress.captions / (settings.epochs * len(run.train))
+        by_epoch = progress.captions / (settings.epochs * epoch_size(run.train, settings))
     return min(1.0, max(by_time, by_step, by_epoch))
 
 

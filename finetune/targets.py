@@ -254,32 +254,3 @@ def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]
     at, ids, tasks = np.array(read, dtype=np.int64).reshape(-1, 3).T
     trace_at, states = np.array(traced, dtype=np.int64).reshape(-1, 2).T
     return Targets(at, ids, tasks, trace_at, states)
-
-
-def batches(
-    lengths: Sequence[int], size: int, seed: int, epoch: int, window: int = 64
-) -> list[list[int]]:
-    """One epoch's batches of example indices: shuffled, then grouped by length within windows.
-
-    All have `size` members (compiled layers like few shapes); what is left over of a window waits
-    for the next epoch.
-    """
-    size = min(size, len(lengths))
-    rng = np.random.default_rng((seed, epoch))
-    order = rng.permutation(len(lengths))
-    made: list[list[int]] = []
-    for start in range(0, len(order), size * window):
-        part = sorted(order[start : start + size * window].tolist(), key=lambda i: lengths[i])
-        made += [part[i : i + size] for i in range(0, len(part) - size + 1, size)]
-    return [made[i] for i in rng.permutation(len(made))]
-
-
-def endless(
-    lengths: Sequence[int], size: int, seed: int, epoch: int, step: int
-) -> Iterator[tuple[int, int, list[int]]]:
-    """(epoch, step in epoch, example indices) for ever, from a given place on."""
-    while True:
-        for index, batch in enumerate(batches(lengths, size, seed, epoch)):
-            if index >= step:
-                yield epoch, index, batch
-        epoch, step = epoch + 1, 0

@@ -18,12 +18,12 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.align import align_projector
 from revise_captions.finetune.export import export, snapshot
 from revise_captions.finetune.optimizer import rate
+from revise_captions.finetune.order import endless
 from revise_captions.finetune.parallel import stop
 from revise_captions.finetune.run import Report, Run, best_name, part_name, prepare
 from revise_captions.finetune.settings import Settings
 from revise_captions.finetune.sharding import whole
 from revise_captions.finetune.step import fraction, step
-from revise_captions.finetune.targets import endless
 from revise_captions.finetune.tower import Dense
 from revise_captions.finetune.validate import Measured, measure_learner, samples
 
@@ -94,13 +94,7 @@ def align(run: Run, dense: Dense) -> None:
 def train_all(run: Run) -> None:
     """The main phase: every task, until a limit is reached or validations get no better."""
     settings, progress = run.settings, run.progress
-    order = endless(
-        run.train.sizes,
-        settings.batch_size,
-        settings.seed,
-        progress.epoch,
-        progress.batch,
-    )
+    order = endless(run.train, settings, progress.epoch, progress.batch)
     shown = saved = validated = time.monotonic()
     tally: list[dict[str, float]] = []
     run.learn()

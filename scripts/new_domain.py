@@ -5,11 +5,12 @@
 
 For each budget and method: `finetune-critic` from the bundled critic on so many judged and
 explained sentences of a new domain (`picturebook.new_domains`: `yard` is near, `cupboard` far), a
-sixth of them kept for validation, mixed with `--replay` times as many captions of the picture-book
-world, which cost nobody anything. Then ROC-AUC and the share of right rationales on new scenes of
-it, and ROC-AUC on held-out scenes of the old world, each with a 95 % bootstrap interval over
-captions. What is there is not made again: the same command goes on after an interruption. One line
-of JSON a figure goes to WORK/DOMAIN/results.jsonl, a table to the terminal.
+sixth of them kept for validation. Of the captions that are trained on, `--replay` is the share of
+those of the picture-book world, which cost nobody anything. Then ROC-AUC and the share of right
+rationales on new scenes of the domain, and ROC-AUC on held-out scenes of the old world, each with a
+95 % bootstrap interval over captions. What is there is not made again: the same command goes on
+after an interruption. One line of JSON a figure goes to WORK/DOMAIN/results.jsonl, a table to the
+terminal.
 
 `--unjudged`: so many captions of the domain that nobody judged, one sentence in five wrong, teach
 its words first (`annotate match`, `--matching-steps`); the budgets then go on from that critic.
@@ -54,7 +55,7 @@ METHODS = {
              "--lora-rank", "32", "--lora-alpha", "64", "--learning-rate", "3e-3"),
 }  # fmt: skip
 LABELS = ("exact", "one", "majority", "random", "merged")
-OLD = 2000  # scenes of the old world to replay from
+OLD = 4000  # captions of the old world to replay from
 #: Seed of the first scene that nobody judged, and the share of wrong sentences about these.
 UNJUDGED, WRONG = 500_000, 0.2
 #: What the data check finds in such data, and is right to: small worlds repeat themselves.
@@ -89,24 +90,20 @@ def relabelled(made: dict[str, Any], labels: str) -> dict[str, Any]:
     return made
 
 
-def old_world(work: Path, scenes: int) -> list[dict[str, Any]]:
-    """Rows of the picture-book world's train split, drawn once."""
+def old_world(work: Path) -> Path:
+    """Captions of the picture-book world's train split, with asides, drawn once."""
     folder = work / "old"
     if not (folder / "train.jsonl").exists():
         write_split(
-            folder, "train", scenes=scenes, size=256, workers=1, draws=True,
-            options={"captions": 1, "mode": "balanced", "raters": False},
+            folder, "train", scenes=OLD, size=256, workers=2, draws=True,
+            options={"captions": 1, "mode": "balanced", "raters": False, "aside": 12},
         )  # fmt: skip
-    rows = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
-    for item in rows:
-        item["image"] = str((folder / item["image"]).resolve())
-        item.pop("image_index")
-    return rows
+    return folder
 
 
-def write_data(work: Path, domain: Domain, sentences: int, labels: str, replay: float) -> Path:
+def write_data(work: Path, domain: Domain, sentences: int, labels: str) -> Path:
     """A data folder with `sentences` annotated ones; every sixth caption is for validation."""
-    folder = work / f"data-{sentences}-{labels}-{replay:g}"
+    folder = work / f"data-{sentences}-{labels}"
     if (folder / "train.jsonl").exists():
         return folder
     folder.mkdir(parents=True)
@@ -120,9 +117,6 @@ def write_data(work: Path, domain: Domain, sentences: int, labels: str, replay: 
         left -= len(made["sentences"])
         splits["validation" if number % 6 == 2 else "train"].append(relabelled(made, labels))
         number += 1
-    old = old_world(work, OLD)
-    count = round(replay * len(splits["train"]))
-    splits["train"] += [old[i % len(old)] | {"id": f"old-{i}"} for i in range(min(count, len(old)))]
     for split, rows in splits.items():
         text = "".join(json.dumps(item) + "\n" for item in rows)
         (folder / f"{split}.jsonl").write_text(text)
@@ -130,7 +124,7 @@ def write_data(work: Path, domain: Domain, sentences: int, labels: str, replay: 
 
 
 def write_matched(work: Path, domain: Domain, captions: int) -> Path:
-    """A data folder of so many captions that nobody judged, with a third as many old ones."""
+    """A data folder of so many captions that nobody judged."""
     folder = work / f"matched-{captions}"
     if (folder / "train.jsonl").exists():
         return folder
@@ -147,19 +141,17 @@ def write_matched(work: Path, domain: Domain, captions: int) -> Path:
     draft = folder.with_suffix(".tmp")
     shutil.rmtree(draft, ignore_errors=True)
     annotate(["match", str(rows), str(draft)], standalone_mode=False)
-    old = old_world(work, OLD)
-    with (draft / "train.jsonl").open("a", encoding="utf-8") as file:
-        for number in range(min(len(old), captions // 3)):
-            file.write(json.dumps(old[number] | {"id": f"old-{number}"}) + "\n")
     draft.rename(folder)
     return folder
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How one critic is trained. `base`: as finetune-critic takes it."""
+    """How one critic is trained. `base`: as finetune-critic takes it; `replay`: share of `old`."""
 
     base: str
+    old: Path
+    replay: float
     options: Sequence[str]
     steps: int
     seed: int
@@ -174,6 +166,7 @@ class Training:
             str(data), "--base", self.base, "--out", str(out), "--epochs", "0",
             "--steps", str(self.steps), "--validate-steps", str(max(1, self.steps // 4)),
             "--save-steps", "100", "--seed", str(self.seed), "--samples", "2",
+            "--replay", str(self.old), "--replay-share", str(self.replay),
             *(word for name in ALLOWED for word in ("--allow", name)), *self.options, *more,
         ]  # fmt: skip
         command = ["-m", "revise_captions.finetune.cli", *words]
@@ -300,31 +293,34 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 @click.option("--labels", default="exact", show_default=True, help=f"Some of {', '.join(LABELS)}.")
 @click.option("--steps", default=600, show_default=True, help="Optimiser steps of each training.")
 @click.option("--captions", default=200, show_default=True, help="Held-out ones, of each world.")
-@click.option("--replay", default=1.0, show_default=True, help="Old captions for each new one.")
+@click.option("--replay", default=0.6, show_default=True, help="Share of old captions.")
 @click.option(
     "--unjudged", default=0, show_default=True, help="Captions to learn words from first."
 )
 @click.option("--matching-steps", default=1600, show_default=True, help="Steps of that.")
+@click.option("--matching-replay", default=0.4, show_default=True, help="Old ones, in that.")
 @click.option("--processes", default=1, show_default=True, help="That train together.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     work: Path, world: str, budgets: str, methods: str, labels: str, steps: int, captions: int,
-    replay: float, unjudged: int, matching_steps: int, processes: int, seed: int,
+    replay: float, unjudged: int, matching_steps: int, matching_replay: float, processes: int,
+    seed: int,
 ) -> None:  # fmt: skip
     work, domain = work / world, DOMAINS[world]
     work.mkdir(parents=True, exist_ok=True)
     lines = [evaluate(work, domain, "bundled", "bundled", captions)]
-    training, first = Training("bundled", (), steps, seed, processes), ""
+    training = Training("bundled", old_world(work), replay, (), steps, seed, processes)
+    first = ""
     if unjudged:
-        first = f"matched-{unjudged}-{matching_steps}-{seed}"
-        matching = replace(training, options=MATCHING, steps=matching_steps)
+        first = f"matched-{unjudged}-{matching_replay:g}-{matching_steps}-{seed}"
+        matching = replace(training, options=MATCHING, steps=matching_steps, replay=matching_replay)
         matching.run(write_matched(work, domain, unjudged), work / first)
         about = {"method": "unjudged", "steps": matching_steps}
         lines.append(evaluate(work, domain, first, str(work / first), captions, **about))
         training = replace(training, base=str(work / first))
     for sentences in map(int, budgets.split(",")):
         for kind in labels.split(","):
-            data = write_data(work, domain, sentences, kind, replay)
+            data = write_data(work, domain, sentences, kind)
             for method in methods.split(","):
                 name = f"{method}-{sentences}-{kind}-{replay:g}-{steps}-{seed}"
                 name = f"{name}-from-{first}" if first else name

@@ -19,7 +19,7 @@ from revise_captions.finetune.data import open_split
 from revise_captions.finetune.settings import Settings
 from revise_captions.pipelines.annotate import matching
 from revise_captions.pipelines.annotate.cli import annotate
-from revise_captions.pipelines.annotate.matching import Job, Own, match
+from revise_captions.pipelines.annotate.matching import Job, Own, Pool, match
 
 NAMES = ("tent", "kite", "wagon", "robot", "flag", "drum", "boat", "lamp")
 
@@ -111,7 +111,7 @@ def test_the_pool_is_drawn_from_all_alike(monkeypatch):
     """Reservoir sampling: of 200 sentences, each is in a pool of 20 in a tenth of the draws."""
     monkeypatch.setattr(matching, "POOL", 20)
     captions = [Own(str(k), f"{k}.png", (f"{k}.",)) for k in range(200)]
-    drawn = Counter(text for seed in range(400) for _, text in matching._pool(captions, seed))
+    drawn = Counter(text for seed in range(400) for _, text in matching._drawn(captions, seed))
     assert sum(drawn.values()) == 400 * 20
     assert len(drawn) == 200
     assert 15 < min(drawn.values()) <= max(drawn.values()) < 70  # 40 ± 4 standard deviations
@@ -146,7 +146,7 @@ def test_another_caption_of_the_image_is_its_own_too(tmp_path):
     """Not so where captions, not images, are told apart."""
     mine, also = Own("1", "a.png", ("A tent.",)), Own("2", "a.png", ("A kite.",))
     other = Own("3", "b.png", ("A wagon.", "a TENT."))
-    pool = [(own, text) for own in (mine, also, other) for text in own.sentences]
+    pool = Pool.of([(own, text) for own in (mine, also, other) for text in own.sentences])
     job = Job("", tmp_path, others=5)
     row = matching.row_of(mine, pool, job)
     texts = [row["caption"][s["start"] : s["end"]] for s in row["sentences"]]

@@ -15,7 +15,8 @@ from revise_captions.critic.model import hidden_states, logits_at, tower_output
 from revise_captions.critic.packing import Regime, collate, context_trunk, pack, question, unpack
 from revise_captions.finetune.credit import RIGHT, UNKNOWN, WRONG, credit, parting
 from revise_captions.finetune.data import Aside, Example, Judged, parse
-from revise_captions.finetune.targets import Choice, Task, batches, choose, encode
+from revise_captions.finetune.order import batches
+from revise_captions.finetune.targets import Choice, Task, choose, encode
 from revise_captions.records import Span
 
 CAPTION = "There is a red circle. It is on the left. The scene feels calm."

@@ -201,6 +201,12 @@ def convert(name: str, folder: Path, out: Path, **options: Any) -> None:
     default=6,
     help="Sentences of other images beside those in the caption.",
 )
+@click.option(
+    "--contrasts",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    help="Share of these that differ from an own one in one place, where there are such.",
+)
 @_share(0.02)
 @click.option("--seed", type=int, default=0, help="Another seed draws other sentences.")
 @_image_field

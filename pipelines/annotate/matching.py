@@ -8,7 +8,8 @@ true). A critic that learned nothing else ranks sentences, and its P is no proba
 
 In a row's caption, sentences of both kinds stand in random order, so that nothing around a sentence
 tells; its asides are more of both. Only sentences that speak of themselves are taken: in another
-caption, “she” would be somebody else.
+caption, “she” would be somebody else. Of the others, half (`Job.contrasts`) differ from an own one
+in one place, where there are such (`contrasts`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.fields import Fields
 from revise_captions.lookalikes import groups
+from revise_captions.pipelines.annotate.contrasts import Contrasts
 from revise_captions.pipelines.annotate.images import ImageFolder
 from revise_captions.pipelines.annotate.training import (
     Counts,
@@ -60,11 +62,14 @@ ABOUT = Provenance(
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """As the options of the command say. `others`: of other images, in each caption's asides."""
+    """As the options of the command say. `others`: of other images, in each caption's asides;
+    `contrasts`: the share of these, and of those in the caption, that differ in one place.
+    """
 
     captions: str
     out: Path
     others: int = 6
+    contrasts: float = 0.5
     validation: float = 0.02
     seed: int = 0
     fields: Fields = NO_FIELDS
@@ -87,6 +92,18 @@ class Own:
     sentences: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Sentences to draw from, each with whose it is; `contrasts` of their texts, in this order."""
+
+    said: Sequence[tuple[Own, str]]
+    contrasts: Contrasts
+
+    @classmethod
+    def of(cls, said: Sequence[tuple[Own, str]]) -> Pool:
+        return cls(said, Contrasts([text for _, text in said]))
+
+
 def match(job: Job) -> Matched:
     """Raises `UserError`. The captions are read for their images, for a pool, and for the rows."""
     if job.out.exists() and any(job.out.iterdir()):
@@ -95,18 +112,19 @@ def match(job: Job) -> Matched:
     left_out: Counter[str] = Counter()
     store = ImageFolder(job.out)
     images = _images(job, source, store, left_out)
-    pool = _pool(_said(source, images, left_out), job.seed)
-    if len({own.image for own, _ in pool}) < 2:
+    drawn = _drawn(_said(source, images, left_out), job.seed)
+    if len({own.image for own, _ in drawn}) < 2:
         raise UserError(
             f"{job.captions}: fewer than two images with sentences to tell apart",
             hint="--image-root says where image paths start, --caption-field where captions are",
         )
-    sides = splits(groups(store.prints), job.validation)
+    sides, pool = splits(groups(store.prints), job.validation), Pool.of(drawn)
     with training_folder(job.out, sides) as folder:
         for own in _said(source, images, Counter()):
             folder.add(row_of(own, pool, job))
-    made_by = f"annotate match --others {job.others} --validation {job.validation:g}"
-    write_about(job.out, ABOUT, folder, f"{made_by} --seed {job.seed}", left_out)
+    options = ("others", "contrasts", "validation", "seed")
+    made_by = " ".join(f"--{name} {getattr(job, name):g}" for name in options)
+    write_about(job.out, ABOUT, folder, f"annotate match {made_by}", left_out)
     return Matched(folder.counts, left_out)
 
 
@@ -141,7 +159,7 @@ def _said(source: Source, images: Mapping[int, str], left_out: Counter[str]) -> 
                 left_out[NOTHING] += 1
 
 
-def _pool(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
+def _drawn(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
     """At most `POOL` sentences and whose they are, drawn alike from all (reservoir sampling)."""
     rng, pool = random.Random(f"{seed}.pool"), list[tuple[Own, str]]()
     for number, said in enumerate((own, text) for own in captions for text in own.sentences):
@@ -152,10 +170,10 @@ def _pool(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
     return pool
 
 
-def row_of(own: Own, pool: Sequence[tuple[Own, str]], job: Job) -> dict[str, Any]:
+def row_of(own: Own, pool: Pool, job: Job) -> dict[str, Any]:
     """A caption of an image's own sentences and as many of others, and asides of both."""
     rng = random.Random(f"{job.seed}.{own.id}")
-    theirs = _others(own, pool, len(own.sentences) + job.others, rng)
+    theirs = _others(own, pool, len(own.sentences) + job.others, job.contrasts, rng)
     first = [(text, True) for text in own.sentences]
     first += [(text, False) for text in theirs[: len(own.sentences)]]
     rng.shuffle(first)
@@ -177,13 +195,17 @@ def row_of(own: Own, pool: Sequence[tuple[Own, str]], job: Job) -> dict[str, Any
     }
 
 
-def _others(own: Own, pool: Sequence[tuple[Own, str]], count: int, rng: random.Random) -> list[str]:
+def _others(own: Own, pool: Pool, count: int, contrasts: float, rng: random.Random) -> list[str]:
     """`count` sentences of other images that are not said of this one, fewer if hard to find."""
     said, found = {text.casefold() for text in own.sentences}, list[str]()
     for _ in range(20 * count):
         if len(found) == count:
             break
-        whose, text = rng.choice(pool)
+        number = None
+        if rng.random() < contrasts:
+            number = pool.contrasts.draw(rng.choice(own.sentences), rng)
+        whose, text = pool.said[rng.randrange(len(pool.said)) if number is None else number]
         if whose.image != own.image and text.casefold() not in said:
+            said.add(text.casefold())
             found.append(text)
     return found
