@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.data import Examples, open_split, open_train
+from revise_captions.finetune.data import Examples, open_split, open_train, provenance
 from revise_captions.finetune.pixels import upright
 from revise_captions.finetune.settings import Settings
 from revise_captions.lookalikes import Fingerprint, alike, candidates, fingerprint
@@ -156,7 +156,7 @@ def _unexplained(train: Examples, settings: Settings) -> Iterator[tuple[str, str
         for s in example.sentences
         if not s.factual and not s.rationales
     ]
-    if without and settings.rationale_weight:
+    if without and settings.rationale_weight and provenance(train.root).get("judged", True):
         yield (
             "missing-rationales",
             f"{len(without):,} wrong sentences have no rationale (first: caption {without[0][0]})",

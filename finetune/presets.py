@@ -87,7 +87,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "asides": 12,
         "rewrites": 0.0,
         "caption_weight": 1.0,
-        "rationale_weight": 0.0,
     },
     "adapt": {
         **_FOR_A_NEW_DOMAIN,

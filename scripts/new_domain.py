@@ -60,8 +60,6 @@ OLD = 4000  # captions of the old world to replay from
 UNJUDGED, WRONG = 500_000, 0.2
 #: What the data check finds in such data, and is right to: small worlds repeat themselves.
 ALLOWED = ("missing-rationales", "duplicates", "shared-images")
-#: Of the first training, from captions that nobody judged; the old world's are explained.
-MATCHING = ("--preset", "match", "--rationale-weight", "0.5")
 
 
 def relabelled(made: dict[str, Any], labels: str) -> dict[str, Any]:
@@ -313,7 +311,8 @@ def main(
     first = ""
     if unjudged:
         first = f"matched-{unjudged}-{matching_replay:g}-{matching_steps}-{seed}"
-        matching = replace(training, options=MATCHING, steps=matching_steps, replay=matching_replay)
+        options = ("--preset", "match")
+        matching = replace(training, options=options, steps=matching_steps, replay=matching_replay)
         matching.run(write_matched(work, domain, unjudged), work / first)
         about = {"method": "unjudged", "steps": matching_steps}
         lines.append(evaluate(work, domain, first, str(work / first), captions, **about))

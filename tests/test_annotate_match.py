@@ -119,7 +119,7 @@ def test_the_pool_is_drawn_from_all_alike(monkeypatch):
 
 def test_rows_pass_the_check_of_finetune_critic(made):
     out, _ = made
-    assert "train" in check_data(out, (), ("missing-rationales", "shared-images"), Settings())
+    assert "train" in check_data(out, (), ("shared-images",), Settings())
 
 
 def test_the_command_says_what_to_do_next(tmp_path):

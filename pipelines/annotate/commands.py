@@ -204,7 +204,7 @@ def convert(name: str, folder: Path, out: Path, **options: Any) -> None:
 @click.option(
     "--contrasts",
     type=click.FloatRange(0, 1),
-    default=0.5,
+    default=0.8,
     help="Share of these that differ from an own one in one place, where there are such.",
 )
 @_share(0.02)

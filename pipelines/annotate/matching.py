@@ -8,7 +8,7 @@ true). A critic that learned nothing else ranks sentences, and its P is no proba
 
 In a row's caption, sentences of both kinds stand in random order, so that nothing around a sentence
 tells; its asides are more of both. Only sentences that speak of themselves are taken: in another
-caption, “she” would be somebody else. Of the others, half (`Job.contrasts`) differ from an own one
+caption, “she” would be somebody else. Of the others, most (`Job.contrasts`) differ from an own one
 in one place, where there are such (`contrasts`).
 """
 
@@ -57,6 +57,7 @@ ABOUT = Provenance(
     "the captions'",
     "",
     note="no judgements: factual is what an image's own caption says, nonfactual another's",
+    judged=False,
 )
 
 
@@ -69,7 +70,7 @@ class Job:
     captions: str
     out: Path
     others: int = 6
-    contrasts: float = 0.5
+    contrasts: float = 0.8
     validation: float = 0.02
     seed: int = 0
     fields: Fields = NO_FIELDS

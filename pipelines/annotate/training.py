@@ -25,7 +25,10 @@ TRAIN, VALIDATION, TEST = "train", "validation", "test"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What the data are. `benchmark`: they are what critics are evaluated on, and held out for."""
+    """What the data are. `benchmark`: they are what critics are evaluated on, and held out for.
+
+    `judged`: by people, or by whatever knows the truth.
+    """
 
     name: str
     title: str
@@ -34,6 +37,7 @@ class Provenance:
     source: str
     benchmark: bool = False
     note: str = ""
+    judged: bool = True
 
 
 @dataclass(slots=True)
