@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 from PIL.Image import Image
@@ -24,16 +24,21 @@ from revise_captions.picturebook.cupboard import Claim, Said
 SPLITS = {"train": 0, "validation": 10**6, "test": 2 * 10**6}
 
 
+class Writer(Protocol):
+    """A scene's sentences, by a seed and the share of wrong ones."""
+
+    def __call__(self, scene: Any, seed: int, wrong_share: float = ..., /) -> tuple[Said, ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """`sample`: a scene that follows from its seed; `caption`: its sentences, by a seed
-    and the share of wrong ones; `draw`: its picture of a size; `rationale_is_right`: of a scene,
-    a false claim and a text.
+    """`sample`: a scene that follows from its seed; `caption`: its sentences; `draw`: its picture of a
+    size; `rationale_is_right`: of a scene, a false claim and a text.
     """
 
     name: str
     sample: Callable[[int], Any]
-    caption: Callable[..., tuple[Said, ...]]
+    caption: Writer
     draw: Callable[[Any, int], Image]
     rationale_is_right: Callable[[Any, Claim, str], bool]
 
