@@ -32,8 +32,8 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """`sample`: a scene that follows from its seed; `caption`: its sentences; `draw`: its picture of a
-    size; `rationale_is_right`: of a scene, a false claim and a text.
+    """`sample`: a scene that follows from its seed; `caption`: its sentences; `draw`: its picture
+    of a size; `rationale_is_right`: of a scene, a false claim and a text.
     """
 
     name: str
