@@ -18,6 +18,8 @@ import numpy as np
 
 #: A place has at most so many words, and at most half of its sentence's.
 MOST = 4
+#: Draws from one frame, where the text itself is among what is drawn from.
+TRIES = 3
 
 
 class Contrasts:
@@ -28,7 +30,7 @@ class Contrasts:
         sizes = np.zeros(len(texts), np.int64)
         for number, text in enumerate(texts):
             before = len(hashes)
-            hashes.extend(frames(text))
+            hashes.extend(frame for _, frame in frames(text))
             sizes[number] = len(hashes) - before
         frame = np.array(hashes, np.uint64)
         order = np.argsort(frame, kind="stable")
@@ -36,24 +38,29 @@ class Contrasts:
         self._frame = frame[order]
         self._number = np.repeat(np.arange(len(texts), dtype=np.int32), sizes)[order]
 
-    def draw(self, text: str, rng: random.Random, tries: int = 8) -> int | None:
-        """The number of a text that differs from `text` in one place, if one is soon found."""
+    def draw(self, text: str, rng: random.Random) -> int | None:
+        """The number of a text that differs from `text` in one place, if there is one: a short one.
+
+        Drawn as often as it was said, so that a text by itself does not tell whose it is.
+        """
         own = list(frames(text))
-        for frame in rng.sample(own, min(tries, len(own))):
-            value = np.uint64(frame)
-            low = int(np.searchsorted(self._frame, value, "left"))
-            high = int(np.searchsorted(self._frame, value, "right"))
-            if low < high:
-                number = int(self._number[rng.randrange(low, high)])
+        values = np.array([frame for _, frame in own], np.uint64)
+        lows = np.searchsorted(self._frame, values, "left").tolist()
+        highs = np.searchsorted(self._frame, values, "right").tolist()
+        found = [(own[k][0], rng.random(), lows[k], highs[k]) for k in range(len(own))]
+        for _, _, low, high in sorted(one for one in found if one[2] < one[3]):
+            for place in rng.choices(range(low, high), k=TRIES):
+                number = int(self._number[place])
                 if self._texts[number].casefold() != text.casefold():
                     return number
         return None
 
 
-def frames(text: str) -> Iterator[int]:
-    """The hash of each frame of a text, upper case or lower."""
+def frames(text: str) -> Iterator[tuple[int, int]]:
+    """How many words are left out, and the frame's hash, upper case or lower; the fewest first."""
     words = text.casefold().split()
     for length in range(1, min(MOST, len(words) // 2) + 1):
         for start in range(len(words) - length + 1):
             rest = (" ".join(words[:start]), " ".join(words[start + length :]))
-            yield int.from_bytes(blake2b("\n".join(rest).encode(), digest_size=8).digest())
+            digest = blake2b("\n".join(rest).encode(), digest_size=8).digest()
+            yield length, int.from_bytes(digest)
