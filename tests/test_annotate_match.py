@@ -89,6 +89,25 @@ def test_what_is_left_out_is_counted(made):
     assert "no judgements" in about["note"]
 
 
+@pytest.mark.parametrize(
+    ("text", "refers"),
+    [
+        ("A man and his dog walk.", False),
+        ("A rocket closes the row at its left end.", False),
+        ("The barrel lies on its side.", False),
+        ("Itself a fine thing, the hut is small.", False),
+        ("Its roof is red.", True),
+        ("In her hand is a cup.", True),
+        ("„Their“ house is white.", True),
+        ("The dog has a ball and she throws it.", True),
+        ("Another dog sleeps.", True),
+        ("There is a theirry.", False),
+    ],
+)
+def test_what_speaks_of_something_said_before(text, refers):
+    assert bool(matching._REFERS.search(text)) is refers
+
+
 def test_order_and_company_do_not_tell(made):
     """The first of a caption's sentences is the image's own about as often as not."""
     out, _ = made

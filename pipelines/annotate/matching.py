@@ -44,9 +44,10 @@ NOTHING = "captions without a sentence that speaks of itself"
 REFERS = "sentences that refer to what was said before"
 #: So many sentences of other images are kept to draw from.
 POOL = 100_000
+#: A possessive behind the second word mostly means one of the sentence: “A man and his dog.”
 _REFERS = re.compile(
-    r"\b(?:it|its|itself|he|him|his|she|hers?|they|them|theirs?|these|those|others?|another|both|"
-    r"former|latter)\b",
+    r"\b(?:it|he|him|she|hers|they|them|theirs|these|those|others?|another|both|former|latter)\b"
+    r"|^\W*(?:\w+\W+)?(?:its|his|her|their)\b",
     re.IGNORECASE,
 )
 _LABEL = {True: "factual", False: "nonfactual"}
