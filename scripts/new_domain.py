@@ -291,18 +291,16 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 @click.option("--labels", default="exact", show_default=True, help=f"Some of {', '.join(LABELS)}.")
 @click.option("--steps", default=600, show_default=True, help="Optimiser steps of each training.")
 @click.option("--captions", default=200, show_default=True, help="Held-out ones, of each world.")
-@click.option("--replay", default=0.6, show_default=True, help="Share of old captions.")
+@click.option("--replay", default=0.5, show_default=True, help="Share of old captions.")
 @click.option(
     "--unjudged", default=0, show_default=True, help="Captions to learn words from first."
 )
-@click.option("--matching-steps", default=1600, show_default=True, help="Steps of that.")
-@click.option("--matching-replay", default=0.4, show_default=True, help="Old ones, in that.")
+@click.option("--matching-steps", default=3000, show_default=True, help="Steps of that.")
 @click.option("--processes", default=1, show_default=True, help="That train together.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     work: Path, world: str, budgets: str, methods: str, labels: str, steps: int, captions: int,
-    replay: float, unjudged: int, matching_steps: int, matching_replay: float, processes: int,
-    seed: int,
+    replay: float, unjudged: int, matching_steps: int, processes: int, seed: int,
 ) -> None:  # fmt: skip
     work, domain = work / world, DOMAINS[world]
     work.mkdir(parents=True, exist_ok=True)
@@ -310,9 +308,8 @@ def main(
     training = Training("bundled", old_world(work), replay, (), steps, seed, processes)
     first = ""
     if unjudged:
-        first = f"matched-{unjudged}-{matching_replay:g}-{matching_steps}-{seed}"
-        options = ("--preset", "match")
-        matching = replace(training, options=options, steps=matching_steps, replay=matching_replay)
+        first = f"matched-{unjudged}-{replay:g}-{matching_steps}-{seed}"
+        matching = replace(training, options=("--preset", "match"), steps=matching_steps)
         matching.run(write_matched(work, domain, unjudged), work / first)
         about = {"method": "unjudged", "steps": matching_steps}
         lines.append(evaluate(work, domain, first, str(work / first), captions, **about))
