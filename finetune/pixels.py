@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -80,12 +82,33 @@ def _rows(path: Path, size: int, variants: int) -> Pixels:
     return np.stack([clean, *(worn(data, size, seed + v) for v in range(variants))])
 
 
+def reserved(path: Path, shape: tuple[int, ...]) -> np.memmap[tuple[int, ...], np.dtype[np.uint8]]:
+    """A new uint8 array in a file that has all of its room on the disk. Raises UserError.
+
+    Of a file with holes a full disk would be found out by a signal that ends the process.
+    """
+    size = math.prod(shape)
+    try:
+        with path.open("wb") as file:
+            if sys.platform == "darwin":
+                file.truncate(size)  # which has no such call
+            else:
+                os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UserError(
+            f"{path.parent} has no room for {size / 2**30:.1f} GiB of resized images: {error}",
+            hint="make room there, or move the data to a larger disk",
+        ) from None
+    return np.memmap(path, dtype=np.uint8, mode="r+", shape=shape)
+
+
 def pixel_cache(
     root: Path, images: Sequence[str], folder: Path, *, size: int, variants: int, workers: int = 2
 ) -> PixelCache:
     """The cache of `images` (paths below `root`) in `folder`, built where it is not there yet.
 
-    Raises UserError for an image that is missing.
+    Raises UserError for an image that is missing, and where there is no room.
     """
     paths = [root / image for image in images]
     key = hashlib.sha256(f"v1 {size} {variants}".encode())
@@ -102,11 +125,14 @@ def pixel_cache(
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
         draft = file.with_suffix(f".{os.getpid()}.tmp")
-        made = np.memmap(draft, dtype=np.uint8, mode="w+", shape=shape)
-        with ProcessPoolExecutor(workers) as pool:
-            rows = pool.map(partial(_rows, size=size, variants=variants), paths, chunksize=64)
-            for index, row in enumerate(rows):
-                made[index] = row
-        made.flush()
-        draft.rename(file)
+        made = reserved(draft, shape)
+        try:
+            with ProcessPoolExecutor(workers) as pool:
+                rows = pool.map(partial(_rows, size=size, variants=variants), paths, chunksize=64)
+                for index, row in enumerate(rows):
+                    made[index] = row
+            made.flush()
+            draft.rename(file)
+        finally:
+            draft.unlink(missing_ok=True)
     return PixelCache(np.memmap(file, dtype=np.uint8, mode="r", shape=shape))

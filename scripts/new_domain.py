@@ -295,7 +295,7 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 @click.option(
     "--unjudged", default=0, show_default=True, help="Captions to learn words from first."
 )
-@click.option("--matching-steps", default=3000, show_default=True, help="Steps of that.")
+@click.option("--matching-steps", default=3200, show_default=True, help="Steps of that.")
 @click.option("--processes", default=1, show_default=True, help="That train together.")
 @click.option("--seed", default=0, show_default=True)
 def main(

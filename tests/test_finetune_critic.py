@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -21,10 +23,11 @@ from revise_captions.critic.critic import find_checkpoint, load_critic, stored_c
 from revise_captions.critic.model import _plain_attention
 from revise_captions.critic.pixels import resized
 from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.errors import UserError
 from revise_captions.finetune import recalibrate
 from revise_captions.finetune.data import open_split
 from revise_captions.finetune.optimizer import FlatOptimizer
-from revise_captions.finetune.pixels import pixel_cache
+from revise_captions.finetune.pixels import pixel_cache, reserved
 from revise_captions.picturebook.generate import main as generate
 
 
@@ -267,6 +270,27 @@ def test_recalibrated_for_another_share(tmp_path):
     assert card.threshold == expected.threshold
     assert card.calibration["wrong_share"] == 0.1
     assert card.calibration["ece"] == pytest.approx(expected.ece, abs=1e-3)
+
+
+def test_pixel_cache_has_its_room_before_it_is_filled(tmp_path, monkeypatch):
+    """A full disk is told of in words; writing to a map of a file with holes would be a SIGBUS."""
+    made = reserved(tmp_path / "a", (3, 1, 1000, 1000, 3))
+    assert made.shape == (3, 1, 1000, 1000, 3)
+    assert (tmp_path / "a").stat().st_blocks * 512 >= made.nbytes == 9_000_000
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    with pytest.raises(UserError, match=r"no room for 0\.0 GiB .* No space left"):
+        pixel_cache(tmp_path, ["a.png"], tmp_path / "c", size=32, variants=1, workers=1)
+    assert not list((tmp_path / "c").iterdir())
+    monkeypatch.undo()
+    (tmp_path / "a.png").write_text("no image")
+    with pytest.raises(UserError, match=r"a\.png"):
+        pixel_cache(tmp_path, ["a.png"], tmp_path / "c", size=32, variants=1, workers=1)
+    assert not list((tmp_path / "c").iterdir())
 
 
 def test_pixel_cache_is_what_inference_sees(tmp_path):
