@@ -11,6 +11,7 @@ hashes in one sorted array: `MOST` entries per word of a pool, twelve bytes each
 from __future__ import annotations
 
 import random
+from array import array
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
@@ -26,13 +27,13 @@ class Contrasts:
     """For a sentence, those of `texts` that have another text in one of its places."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        hashes: list[int] = []
+        hashes = array("Q")  # a list would take five times the memory
         sizes = np.zeros(len(texts), np.int64)
         for number, text in enumerate(texts):
             before = len(hashes)
             hashes.extend(frame for _, frame in frames(text))
             sizes[number] = len(hashes) - before
-        frame = np.array(hashes, np.uint64)
+        frame = np.frombuffer(hashes, np.uint64)
         order = np.argsort(frame, kind="stable")
         self._texts = texts
         self._frame = frame[order]
