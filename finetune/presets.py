@@ -91,7 +91,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "adapt": {
         **_FOR_A_NEW_DOMAIN,
         "epochs": 12.0,
-        "learning_rate": 8e-4,
+        "learning_rate": 5e-4,
         "tower_rate": 1.0,
     },
 }
