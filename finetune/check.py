@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.data import Examples, open_split, open_train, provenance
+from revise_captions.finetune.data import Examples, add_replay, open_split, provenance
 from revise_captions.finetune.pixels import upright
 from revise_captions.finetune.settings import Settings
 from revise_captions.lookalikes import Fingerprint, alike, candidates, fingerprint
@@ -111,8 +111,8 @@ def check_data(
     found: list[tuple[str, str, str]] = []
     found += _unexplained(train, settings)
     found += _twice(train)
+    add_replay(train, settings.replay, settings.replay_share)
     if settings.replay:
-        train = open_train(data, settings.replay, settings.replay_share)
         lines += [f"replayed: {len(train) - train.own:,} captions of {settings.replay}"]
     prints = fingerprints([train.root / i for i in train.images], train.images)
     others = [("validation", [validation.root / i for i in validation.images])]

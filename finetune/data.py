@@ -73,7 +73,7 @@ class Examples(Sequence[Example]):
     `images` are the distinct image paths, `image_of[i]` the index of example i's image in them,
     `sizes[i]` about how long example i's packed row is (batches of like rows waste no padding).
     The first `own` examples and `own_images` images are the file's own; behind them are those that
-    are replayed (`add`).
+    are replayed (`add`), from the folder `replayed`.
     """
 
     def __init__(self, path: Path, root: Path) -> None:
@@ -102,10 +102,11 @@ class Examples(Sequence[Example]):
         self.images = [placed[index] for index in range(len(placed))]
         self.own = len(self.lines)
         self.own_images = len(self.images)
+        self.replayed: Path | None = None
 
     def add(self, other: Examples) -> None:
         """Puts another file's examples behind these; their images are named by whole paths."""
-        before = len(self.images)
+        before, self.replayed = len(self.images), other.root
         self.images += [str((other.root / image).resolve()) for image in other.images]
         self.image_of += [before + index for index in other.image_of]
         self.lines += other.lines
@@ -203,20 +204,19 @@ def open_split(data: Path, split: str) -> Examples:
     return Examples(path, path.parent)
 
 
-def open_train(data: Path, replay: str, share: float) -> Examples:
-    """The train split of `data`, and behind it that of `replay`, "" for none.
+def add_replay(train: Examples, replay: str, share: float) -> None:
+    """Puts the train split of `replay`, "" for none, behind `train`.
 
     `share`: of the captions that are trained on, those that are replayed. Raises UserError.
     """
-    train = open_split(data, "train")
-    if replay:
-        if not 0 < share < 1:
-            raise UserError(
-                f"--replay-share {share:g}, expected a number between 0 and 1",
-                hint="0.5 is as many replayed captions as the data has",
-            )
-        train.add(open_split(Path(replay), "train"))
-    return train
+    if not replay:
+        return
+    if not 0 < share < 1:
+        raise UserError(
+            f"--replay-share {share:g}, expected a number between 0 and 1",
+            hint="0.5 is as many replayed captions as the data has",
+        )
+    train.add(open_split(Path(replay), "train"))
 
 
 def provenance(root: Path) -> dict[str, Any]:

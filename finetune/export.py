@@ -79,6 +79,8 @@ def critic_card(run: Run) -> CriticCard:
 
     settings = run.settings
     origin: dict[str, Any] = {"base": shown(run.base_name), "data": provenance(run.train.root)}
+    if run.train.replayed is not None:
+        origin["replayed_data"] = provenance(run.train.replayed)
     if run.wrapped is not None and run.base.folder is not None:
         origin["base_digest"] = weights_digest(run.base.folder)
     card = replace(

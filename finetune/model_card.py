@@ -174,10 +174,14 @@ def _data_lines(run: Run) -> str:
     explained = sum(not s.factual and bool(s.rationales) for s in sentences)
     stated = provenance(train.root)
     name = f"{stated['title']}: " if stated.get("title") else ""
-    more = len(train) - train.own
-    replayed = f" Mixed in, {share:.0%} of all: {more:,} captions of other data." if more else ""
-    mark = ""
-    if stated.get("benchmark"):
+    replayed, mark, also = "", "", {}
+    if train.replayed is not None:
+        more, also = len(train) - train.own, provenance(train.replayed)
+        what, licence = also.get("title") or "other data", data_licence(train.replayed)
+        replayed = (
+            f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (licence: {licence})."
+        )
+    if stated.get("benchmark") or also.get("benchmark"):
         mark = " **This is a benchmark: the critic cannot be measured by it.**"
     return (
         f"{name}{train.own:,} captions of {train.own_images:,} images, "

@@ -34,7 +34,7 @@ class Replayed:
 NOTHING = Replayed()
 
 
-def replayed(train: Examples, settings: Settings) -> Replayed:
+def replay_of(train: Examples, settings: Settings) -> Replayed:
     """As many of an epoch's captions as `replay_share` says."""
     total, share = len(train) - train.own, settings.replay_share
     return Replayed(total, round(train.own * share / (1 - share))) if total else NOTHING
@@ -42,7 +42,7 @@ def replayed(train: Examples, settings: Settings) -> Replayed:
 
 def epoch_size(train: Examples, settings: Settings) -> int:
     """Captions in one epoch: the data's own, each once, and those that are replayed."""
-    return train.own + replayed(train, settings).drawn
+    return train.own + replay_of(train, settings).drawn
 
 
 def batches(
@@ -75,7 +75,7 @@ def endless(
     train: Examples, settings: Settings, epoch: int, step: int
 ) -> Iterator[tuple[int, int, list[int]]]:
     """(epoch, step in epoch, example indices) for ever, from a given place on."""
-    size, seed, more = settings.batch_size, settings.seed, replayed(train, settings)
+    size, seed, more = settings.batch_size, settings.seed, replay_of(train, settings)
     while True:
         for index, batch in enumerate(batches(train.sizes, size, seed, epoch, replayed=more)):
             if index >= step:

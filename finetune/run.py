@@ -20,7 +20,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.adapters import cast, choose_weights, part_of, set_dropout
 from revise_captions.finetune.bases import Base, copy_tower, load_base, named
 from revise_captions.finetune.chat import ChatLearner
-from revise_captions.finetune.data import Examples, open_split, open_train
+from revise_captions.finetune.data import Examples, add_replay, open_split
 from revise_captions.finetune.learner import Asked, Learner, Seen
 from revise_captions.finetune.optimizer import FlatOptimizer
 from revise_captions.finetune.packed import PackedLearner
@@ -156,8 +156,8 @@ def prepare(
     saved = folder.load() if resume else None
     if not resume and (folder.training / "state.pt").exists():
         raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
-    train = open_train(data, settings.replay, settings.replay_share)
-    validation = open_split(data, "validation")
+    train, validation = open_split(data, "train"), open_split(data, "validation")
+    add_replay(train, settings.replay, settings.replay_share)
     device, _ = device_and_dtype(settings.device, "auto")
     if device == "cuda" and parallel.world > 1:
         device = f"cuda:{parallel.local}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from toyworld import write
 from revise_captions.critic.pixels import resized
 from revise_captions.errors import UserError
 from revise_captions.finetune.check import check_data
-from revise_captions.finetune.data import open_split, open_train
+from revise_captions.finetune.data import add_replay, open_split
 from revise_captions.finetune.order import Replayed, batches
 from revise_captions.finetune.pixels import pixel_cache
 from revise_captions.finetune.settings import Settings
@@ -58,7 +59,8 @@ def test_what_is_replayed_has_its_share_and_comes_back_last():
 
 
 def test_examples_stand_behind_the_datas_own_with_their_own_images(data, old):
-    train = open_train(data, str(old), 0.5)
+    train = open_split(data, "train")
+    add_replay(train, str(old), 0.5)
     own, others = open_split(data, "train"), open_split(old, "train")
     assert (train.own, train.own_images, len(train), len(train.images)) == (8, 8, 17, 17)
     assert [train[i].caption for i in range(17)] == [e.caption for e in [*own, *others]]
@@ -91,7 +93,22 @@ def test_a_run_that_was_resumed_replays_what_it_would_have(data, old, base, tmp_
     assert (card["train_captions"], card["replayed_captions"]) == (8, 9)
     page = (tmp_path / "a" / "README.md").read_text()
     assert "8 captions of 8 images" in page
-    assert "Mixed in, 60% of all: 9 captions of other data." in page
+    assert "Mixed in, 60% of all: 9 captions of other data (licence: not stated" in page
+    assert "This is a benchmark" not in page
+
+
+def test_a_replayed_benchmark_marks_the_critic(data, old, base, tmp_path):
+    """As data of one's own would: what was trained on it cannot be measured by it."""
+    replayed = shutil.copytree(old, tmp_path / "replayed")
+    about = {"title": "A benchmark", "licence": "CC-BY", "benchmark": True}
+    (replayed / "data.json").write_text(json.dumps(about))
+    words = ("--out", tmp_path / "out", "--replay", replayed, "--steps", 1, *SMALL)
+    assert command(data, "--base", base, *words).exit_code == 0
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "9 captions of A benchmark (licence: CC-BY)." in page
+    assert "**This is a benchmark: the critic cannot be measured by it.**" in page
+    card = json.loads((tmp_path / "out" / "critic.json").read_text())
+    assert card["training"]["replayed_data"] == about
 
 
 def test_an_epoch_counts_what_is_replayed(data, old, base, tmp_path):

@@ -5,7 +5,7 @@ things are there tells them from its own: it need never look at what is said of 
 captions say alike things in alike words, the sentence that differs in one place is the one to ask.
 
 A sentence with a place left out is a frame, “One finds the tent …”. Frames are kept as 64-bit
-hashes in one sorted array: `MOST` entries per word of a pool, twelve bytes each.
+hashes in one sorted array: at most `MOST` entries per word of a pool, twelve bytes each.
 """
 
 from __future__ import annotations
