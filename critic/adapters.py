@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from revise_captions.critic.checkpoint import CARD
+from revise_captions.critic.checkpoints import CARD
 from revise_captions.errors import UserError
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"

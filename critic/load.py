@@ -17,18 +17,23 @@ from typing import Literal
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.adapters import check_base, with_adapter
-from revise_captions.critic.checkpoint import CARD, CriticCard, asks_by_chat, read_card
-from revise_captions.critic.critic import (
+from revise_captions.critic.checkpoints import (
+    CARD,
+    CriticCard,
+    asks_by_chat,
+    read_card,
+)
+from revise_captions.critic.paligemma.load import (
     BUNDLED,
     chosen_threshold,
     critic_folders,
     load_critic,
     weights_digest,
 )
-from revise_captions.critic.packing import Regime
+from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.vllm import expect_regime, load_vllm_critic
 from revise_captions.critic.protocol import Critic
-from revise_captions.critic.vllm_critic import expect_regime, load_vllm_critic
-from revise_captions.engines.loading import model_type
+from revise_captions.engines.model_files import model_type
 from revise_captions.engines.names import ENGINES, served
 from revise_captions.errors import UserError
 
@@ -160,7 +165,7 @@ def _instruct(
     """An instruct model as a critic, as it is or as finetune-critic left it."""
     from revise_captions.critic.instruct import InstructCritic
     from revise_captions.engines.load import load_engine
-    from revise_captions.engines.transformers_chat import TransformersEngine
+    from revise_captions.engines.transformers.engine import TransformersEngine
 
     own, added, model = None, None, name
     if asked.place is not None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from revise_captions.critic.packing import Regime
+from revise_captions.critic.paligemma.packing import Regime
 from revise_captions.errors import UserError
+from revise_captions.finetune.config import Settings
 from revise_captions.finetune.presets import PRESETS, preset_for
-from revise_captions.finetune.settings import Settings
 
 DEFAULT = Settings()
 CHOICES = {
@@ -189,7 +189,7 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, S
 
     What the preset sets goes to the terminal.
     """
-    from revise_captions.finetune.bases import is_own
+    from revise_captions.finetune.models.bases import is_own
 
     name = preset or preset_for(base, own=is_own(base))
     values = {**PRESETS[name], **given}
@@ -215,13 +215,13 @@ def _run(
     allow: tuple[str, ...],
     given: dict[str, Any],
 ) -> None:
-    from revise_captions.finetune.check import check_data
-    from revise_captions.finetune.train import finetune, needs_an_end
+    from revise_captions.finetune.data.check import check_data
+    from revise_captions.finetune.trainer.loop import finetune, needs_an_end
 
     _, settings = chosen(base, preset, given)
     needs_an_end(settings)
     if dry_run:
-        from revise_captions.finetune.estimate import dry_run as estimate
+        from revise_captions.finetune.trainer.estimate import dry_run as estimate
 
         click.echo(check_data(data, held_out, allow, settings))
         click.echo(estimate(data, base, out, settings))

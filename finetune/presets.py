@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from revise_captions.critic.packing import Regime
+from revise_captions.critic.paligemma.packing import Regime
 
 _FOR_REAL_DATA: Mapping[str, Any] = {
     "steps": 0,

@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.fields import Fields, recognise, to_record
-from revise_captions.images import load_image
-from revise_captions.pipelines.models import (
+from revise_captions.io.fields import Fields, recognise, to_record
+from revise_captions.io.images import load_image
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.pipelines.job.models import (
     earlier_signature,
     load_critic_of,
     load_reviser_of,
     tools_of,
 )
-from revise_captions.pipelines.options import Options
-from revise_captions.pipelines.revise import (
+from revise_captions.pipelines.job.window import (
     WINDOW,
     OnUnfixable,
     Result,
     Stage,
     revise_records,
 )
+from revise_captions.pipelines.options import Options
 from revise_captions.records import Record
-from revise_captions.rows import BadRow, Row
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -185,8 +185,8 @@ def revise_captions(**options: Any) -> None:
     `revised_caption` and `revision`. Rows that cannot be processed go to OUT's .quarantine.jsonl
     with the reason.
     """
+    from revise_captions.pipelines.job.run import run
     from revise_captions.pipelines.options import Options
-    from revise_captions.pipelines.run import run
 
     run(Options.from_cli(options))
 

@@ -7,7 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from revise_captions.records import Why
-from revise_captions.reviser.words import new_content, repeated_content, words
+from revise_captions.reviser.content_words import new_content, repeated_content, words
 
 MODES = ("strict", "warn")
 
@@ -91,7 +91,7 @@ def _control(character: str) -> bool:
 
 def _sentences(text: str) -> int:
     """How many sentences; every line counts as one at least."""
-    from revise_captions.sentences import split
+    from revise_captions.text.sentences import split
 
     return sum(len(split(line)) for line in text.splitlines())
 

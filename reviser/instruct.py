@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.engines.loading import answer_ends, explained
+from revise_captions.engines.model_files import answer_ends, explained
 from revise_captions.errors import UserError
 from revise_captions.reviser import prompts
 from revise_captions.reviser.decoding import generate

@@ -115,7 +115,7 @@ def load_reviser(
     if kind == "auto":
         kind = "float32" if where == "cpu" else "bfloat16"
     if source.kind == "own":
-        from revise_captions.reviser.bundled import load_bundled
+        from revise_captions.reviser.bundled_model.reviser import load_bundled
 
         count = 4 * (batch_size or 16)  # what so small a model costs is mostly its steps
         return load_bundled(

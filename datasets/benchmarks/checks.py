@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from revise_captions.benchmarks.catalog import Benchmark
+from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.benchmarks.types import Example, Item
 from revise_captions.errors import UserError
 

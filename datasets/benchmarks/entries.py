@@ -13,9 +13,9 @@ from typing import Any
 
 from revise_captions.benchmarks.types import CAPTION, Triple
 from revise_captions.errors import UserError
-from revise_captions.readers import open_rows
+from revise_captions.io.readers import open_rows
+from revise_captions.io.rows import BadRow
 from revise_captions.records import ImageRef, Record, Span
-from revise_captions.rows import BadRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,16 +29,23 @@ from typing import Any
 import click
 import numpy as np
 
-from revise_captions.picturebook.asides import Aside, asides
-from revise_captions.picturebook.captioners import CAPTIONERS, Captioner, sentence_count
-from revise_captions.picturebook.captions import LabelledSentence, caption
-from revise_captions.picturebook.describe import describe
-from revise_captions.picturebook.draw import draw
-from revise_captions.picturebook.labels import PATCH_CHANNELS, patch_labels
-from revise_captions.picturebook.oracle import Truth
+from revise_captions.picturebook.captioners import (
+    CAPTIONERS,
+    Captioner,
+    sentence_count,
+)
+from revise_captions.picturebook.drawing.draw import draw
+from revise_captions.picturebook.drawing.patch_labels import (
+    PATCH_CHANNELS,
+    patch_labels,
+)
+from revise_captions.picturebook.language.auxiliary_sentences import Aside, asides
+from revise_captions.picturebook.language.captions import LabelledSentence, caption
+from revise_captions.picturebook.language.describe import describe
+from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.raters import rate
-from revise_captions.picturebook.sample import sample_scene
-from revise_captions.picturebook.world import SPLITS, Scene
+from revise_captions.picturebook.world.sample import sample_scene
+from revise_captions.picturebook.world.scene import SPLITS, Scene
 
 CHUNK = 64
 

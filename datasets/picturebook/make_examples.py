@@ -21,11 +21,15 @@ import click
 import numpy as np
 from PIL import Image, ImageDraw
 
-from revise_captions.picturebook.captioners import CAPTIONERS, Captioner, sentence_count
-from revise_captions.picturebook.captions import Caption, caption
-from revise_captions.picturebook.draw import draw
-from revise_captions.picturebook.oracle import Truth
-from revise_captions.picturebook.sample import sample_scene
+from revise_captions.picturebook.captioners import (
+    CAPTIONERS,
+    Captioner,
+    sentence_count,
+)
+from revise_captions.picturebook.drawing.draw import draw
+from revise_captions.picturebook.language.captions import Caption, caption
+from revise_captions.picturebook.oracle.truth import Truth
+from revise_captions.picturebook.world.sample import sample_scene
 
 SIZE = 384
 TEST = (9, 31, 6, 12, 46, 17, 22, 76, 80, 99, 21, 40, 64, 50, 89, 73, 98)

@@ -78,11 +78,11 @@ def export(run: str, out: Path, **options: Any) -> None:
     the paper's appendix C, and `preference`, original against rewrite. OUT/key.jsonl says what the
     items are: raters must not see it.
     """
-    from revise_captions.fields import Fields
-    from revise_captions.pipelines.annotate.draw import Design
-    from revise_captions.pipelines.annotate.export import Job
-    from revise_captions.pipelines.annotate.export import export as write_tasks
-    from revise_captions.pipelines.annotate.interfaces import INTERFACES
+    from revise_captions.io.fields import Fields
+    from revise_captions.pipelines.annotate.tasks.export import Job
+    from revise_captions.pipelines.annotate.tasks.export import export as write_tasks
+    from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
+    from revise_captions.pipelines.annotate.tasks.sampling import Design
     from revise_captions.pipelines.annotate.text import exported_text
 
     design = Design(
@@ -139,7 +139,10 @@ def import_(asked: Path, answers: tuple[Path, ...], out: Path, **options: Any) -
     it is the rater that its file is named after. What cannot be used is counted and named in
     OUT/problems.jsonl. OUT is then the DATA of finetune-critic.
     """
-    from revise_captions.pipelines.annotate.importing import Job, import_answers
+    from revise_captions.pipelines.annotate.answers.import_answers import (
+        Job,
+        import_answers,
+    )
     from revise_captions.pipelines.annotate.text import imported_text
 
     job = Job(
@@ -185,7 +188,7 @@ def convert(name: str, folder: Path, out: Path, **options: Any) -> None:
     (your own), … OUT gets train.jsonl, validation.jsonl, images and data.json, which says what the
     data are and under what licence.
     """
-    from revise_captions.pipelines.annotate.convert import Job, convert_data
+    from revise_captions.pipelines.annotate.data.convert import Job, convert_data
     from revise_captions.pipelines.annotate.text import converted_text
 
     job = Job(name, folder, out, **options)
@@ -220,9 +223,9 @@ def match(captions: str, out: Path, **options: Any) -> None:
     words from OUT, before judged sentences teach it what is wrong: finetune-critic with OUT first,
     then with the judged data from what came of it. Large models need no such thing.
     """
-    from revise_captions.fields import Fields
-    from revise_captions.pipelines.annotate.matching import Job
-    from revise_captions.pipelines.annotate.matching import match as write_rows
+    from revise_captions.io.fields import Fields
+    from revise_captions.pipelines.annotate.data.matching import Job
+    from revise_captions.pipelines.annotate.data.matching import match as write_rows
     from revise_captions.pipelines.annotate.text import matched_text
 
     fields = Fields(options.pop("image_field"), tuple(_names(options.pop("caption_field") or "")))

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.pipelines.text import plain
+from revise_captions.text.html import plain
 
 if TYPE_CHECKING:
-    from revise_captions.pipelines.annotate.convert import Converted
-    from revise_captions.pipelines.annotate.convert import Job as ConvertJob
-    from revise_captions.pipelines.annotate.export import Exported
-    from revise_captions.pipelines.annotate.export import Job as ExportJob
-    from revise_captions.pipelines.annotate.importing import Imported
-    from revise_captions.pipelines.annotate.importing import Job as ImportJob
-    from revise_captions.pipelines.annotate.matching import Job as MatchJob
-    from revise_captions.pipelines.annotate.matching import Matched
-    from revise_captions.pipelines.annotate.training import Counts
+    from revise_captions.pipelines.annotate.answers.import_answers import Imported
+    from revise_captions.pipelines.annotate.answers.import_answers import Job as ImportJob
+    from revise_captions.pipelines.annotate.data.convert import Converted
+    from revise_captions.pipelines.annotate.data.convert import Job as ConvertJob
+    from revise_captions.pipelines.annotate.data.folder import Counts
+    from revise_captions.pipelines.annotate.data.matching import Job as MatchJob
+    from revise_captions.pipelines.annotate.data.matching import Matched
+    from revise_captions.pipelines.annotate.tasks.export import Exported
+    from revise_captions.pipelines.annotate.tasks.export import Job as ExportJob
 
 
 def exported_text(job: ExportJob, found: Exported) -> str:

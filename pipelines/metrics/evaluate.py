@@ -12,17 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from revise_captions.benchmarks.catalog import benchmark
+from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
+from revise_captions.io.rows import dumps
 from revise_captions.pipelines.metrics import levels, people, systems
 from revise_captions.pipelines.metrics.figures import Figure
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
-from revise_captions.pipelines.text import plain
-from revise_captions.pipelines.writers import replacing
-from revise_captions.rows import dumps
+from revise_captions.pipelines.output.writers import replacing
 from revise_captions.signature import signature
+from revise_captions.text.html import plain
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 #: Settings that every figure depends on, said in its signature.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.resampling import (
+from revise_captions.stats.classification import are_probabilities
+from revise_captions.stats.paired_tests import (
     Compared,
     Measured,
     Scale,
@@ -19,8 +20,7 @@ from revise_captions.resampling import (
     ranks,
     unchanged,
 )
-from revise_captions.sentence_metrics import are_probabilities
-from revise_captions.weighted_metrics import Batch
+from revise_captions.stats.weighted_classification import Batch
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,15 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions import sentence_metrics as sentences
-from revise_captions import weighted_metrics as weighted
 from revise_captions.benchmarks.types import Example
-from revise_captions.correlations import (
-    KINDS,
-    accuracy_of_differences,
-    correlation,
-)
-from revise_captions.leaderboard import keys_of, resamples
 from revise_captions.pipelines.metrics.figures import (
     Column,
     Figure,
@@ -30,7 +22,21 @@ from revise_captions.pipelines.metrics.figures import (
     tested,
 )
 from revise_captions.pipelines.metrics.scores import Scores
-from revise_captions.resampling import bounds, measured, ranks, standardised, unchanged
+from revise_captions.stats import classification as sentences
+from revise_captions.stats import weighted_classification as weighted
+from revise_captions.stats.correlations import (
+    KINDS,
+    accuracy_of_differences,
+    correlation,
+)
+from revise_captions.stats.leaderboard import keys_of, resamples
+from revise_captions.stats.paired_tests import (
+    bounds,
+    measured,
+    ranks,
+    standardised,
+    unchanged,
+)
 
 Floats = npt.NDArray[np.float64]
 SHARE = "factual share"

@@ -18,9 +18,9 @@ from typing import Any
 
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.images import load_image
+from revise_captions.io.images import load_image
+from revise_captions.io.rows import dumps
 from revise_captions.records import ImageRef
-from revise_captions.rows import dumps
 
 #: What reads the images, for the signature, and why a sentence has no score.
 READER = "RapidOCR"

@@ -10,18 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.agreement import counts_of, fleiss_kappa, krippendorff_alpha
-from revise_captions.battles import Battles, battles, bradley_terry, rated, resampled, wins
-from revise_captions.benchmarks.protocol import AGAINST
+from revise_captions.benchmarks.annotation_protocol import AGAINST
 from revise_captions.benchmarks.types import Example, Preference
-from revise_captions.correlations import (
-    Kind,
-    accuracy_of_differences,
-    correlation,
-    row_correlations,
-    threshold_for_tie_rate,
-)
-from revise_captions.leaderboard import keys_of
 from revise_captions.pipelines.metrics.figures import (
     Column,
     Figure,
@@ -33,8 +23,25 @@ from revise_captions.pipelines.metrics.figures import (
 )
 from revise_captions.pipelines.metrics.levels import share_bounds
 from revise_captions.pipelines.metrics.scores import Scores
-from revise_captions.resampling import Compared, bounds, units_of
-from revise_captions.statistics import weights
+from revise_captions.stats.agreement import counts_of, fleiss_kappa, krippendorff_alpha
+from revise_captions.stats.bootstrap import weights
+from revise_captions.stats.bradley_terry import (
+    Battles,
+    battles,
+    bradley_terry,
+    rated,
+    resampled,
+    wins,
+)
+from revise_captions.stats.correlations import (
+    Kind,
+    accuracy_of_differences,
+    correlation,
+    row_correlations,
+    threshold_for_tie_rate,
+)
+from revise_captions.stats.leaderboard import keys_of
+from revise_captions.stats.paired_tests import Compared, bounds, units_of
 
 Floats = npt.NDArray[np.float64]
 #: More different scores than these are no labels: agreement is then of intervals only.

@@ -17,7 +17,7 @@ from typing import Any
 
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.images import load_image
+from revise_captions.io.images import load_image
 
 _HINT = "floor:clip= takes the folder or hub id of a CLIP or SigLIP checkpoint"
 NO_IMAGE = "the image could not be read"

@@ -13,12 +13,12 @@ from dataclasses import astuple
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions import span_metrics as spans
 from revise_captions.benchmarks.types import Example
 from revise_captions.pipelines.metrics.figures import Figure, from_measured, tested
 from revise_captions.pipelines.metrics.scores import ScoredSpan, Scores
 from revise_captions.records import Span
-from revise_captions.resampling import compared_sums, measured_sums
+from revise_captions.stats import span_agreement as spans
+from revise_captions.stats.paired_tests import compared_sums, measured_sums
 
 Floats = npt.NDArray[np.float64]
 OMISSION = "omission"

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.correlations import (
+from revise_captions.pipelines.metrics.figures import Column, Figure, tested
+from revise_captions.pipelines.metrics.levels import Judged, caption_columns
+from revise_captions.pipelines.metrics.scores import Scores
+from revise_captions.stats.bootstrap import weights
+from revise_captions.stats.correlations import (
     KINDS,
     correlation,
     pairwise_accuracy,
     row_correlations,
     soft_pairwise_accuracy,
 )
-from revise_captions.leaderboard import keys_of, resamples
-from revise_captions.pipelines.metrics.figures import Column, Figure, tested
-from revise_captions.pipelines.metrics.levels import Judged, caption_columns
-from revise_captions.pipelines.metrics.scores import Scores
-from revise_captions.resampling import Compared, bounds, standardised, units_of
-from revise_captions.statistics import weights
+from revise_captions.stats.leaderboard import keys_of, resamples
+from revise_captions.stats.paired_tests import Compared, bounds, standardised, units_of
 
 Floats = npt.NDArray[np.float64]
 #: Resamples of soft pairwise accuracy, each of which is a permutation test itself.

@@ -21,14 +21,20 @@ from typing import Any
 import numpy as np
 
 from revise_captions.errors import UserError
-from revise_captions.fields import Fields, look_up
-from revise_captions.leaderboard import COLUMNS, Ratings, Sentence, collect, counts_of
+from revise_captions.io.fields import Fields, look_up
+from revise_captions.io.readers import open_rows, open_source
+from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.pipelines.output.writers import replacing
 from revise_captions.pipelines.rating.error_types import type_of
-from revise_captions.pipelines.writers import replacing
-from revise_captions.readers import open_rows, open_source
 from revise_captions.records import Label, Span
-from revise_captions.rows import BadRow, Row, dumps
 from revise_captions.signature import settings_of
+from revise_captions.stats.leaderboard import (
+    COLUMNS,
+    Ratings,
+    Sentence,
+    collect,
+    counts_of,
+)
 
 #: What of a signature decides a rating; the reviser does not.
 RATER = ("critic", "adapter", "prompt", "regime", "dtype", "threshold", "engine", "transformers")

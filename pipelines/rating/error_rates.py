@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.leaderboard import COLUMNS, keys_of, resamples
 from revise_captions.pipelines.rating.autorater import Rated
 from revise_captions.pipelines.rating.formats import guarded, latex, shown
-from revise_captions.statistics import LEVEL
+from revise_captions.stats.bootstrap import LEVEL
+from revise_captions.stats.leaderboard import COLUMNS, keys_of, resamples
 
 Floats = npt.NDArray[np.float64]
 HEADING = "kinds of errors: flagged sentences per hundred judged"

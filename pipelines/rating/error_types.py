@@ -12,8 +12,8 @@
 A rationale says what is wrong and what is there instead (VNLI-Critique, section 3). The kind is
 that of the words it denies (“not red”, “rather than two”, “no dog”), or, where it denies nothing,
 of the words that it has and the sentence has not. These rules know no image and were written for
-the picture-book world: `tests/test_error_types.py` holds them to its truth. On other rationales
-they were not measured, and what they do not recognise is `other`.
+the picture-book world: `tests/rating/test_error_types.py` holds them to its truth. On other
+rationales they were not measured, and what they do not recognise is `other`.
 """
 
 from __future__ import annotations

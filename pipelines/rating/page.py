@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from revise_captions.leaderboard import ALPHA
 from revise_captions.pipelines.report.page import asset, content_policy, environment
+from revise_captions.stats.leaderboard import ALPHA
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.correlations import Kind, correlation, row_correlations
 from revise_captions.errors import UserError
-from revise_captions.leaderboard import CRITERIA, Ratings, keys_of, resamples
-from revise_captions.resampling import bounds
+from revise_captions.stats.correlations import Kind, correlation, row_correlations
+from revise_captions.stats.leaderboard import CRITERIA, Ratings, keys_of, resamples
+from revise_captions.stats.paired_tests import bounds
 
 Floats = npt.NDArray[np.float64]
 KINDS: tuple[Kind, ...] = ("spearman", "kendall-b", "pearson")

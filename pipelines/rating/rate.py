@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
-from revise_captions.leaderboard import CRITERIA, Board, length_controlled, rank
+from revise_captions.io.rows import dumps
 from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.output.writers import replacing
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
     Counted,
@@ -31,8 +32,7 @@ from revise_captions.pipelines.rating.autorater import (
 from revise_captions.pipelines.rating.page import page
 from revise_captions.pipelines.rating.people import against_people, read_people
 from revise_captions.pipelines.rating.people import as_text as people_as_text
-from revise_captions.pipelines.writers import replacing
-from revise_captions.rows import dumps
+from revise_captions.stats.leaderboard import CRITERIA, Board, length_controlled, rank
 
 RATINGS = "ratings.json"
 
@@ -92,7 +92,7 @@ def _named(given: str) -> tuple[str | None, str]:
 
 def _judge(job: Job, path: str) -> str:
     """The file's captions judged, as a file beside the leaderboard."""
-    from revise_captions.pipelines.run import run
+    from revise_captions.pipelines.job.run import run
 
     name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
     out = job.out / f"judged-{name}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from revise_captions.pipelines.outcomes import End, Step
+from revise_captions.pipelines.output.outcomes import End, Step
 from revise_captions.records import Why
 
 WIDTH, NODE, GAP, MIN_NODE = 960, 12, 16, 3

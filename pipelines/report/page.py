@@ -23,13 +23,13 @@ from markupsafe import Markup
 from PIL import Image
 
 from revise_captions.errors import UserError
-from revise_captions.pipelines.outcomes import End, end_of, is_flagged
+from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
 from revise_captions.pipelines.report import charts
 from revise_captions.pipelines.report.headline import percent, plural
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow
 from revise_captions.pipelines.report.terminal import duration
-from revise_captions.pipelines.text import clip, difference, plain, visible
 from revise_captions.pipelines.verify.report import findings, lines, not_verified
+from revise_captions.text.html import clip, difference, plain, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

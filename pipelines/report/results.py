@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.fields import captions_of, look_up, to_record
-from revise_captions.pipelines.journal import Journal, RowResult, cannot_write
+from revise_captions.io.fields import captions_of, look_up, to_record
+from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.pipelines.output.journal import Journal, RowResult, cannot_write
 from revise_captions.pipelines.report.summary import Speed, Tally
-from revise_captions.rows import BadRow, Row, dumps
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from revise_captions.io.images import LoadImage
+    from revise_captions.io.readers import Source
     from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.output.writers import Written
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
-    from revise_captions.pipelines.revise import LoadImage, Tools
-    from revise_captions.pipelines.writers import Written
-    from revise_captions.readers import Source
 
 #: Longest side in pixels of an image that waits for the report.
 SHOWN_SIDE = 640
@@ -41,7 +41,8 @@ def check_report(path: Path, out: str) -> None:
 def summarise(
     source: Source,
     journal: Journal,
-    tools: Tools,
+    threshold: float,
+    signature: str,
     options: Options,
     speed: Speed,
     settings: Mapping[str, Any],
@@ -53,7 +54,7 @@ def summarise(
     """
     from threadpoolctl import threadpool_limits
 
-    tally = Tally(threshold=tools.threshold, group_by=options.group_by)
+    tally = Tally(threshold=threshold, group_by=options.group_by)
     sampler = None
     if options.report is not None:
         from revise_captions.pipelines.report.sample import Sampler
@@ -70,7 +71,7 @@ def summarise(
             else:
                 tally.add(result.revised, line=row.line, source=source.name, group=group)
             if sampler is not None:
-                _offer(sampler, source, row, result, tools.threshold, group)
+                _offer(sampler, source, row, result, threshold, group)
         summary = tally.to_json(speed)
     if sampler is not None and options.report is not None:
         from revise_captions.pipelines.report.page import write_report
@@ -81,7 +82,7 @@ def summarise(
                 summary=summary,
                 rows=with_pictures(sampler, source, load),
                 title=source.name,
-                signature=tools.signature,
+                signature=signature,
                 settings=settings,
             )
         except OSError as error:
@@ -98,7 +99,7 @@ def _offer(
     group: object,
 ) -> None:
     """Offers a row to the report's sample."""
-    from revise_captions.pipelines.outcomes import Outcome
+    from revise_captions.pipelines.output.outcomes import Outcome
     from revise_captions.pipelines.report.sample import ReportRow, report_rows
 
     if isinstance(row, BadRow) or isinstance(result, BadRow):

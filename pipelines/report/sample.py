@@ -15,7 +15,7 @@ from typing import Any
 
 from PIL import Image
 
-from revise_captions.pipelines.outcomes import Outcome, captions_of, outcome_of
+from revise_captions.pipelines.output.outcomes import Outcome, captions_of, outcome_of
 from revise_captions.pipelines.verify.report import went_wrong
 
 SIZE = 60

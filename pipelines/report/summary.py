@@ -24,16 +24,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.pipelines.figures import (
-    COLUMN,
-    COLUMNS,
-    Speed,
-    by_count,
-    factuality,
-    share,
-    table_6,
-)
-from revise_captions.pipelines.outcomes import (
+from revise_captions.pipelines.output.outcomes import (
     End,
     Outcome,
     Step,
@@ -43,10 +34,19 @@ from revise_captions.pipelines.outcomes import (
     outcome_of,
     step_of,
 )
+from revise_captions.pipelines.output.shares import (
+    COLUMN,
+    COLUMNS,
+    Speed,
+    by_count,
+    factuality,
+    share,
+    table_6,
+)
 from revise_captions.pipelines.report.headline import headline
 from revise_captions.pipelines.verify.figures import VerificationTally
 from revise_captions.records import Why
-from revise_captions.statistics import LEVEL, REPLICATES, Sums, weights
+from revise_captions.stats.bootstrap import LEVEL, REPLICATES, Sums, weights
 
 __all__ = ["BINS", "GUARDS", "MAX_GROUPS", "NO_GROUP", "OTHER", "Speed", "Tally"]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.pipelines.figures import by_count
-from revise_captions.pipelines.outcomes import captions_of
+from revise_captions.pipelines.output.outcomes import captions_of
+from revise_captions.pipelines.output.shares import by_count
 from revise_captions.signature import settings_of
-from revise_captions.statistics import Sums, weights
+from revise_captions.stats.bootstrap import Sums, weights
 
 CRITERIA = ("mistakes", "omissions", "overall")
 _COLUMNS = (

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.rows import Row
 from revise_captions.pipelines.options import Options
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.pipelines.verify.verifier import Verifier, references_in
-from revise_captions.rows import Row
 from revise_captions.signature import signature
 
 if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
+    from revise_captions.io.readers import Source
     from revise_captions.posh.judge import Judge
-    from revise_captions.readers import Source
 
 #: Rows that are looked through for a reference.
 FIRST_ROWS = 100
@@ -54,10 +54,10 @@ def load_verifier(
 
 def load_judge(options: Options) -> Judge:
     """POSH's judge by name: `offline`, a model, or a server's."""
-    from revise_captions.posh import run
+    from revise_captions.posh import score_file
 
-    return run.load_judge(
-        run.Job(
+    return score_file.load_judge(
+        score_file.Job(
             Path(),
             Path(),
             judge=options.judge,

@@ -16,9 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.fields import look_up
+from revise_captions.io.fields import look_up
 from revise_captions.pipelines.verify import claims, visual
-from revise_captions.pipelines.verify.as_json import found_by_critic, found_by_posh, found_in_text
+from revise_captions.pipelines.verify.as_json import (
+    found_by_critic,
+    found_by_posh,
+    found_in_text,
+)
 from revise_captions.records import Record, Revision
 
 if TYPE_CHECKING:

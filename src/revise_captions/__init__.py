@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from revise_captions.critic.critic import load_critic
+    from revise_captions.critic.paligemma.load import load_critic
     from revise_captions.pipelines.api import revise
     from revise_captions.records import Record, Revision, Span
     from revise_captions.reviser.load import load_reviser
-    from revise_captions.sentences import split
+    from revise_captions.text.sentences import split
 
 __all__ = ["Record", "Revision", "Span", "load_critic", "load_reviser", "revise", "split"]
 
@@ -25,10 +25,10 @@ _HOMES = {
     "Record": "revise_captions.records",
     "Revision": "revise_captions.records",
     "Span": "revise_captions.records",
-    "load_critic": "revise_captions.critic.critic",
+    "load_critic": "revise_captions.critic.paligemma.load",
     "load_reviser": "revise_captions.reviser.load",
     "revise": "revise_captions.pipelines.api",
-    "split": "revise_captions.sentences",
+    "split": "revise_captions.text.sentences",
 }
 
 

@@ -24,14 +24,16 @@ def load_engine(
     (0: no). `batch_size` counts prompts, of a server those in flight.
     """
     if (found := served(name)) is not None:
-        from revise_captions.engines.probe import connect
+        from revise_captions.engines.openai.probe import connect
 
         return connect(*found, in_flight=batch_size, samples=samples, scores=scores)
     if engine == "vllm":
-        from revise_captions.engines.vllm_offline import load_engine as load_vllm
+        from revise_captions.engines.vllm.engine import load_engine as load_vllm
 
         return load_vllm(name, option=option, dtype=dtype, scores=scores)
-    from revise_captions.engines.transformers_chat import load_engine as load_transformers
+    from revise_captions.engines.transformers.engine import (
+        load_engine as load_transformers,
+    )
 
     return load_transformers(
         name, option=option, dtype=dtype, device=device, batch_size=batch_size, scores=scores

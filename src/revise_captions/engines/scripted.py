@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from revise_captions.engines.protocol import Answer, Data, Failed, Picture, Prompt, Written
+from revise_captions.engines.protocol import (
+    Answer,
+    Data,
+    Failed,
+    Picture,
+    Prompt,
+    Written,
+)
 
 Judge = Callable[[Prompt], Answer | Failed]
 Write = Callable[[Prompt], Written | Failed]

@@ -1,6 +1,6 @@
 """Texts to scene graphs: sentences, a spaCy pipeline, the extractor.
 
-Sentence boundaries are `revise_captions.sentences`'; the pipeline's parser keeps to them. The
+Sentence boundaries are `revise_captions.text.sentences`'; the pipeline's parser keeps to them. The
 pipeline is the bundled one, a folder, or the name of an installed one (`en_core_web_trf`, as in
 POSH): any that parses English in ClearNLP-style or Universal Dependencies labels.
 """
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from revise_captions.errors import UserError
-from revise_captions.graphs.extract import VERSION, extract
 from revise_captions.graphs.graph import Graph
-from revise_captions.graphs.nodes import nodes
+from revise_captions.graphs.parser.extract import VERSION, extract
+from revise_captions.graphs.parser.nodes import nodes
 from revise_captions.records import Span
-from revise_captions.sentences import split
+from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
     from spacy.language import Language

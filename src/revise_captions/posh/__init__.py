@@ -16,12 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from revise_captions.encoder import load_encoder
-    from revise_captions.posh.boxes import Box
-    from revise_captions.posh.claims import Claim, Support, check_claims
     from revise_captions.posh.language_judge import LanguageJudge
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.posh.score import Pair, Score, score_captions, signature_of
+    from revise_captions.text.sentence_encoder import load_encoder
+    from scripts.research.posh.boxes import Box
+    from scripts.research.posh.claims import Claim, Support, check_claims
 
 __all__ = [
     "Box",
@@ -38,15 +38,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Box": "revise_captions.posh.boxes",
-    "Claim": "revise_captions.posh.claims",
-    "Support": "revise_captions.posh.claims",
-    "check_claims": "revise_captions.posh.claims",
+    "Box": "scripts.research.posh.boxes",
+    "Claim": "scripts.research.posh.claims",
+    "Support": "scripts.research.posh.claims",
+    "check_claims": "scripts.research.posh.claims",
     "LanguageJudge": "revise_captions.posh.language_judge",
     "OfflineJudge": "revise_captions.posh.offline_judge",
     "Pair": "revise_captions.posh.score",
     "Score": "revise_captions.posh.score",
-    "load_encoder": "revise_captions.encoder",
+    "load_encoder": "revise_captions.text.sentence_encoder",
     "score_captions": "revise_captions.posh.score",
     "signature_of": "revise_captions.posh.score",
 }

@@ -4,7 +4,7 @@ A pair's row holds what its score was made of (`Row`): sums and counts, so that 
 interval, or another system's difference needs no judge again. A corpus score is the mean over
 pairs, as POSH's tables average; pairs without a score are left out and counted. The bootstrap
 resamples groups (images): all pairs of one image are drawn together, with the weights of
-`revise_captions.statistics`, so that two systems on the same images are compared pair by pair.
+`revise_captions.stats.bootstrap`, so that two systems on the same images are compared pair by pair.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.posh.score import Score, Side, harmonic
-from revise_captions.statistics import LEVEL, MIN_RECORDS, REPLICATES, weights
+from revise_captions.stats.bootstrap import LEVEL, MIN_RECORDS, REPLICATES, weights
 
 CRITERIA = ("mistakes", "omissions", "overall")
 

@@ -30,11 +30,11 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.encoder import Encoder
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import Graph, Kind
 from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, Task
+from revise_captions.text.sentence_encoder import Encoder
 
 Vectors = npt.NDArray[np.float32]
 VERSION = "3"

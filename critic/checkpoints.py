@@ -1,0 +1,129 @@
+"""What a critic's checkpoint says about itself: `critic.json`, beside transformers' own files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.critic import chat_prompts, prompts
+from revise_captions.critic.hub_names import write_hub_names
+from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
+
+CARD = "critic.json"
+_CHAT = {chat_prompts.VERSION}
+
+
+@dataclass(frozen=True, slots=True)
+class CriticCard:
+    """Facts that scores depend on. Scores under another regime, prompt or threshold are others.
+
+    `calibration`: figures on the validation split, as `calibration.Calibration` writes them.
+    `max_length`: the longest prompt, in tokens, that training has seen; longer ones are unscored.
+    `speed`: sentences per second and the hardware they were measured on.
+    """
+
+    regime: Regime
+    threshold: float = 0.5
+    prompt: str = prompts.VERSION
+    transformers: str = ""
+    max_length: int = 1024
+    calibration: Mapping[str, Any] = field(default_factory=dict)
+    speed: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        text = json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
+        (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
+    """`critic.json` of a checkpoint folder; for a plain PaliGemma, PaliGemma's own regime and 0.5.
+
+    `prompt`: the version of the prompts that the model will be asked with (`chat_prompts.VERSION`
+    for an instruct model). Raises UserError where the folder is no critic, or its card is broken or
+    of another prompt.
+    """
+    path = folder / CARD
+    if not path.exists():
+        return _plain_card(folder)
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        card = CriticCard(**{**fields, "regime": Regime(fields["regime"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path} is not a critic's card: {error}") from None
+    if card.prompt != prompt:
+        raise UserError(
+            f"{folder} was trained with prompt {card.prompt}, this version sends {prompt}",
+            hint="train it again, or use the version of revise-captions that wrote it",
+        )
+    return card
+
+
+def asks_by_chat(folder: Path) -> bool:
+    """Whether a folder's card, if it has one, is an instruct model's."""
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and str(card.get("prompt", "")) in _CHAT
+
+
+def _plain_card(folder: Path) -> CriticCard:
+    try:
+        kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
+    except (OSError, ValueError, KeyError):
+        raise UserError(
+            f"{folder} holds neither {CARD} nor a model's config.json",
+            hint="name a folder written by finetune-critic, or a hub id of a PaliGemma 2",
+        ) from None
+    if kind != "paligemma":
+        raise UserError(
+            f"{folder} is a {kind} model, and critics of that kind are not supported",
+            hint="name a folder written by finetune-critic, or a hub id of a PaliGemma 2",
+        )
+    return CriticCard(Regime.PREFIX, max_length=8192)
+
+
+def save_critic(
+    model: PaliGemmaForConditionalGeneration,
+    tokenizer: PreTrainedTokenizerFast,
+    card: CriticCard,
+    folder: Path,
+) -> None:
+    """Writes weights (in the model's dtype), tokenizer, image processor and card to `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder, safe_serialization=True)
+    write_hub_names(folder)
+    save_processor(model.config, tokenizer, folder)
+    card.write(folder)
+
+
+def save_processor(config: Any, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Writes tokenizer and image processor of a model of that configuration."""
+    tokenizer.save_pretrained(folder)
+    vision = config.vision_config
+    image = {
+        "image_processor_type": "SiglipImageProcessor",
+        "do_convert_rgb": True,
+        "do_normalize": True,
+        "do_rescale": True,
+        "do_resize": True,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+        "image_seq_length": (vision.image_size // vision.patch_size) ** 2,
+        "resample": 3,
+        "rescale_factor": 1 / 255,
+        "size": {"height": vision.image_size, "width": vision.image_size},
+        "processor_class": "PaliGemmaProcessor",
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(image, indent=1) + "\n")
+    (folder / "processor_config.json").write_text(
+        json.dumps({"processor_class": "PaliGemmaProcessor"}) + "\n"
+    )

@@ -1,0 +1,78 @@
+"""Compiled layers, for training and for judging.
+
+On a CPU most of a small critic's time goes into what stands between the matrix products (GELU,
+norms, rotations), which PyTorch's compiler fuses. It takes a C++ compiler,
+and time at the start.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from revise_captions.critic.paligemma.model import ATTENTION, PLAIN_ATTENTION
+from revise_captions.errors import UserError
+
+
+class SigmoidGelu(torch.nn.Module):
+    """GELU's tanh approximation, written with the sigmoid: 0.5 (1 + tanh a) is sigmoid(2a).
+
+    The same function; compiled for a CPU it is the faster one, as the compiler has no fast tanh.
+    """
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        slope = 2 * (2 / torch.pi) ** 0.5
+        return x * torch.sigmoid(x * (slope + 0.044715 * slope * x * x))
+
+
+def use_sigmoid_gelu(model: Any) -> None:
+    """Puts `SigmoidGelu` in the place of every GELU of the tanh kind."""
+    from transformers.activations import GELUTanh
+
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, GELUTanh):
+                setattr(module, name, SigmoidGelu())
+
+
+def compile_layers(model: Any, *, training: bool) -> None:
+    """Compiles each layer of a PaliGemma, in place, at its first use.
+
+    `training`: for each of the few padded lengths that training meets, with attention that has a
+    fast backward pass on a CPU; else once for all lengths. Raises UserError where there is no
+    compiler.
+    """
+    on_cpu = model.device.type == "cpu"
+    if on_cpu:
+        _expect_compiler()
+        use_sigmoid_gelu(model)
+    torch._dynamo.config.recompile_limit = 64
+    torch._dynamo.config.accumulated_recompile_limit = 1024
+    language, tower = model.model.language_model, model.model.vision_tower
+    if on_cpu and training:
+        tower.set_attn_implementation("eager")
+        if language.config._attn_implementation == ATTENTION:  # not where there is a soft-cap
+            language.set_attn_implementation(PLAIN_ATTENTION)
+    for layer in (*language.layers, *tower.encoder.layers):
+        layer.compile(dynamic=not training)
+
+
+def eagerly(compiled: bool) -> AbstractContextManager[Any]:
+    """Where compiled layers run as they are: token by token, each length would be compiled."""
+    return torch.compiler.set_stance("force_eager") if compiled else nullcontext()
+
+
+def _expect_compiler() -> None:
+    from torch._inductor.cpp_builder import get_cpp_compiler
+    from torch._inductor.exc import InvalidCxxCompiler
+
+    try:
+        get_cpp_compiler()
+    except InvalidCxxCompiler:
+        raise UserError(
+            "there is no C++ compiler to compile the layers with",
+            hint="install g++ (or name one in the environment variable CXX), or go without "
+            "--compile (finetune-critic: add --no-compile)",
+        ) from None

@@ -1,0 +1,287 @@
+"""The critic's network: a small PaliGemma 2, and its forward pass over packed rows.
+
+The language model's attention is a function of our own, registered under a name without "sdpa"
+(transformers refuses that one for Gemma 2, because it cannot honour Gemma 2's soft-caps): it is
+PyTorch's scaled dot-product attention, and it refuses models that have a soft-cap set.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.critic.paligemma.packing import Batch, tree_mask
+from revise_captions.critic.paligemma.sparse_last_layer import (
+    at_places,
+    is_thin,
+    thin_last_layer,
+)
+from revise_captions.critic.paligemma.tokenizer import Codec, vocabulary_size
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import Cache, PaliGemmaForConditionalGeneration
+
+ATTENTION = "caption_tree"
+PLAIN_ATTENTION = "caption_tree_plain"
+#: The bundled shape; every value can be overridden by name in `new_model`.
+SHAPE = {
+    "image_size": 128,
+    "patch_size": 16,
+    "tower_hidden": 192,
+    "tower_intermediate": 768,
+    "tower_layers": 6,
+    "tower_heads": 6,
+    "hidden": 192,
+    "intermediate": 576,
+    "layers": 6,
+    "heads": 4,
+    "kv_heads": 2,
+    "head_dim": 32,
+}
+
+
+def _attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    from torch.nn.functional import scaled_dot_product_attention
+
+    if softcap is not None:
+        raise ValueError("this attention cannot honour a soft-cap: load the model with 'eager'")
+    output = scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask=attention_mask,
+        dropout_p=dropout,
+        scale=scaling,
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
+    return output.transpose(1, 2).contiguous(), None
+
+
+def _plain_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float = 1.0,
+    softcap: float | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """The same in plain operations, for compiled layers under training.
+
+    Queries that share a key head are stacked, (rows, key heads, group × length, width), so that no
+    key is copied. The fused kernel's backward pass is slow on a CPU.
+    """
+    from torch.nn.functional import dropout as dropped
+
+    if softcap is not None:
+        raise ValueError("this attention cannot honour a soft-cap: load the model with 'eager'")
+    rows, heads, length, width = query.shape
+    shared = key.shape[1]
+    stacked = (query * scaling).reshape(rows, shared, heads // shared * length, width)
+    scores = (stacked @ key.transpose(2, 3)).view(rows, heads, length, key.shape[2])
+    if attention_mask is not None:
+        scores = scores + attention_mask
+    shares = dropped(scores.softmax(-1), dropout) if dropout else scores.softmax(-1)
+    seen = shares.reshape(rows, shared, heads // shared * length, key.shape[2]) @ value
+    return seen.view(rows, heads, length, width).transpose(1, 2).contiguous(), None
+
+
+def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
+    """Switches the language model to `_attention` where it has no soft-caps, else to eager.
+
+    Its last layer learns to compute only what is read (`last_layer`).
+    """
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(ATTENTION, _attention)
+    AttentionInterface.register(PLAIN_ATTENTION, _plain_attention)
+    text = model.config.text_config
+    capped = getattr(text, "attn_logit_softcapping", None) is not None
+    model.set_attn_implementation(
+        {"": "eager", "text_config": "eager" if capped else ATTENTION, "vision_config": "sdpa"}
+    )
+    thin_last_layer(model)
+
+
+def new_model(codec: Codec, **shape: int) -> PaliGemmaForConditionalGeneration:
+    """A fresh model of the bundled shape, randomly initialised from torch's generator.
+
+    Both of Gemma 2's soft-caps are off: versions of transformers and engines disagree about them.
+    """
+    from transformers import (
+        Gemma2Config,
+        PaliGemmaConfig,
+        PaliGemmaForConditionalGeneration,
+        SiglipVisionConfig,
+    )
+
+    if unknown := shape.keys() - SHAPE.keys():
+        raise ValueError(f"unknown shape: {sorted(unknown)}, expected some of {sorted(SHAPE)}")
+    s = SHAPE | shape
+    vocabulary = vocabulary_size(codec.tokenizer)
+    vision = SiglipVisionConfig(
+        hidden_size=s["tower_hidden"],
+        intermediate_size=s["tower_intermediate"],
+        num_hidden_layers=s["tower_layers"],
+        num_attention_heads=s["tower_heads"],
+        image_size=s["image_size"],
+        patch_size=s["patch_size"],
+        vision_use_head=False,
+    )
+    text = Gemma2Config(
+        vocab_size=vocabulary,
+        hidden_size=s["hidden"],
+        intermediate_size=s["intermediate"],
+        num_hidden_layers=s["layers"],
+        num_attention_heads=s["heads"],
+        num_key_value_heads=s["kv_heads"],
+        head_dim=s["head_dim"],
+        query_pre_attn_scalar=s["head_dim"],
+        max_position_embeddings=4096,
+        sliding_window=4096,
+        attn_logit_softcapping=None,
+        final_logit_softcapping=None,
+        pad_token_id=codec.pad,
+        eos_token_id=codec.eos,
+        bos_token_id=codec.bos,
+    )
+    config = PaliGemmaConfig(
+        vision_config=vision.to_dict(),
+        text_config=text.to_dict(),
+        image_token_index=codec.image,
+        vocab_size=vocabulary,
+        projection_dim=s["hidden"],
+        hidden_size=s["hidden"],
+        pad_token_id=codec.pad,
+        eos_token_id=codec.eos,
+        bos_token_id=codec.bos,
+    )
+    model = PaliGemmaForConditionalGeneration(config)
+    _initialise(model)
+    use_tree_attention(model)
+    return model
+
+
+def _initialise(model: PaliGemmaForConditionalGeneration) -> None:
+    """Scales for a small model: unit-size embeddings and image features, quiet residual branches.
+
+    transformers' default (0.02 everywhere) is made for widths of thousands: here it would let the
+    first layers' noise drown the tokens.
+    """
+    from torch.nn import Linear, init
+
+    language = model.model.language_model
+    init.normal_(language.embed_tokens.weight, std=language.config.hidden_size**-0.5)
+    for module in (*language.modules(), model.model.multi_modal_projector.linear):
+        if isinstance(module, Linear):
+            init.normal_(module.weight, std=module.in_features**-0.5)
+    for layer in language.layers:
+        init.constant_(layer.post_attention_layernorm.weight, -0.6)
+        init.constant_(layer.post_feedforward_layernorm.weight, -0.6)
+
+
+def image_tokens(model: PaliGemmaForConditionalGeneration) -> int:
+    vision = model.config.vision_config
+    return int((vision.image_size // vision.patch_size) ** 2)
+
+
+def tower_output(
+    model: PaliGemmaForConditionalGeneration, pixel_values: torch.Tensor
+) -> torch.Tensor:
+    """(images, 3, size, size) to the tower's patch features, (images, patches, tower hidden)."""
+    features: torch.Tensor = model.model.vision_tower(pixel_values).last_hidden_state
+    return features
+
+
+def embedded(
+    model: PaliGemmaForConditionalGeneration, tower: torch.Tensor | None, ids: torch.Tensor
+) -> torch.Tensor:
+    """Input embeddings of ids (rows, length), the leading ones replaced by projected features.
+
+    `tower`: the tower's output for each row's image, (rows, image tokens, tower hidden).
+    """
+    import torch
+
+    embed = model.model.language_model.embed_tokens
+    ids = ids.to(embed.weight.device)
+    if tower is None:
+        words: torch.Tensor = embed(ids)
+        return words
+    images = model.model.multi_modal_projector(tower).to(embed.weight.dtype)
+    return torch.cat([images, embed(ids[:, images.shape[1] :])], dim=1)
+
+
+def run_layers(
+    model: PaliGemmaForConditionalGeneration,
+    embeds: torch.Tensor,
+    mask: torch.Tensor,
+    positions: torch.Tensor,
+    cache: Cache | None = None,
+    sliding: torch.Tensor | None = None,
+    only: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Last hidden states under an additive mask: of all places, or of `only`, shape (rows, n).
+
+    Both layer types get a mask of ours: transformers would give a 4D mask to sliding-window layers
+    unchanged. `sliding` is theirs where positions go beyond the window.
+    """
+    thin = only is not None and is_thin(model)
+    output: torch.Tensor = model.model.language_model(
+        inputs_embeds=embeds,
+        attention_mask={
+            "full_attention": mask,
+            "sliding_attention": mask if sliding is None else sliding,
+        },
+        position_ids=positions.to(embeds.device),
+        past_key_values=cache,
+        use_cache=cache is not None,
+        **({"only": only} if thin else {}),
+    ).last_hidden_state
+    return output if thin or only is None else at_places(output, only)
+
+
+def hidden_states(
+    model: PaliGemmaForConditionalGeneration,
+    tower: torch.Tensor,
+    image_of_row: torch.Tensor,
+    batch: Batch,
+    cache: Cache | None = None,
+    only: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Last hidden states of packed rows, shape (rows, length, hidden).
+
+    `tower`: `tower_output` of the batch's images; `image_of_row[r]` says which one row r is about.
+    `cache`, if any, gets the keys and values of the whole rows. `only`, shape (rows, n): the places
+    to return, (rows, n, hidden).
+    """
+    import torch
+
+    embeds = embedded(model, tower[image_of_row], torch.from_numpy(batch.ids))
+    mask = tree_mask(batch, embeds.dtype, embeds.device)
+    window = model.config.text_config.sliding_window
+    sliding = None
+    if window is not None and int(batch.positions.max()) > window:
+        sliding = tree_mask(batch, embeds.dtype, embeds.device, window)
+    positions = torch.from_numpy(batch.positions)
+    return run_layers(model, embeds, mask, positions, cache, sliding, only)
+
+
+def logits_at(
+    model: PaliGemmaForConditionalGeneration, hidden: torch.Tensor, flat: torch.Tensor
+) -> torch.Tensor:
+    """Logits at flat indices into (rows × length): shape (indices, vocabulary), in float32."""
+    logits: torch.Tensor = model.lm_head(hidden.flatten(0, 1)[flat]).float()
+    cap = getattr(model.config.text_config, "final_logit_softcapping", None)
+    return logits if cap is None else (logits / cap).tanh() * cap

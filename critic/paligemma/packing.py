@@ -1,0 +1,212 @@
+"""Packing: a caption and all questions about it as one sequence under a tree mask.
+
+    <image>×N <bos> OPEN S0 " S1" … " Sn-1"     the trunk: image and growing context, once
+        └ [white space] ASK Si END [answer]     a branch: one sentence's question, off the trunk
+
+A branch sees the trunk up to its fork and itself, causally, and its positions go on from the fork,
+so that every token sees exactly what it would see in a prompt of its own. Numbers are the same as
+one prompt per sentence, at a fraction of the tokens. That holds for regimes in which no earlier
+token sees a later one but within the image: `image-prefix` (the image attends to itself in both
+directions, text is causal) and `causal`. Under `prefix` (PaliGemma's own: image and prompt all
+attend to each other) each branch needs a row of its own: `unpack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.critic import prompts
+from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.records import Span
+
+if TYPE_CHECKING:
+    import torch
+
+Ints = NDArray[np.int64]
+
+
+class Regime(StrEnum):
+    """Who attends to whom. Part of a checkpoint: another regime gives other scores."""
+
+    PREFIX = "prefix"
+    IMAGE_PREFIX = "image-prefix"
+    CAUSAL = "causal"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """`ids` leave the trunk after its first `fork` text tokens; `ids[:prompt]` is the question."""
+
+    fork: int
+    ids: tuple[int, ...]
+    prompt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One packed sequence: `images` image tokens, `trunk` text tokens, branches one after another.
+
+    The first `block` positions attend to each other in both directions.
+    """
+
+    images: int
+    trunk: tuple[int, ...]
+    branches: tuple[Branch, ...]
+    block: int
+
+    def __len__(self) -> int:
+        return self.images + len(self.trunk) + sum(len(branch.ids) for branch in self.branches)
+
+    def starts(self) -> list[int]:
+        """Where in the sequence each branch begins."""
+        start, starts = self.images + len(self.trunk), []
+        for branch in self.branches:
+            starts.append(start)
+            start += len(branch.ids)
+        return starts
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """The shared context of a caption. `forks[i]`: text tokens before sentence i's white space."""
+
+    ids: tuple[int, ...]
+    forks: tuple[int, ...]
+
+
+def context_trunk(codec: Codec, caption: str, spans: Sequence[Span]) -> Trunk:
+    """The trunk up to the last sentence's fork: the same pieces as `prompts.context_pieces`."""
+    ids = [codec.bos, *codec.special(prompts.OPEN)]
+    forks = [len(ids)]
+    cuts = [0, *(span.end for span in spans[:-1])]
+    for start, end in pairwise(cuts):
+        ids += codec.text(caption[start:end])
+        forks.append(len(ids))
+    return Trunk(tuple(ids), tuple(forks))
+
+
+def question(
+    codec: Codec,
+    trunk: Trunk,
+    caption: str,
+    spans: Sequence[Span],
+    index: int,
+    *,
+    rationale: bool = False,
+    answer: Sequence[int] = (),
+    instead: str | None = None,
+) -> Branch:
+    """The branch that asks about sentence `index`, with the ids of an answer behind it.
+
+    `instead`: another sentence to ask about in its place.
+    """
+    previous = spans[index - 1].end if index else 0
+    space = caption[previous : spans[index].start]
+    ask, end = (
+        (prompts.ASK_RATIONALE, prompts.END_RATIONALE)
+        if rationale
+        else (prompts.ASK_FACTUAL, prompts.END_FACTUAL)
+    )
+    ids = [
+        *(codec.text(space) if space else ()),
+        *codec.special(ask),
+        *codec.text(spans[index].of(caption) if instead is None else instead),
+        *codec.special(end),
+    ]
+    return Branch(trunk.forks[index], (*ids, *answer), len(ids))
+
+
+def pack(images: int, trunk: Trunk, branches: Sequence[Branch], regime: Regime) -> Row:
+    """One row for all branches; the trunk is cut where nothing forks any more."""
+    if regime is Regime.PREFIX:
+        raise ValueError("the prefix regime shares nothing between sentences: use unpack")
+    last = max(branch.fork for branch in branches)
+    return Row(
+        images, trunk.ids[:last], tuple(branches), images if regime is Regime.IMAGE_PREFIX else 0
+    )
+
+
+def unpack(images: int, trunk: Trunk, branches: Sequence[Branch], regime: Regime) -> list[Row]:
+    """One row for each branch: a plain prompt, in any regime."""
+    blocks = {Regime.CAUSAL: lambda _: 0, Regime.IMAGE_PREFIX: lambda _: images}
+    block = blocks.get(regime, lambda branch: images + branch.fork + branch.prompt)
+    return [Row(images, trunk.ids[: branch.fork], (branch,), block(branch)) for branch in branches]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows padded to one length, as arrays of shape (rows, length).
+
+    `segment`: 0 trunk, 1… branches, -1 padding. `fork`: how many leading positions a token's branch
+    shares with the trunk. `positions` are 1-indexed, as PaliGemma's are. `block`: shape (rows,).
+    """
+
+    ids: Ints
+    positions: Ints
+    segment: Ints
+    fork: Ints
+    block: Ints
+    starts: tuple[tuple[int, ...], ...]
+
+    def at(self, row: int, branch: int, offset: int) -> int:
+        """Flat index, into (rows × length), of token `offset` of a branch."""
+        return row * self.ids.shape[1] + self.starts[row][branch] + offset
+
+
+def collate(rows: Sequence[Row], codec: Codec, multiple: int = 1) -> Batch:
+    """Pads rows at the end, to a multiple of `multiple`; padding is seen by no real token."""
+    length = -(-max(map(len, rows)) // multiple) * multiple
+    shape = (len(rows), length)
+    ids, positions = np.full(shape, codec.pad), np.ones(shape, dtype=np.int64)
+    segment, fork = np.full(shape, -1), np.zeros(shape, dtype=np.int64)
+    starts = []
+    for r, row in enumerate(rows):
+        shared = row.images + len(row.trunk)
+        ids[r, : row.images] = codec.image
+        ids[r, row.images : shared] = row.trunk
+        positions[r, :shared] = np.arange(1, shared + 1)
+        segment[r, :shared] = 0
+        starts.append(tuple(row.starts()))
+        for b, (branch, start) in enumerate(zip(row.branches, starts[r], strict=True), start=1):
+            end, visible = start + len(branch.ids), row.images + branch.fork
+            ids[r, start:end] = branch.ids
+            positions[r, start:end] = np.arange(visible + 1, visible + 1 + end - start)
+            segment[r, start:end], fork[r, start:end] = b, visible
+    block = np.array([row.block for row in rows])
+    return Batch(ids, positions, segment, fork, block, tuple(starts))
+
+
+def tree_mask(
+    batch: Batch, dtype: torch.dtype, device: torch.device | str = "cpu", window: int | None = None
+) -> torch.Tensor:
+    """Additive mask, shape (rows, 1, length, length): 0 where q may see k, else the lowest number.
+
+    `window`: for sliding-window layers, how far back a token sees, counted in positions.
+    """
+    import torch
+
+    # small numbers, as what is compared is their square on the device; only they travel there
+    small = torch.int16 if batch.ids.shape[1] < 2**15 else torch.int32
+
+    def there(values: Ints) -> torch.Tensor:
+        return torch.from_numpy(values).to(small).to(device)
+
+    segment, fork = there(batch.segment), there(batch.fork)
+    index = torch.arange(segment.shape[1], device=device, dtype=small)
+    q, k = segment[:, :, None], segment[:, None, :]
+    shared = (k == 0) & (index[None, None, :] < fork[:, :, None])
+    visible = (index[None, :] <= index[:, None]) & ((q == k) | shared)
+    if window is not None:
+        position = there(batch.positions)
+        visible &= position[:, :, None] - position[:, None, :] < window
+    block = index[None, :] < there(batch.block)[:, None]
+    visible |= block[:, :, None] & block[:, None, :]
+    mask = torch.zeros(visible.shape, dtype=dtype, device=device)
+    return mask.masked_fill_(~visible, torch.finfo(dtype).min)[:, None]

@@ -1,0 +1,23 @@
+"""The table of all benchmarks, by name."""
+
+from __future__ import annotations
+
+from revise_captions.benchmarks.catalog import captions, scores, sentences
+from revise_captions.benchmarks.catalog.benchmark import Benchmark
+from revise_captions.errors import UserError
+
+
+def benchmark(name: str) -> Benchmark:
+    """Raises `UserError` for a name that is not in the table."""
+    known = benchmarks()
+    if name not in known:
+        raise UserError(
+            f"there is no benchmark “{name}”", hint=f"known are: {', '.join(sorted(known))}"
+        )
+    return known[name]
+
+
+def benchmarks() -> dict[str, Benchmark]:
+    """All of them by name."""
+    tables = (sentences.TABLE, scores.TABLE, captions.TABLE)
+    return {entry.name: entry for table in tables for entry in table}

@@ -1,0 +1,198 @@
+"""The data check before training: what the data holds, and what must not be trained on.
+
+Hard stops: rows that are none (`data.Examples`), images that are missing or do not decode, one
+class only, wrong sentences without a rationale, the same caption of the same image twice, and
+images that an evaluation split has too: the same file, or a lookalike (`lookalikes`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.config import Settings
+from revise_captions.finetune.data.image_cache import upright
+from revise_captions.finetune.data.records import (
+    Examples,
+    add_replay,
+    open_split,
+    provenance,
+)
+from revise_captions.io.perceptual_hash import (
+    Fingerprint,
+    alike,
+    candidates,
+    fingerprint,
+)
+
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Prints:
+    """Images by name: SHA-256 of the file, and what it looks like."""
+
+    names: tuple[str, ...]
+    content: tuple[str, ...]
+    sight: tuple[Fingerprint, ...]
+
+
+def _print(path: Path) -> tuple[str, Fingerprint]:
+    data = path.read_bytes()
+    try:
+        image = upright(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error.message}", hint=error.hint) from None
+    return hashlib.sha256(data).hexdigest(), fingerprint(image)
+
+
+def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) -> Prints:
+    """Fingerprints in the order given. Raises UserError for what is missing or no image."""
+    if missing := [path for path in paths if not path.is_file()]:
+        more = f" (and {len(missing) - 1:,} more)" * (len(missing) > 1)
+        raise UserError(
+            f"image {missing[0]} does not exist{more}",
+            hint="image paths are looked up below the folder of the JSONL file",
+        )
+    if len(paths) > 200:
+        with ProcessPoolExecutor(workers) as pool:
+            made = list(pool.map(_print, paths, chunksize=64))
+    else:
+        made = [_print(path) for path in paths]
+    return Prints(tuple(names), tuple(c for c, _ in made), tuple(sight for _, sight in made))
+
+
+def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
+    """(name in a, name in b, how) of every image of `a` that is in `b`, one pair each."""
+    known = {content: name for name, content in zip(b.names, b.content, strict=True)}
+    found: dict[str, tuple[str, str, str]] = {}
+    for name, content in zip(a.names, a.content, strict=True):
+        if content in known:
+            found[name] = (name, known[content], "the same file")
+    for i, j in candidates(a.sight, b.sight):
+        name = a.names[i]
+        if name not in found and alike(a.sight[i], b.sight[j]):
+            found[name] = (name, b.names[j], "the same by sight")
+    return list(found.values())
+
+
+def images_of(path: Path) -> Iterator[Path]:
+    """The images of a held-out set: those in a folder, or those that a JSONL file's rows name."""
+    if path.is_dir():
+        yield from sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
+        return
+    from revise_captions.io.fields import IMAGES
+
+    names = set()
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                name = next(str(row[key]) for key in IMAGES if row.get(key))
+            except (ValueError, AttributeError, StopIteration):
+                raise UserError(
+                    f"{path}, line {number}: no image",
+                    hint="--held-out takes a folder of images, or JSONL rows that name them",
+                ) from None
+            if name not in names:
+                names.add(name)
+                yield path.parent / name
+
+
+def check_data(
+    data: Path, held_out: Sequence[Path], allow: Sequence[str], settings: Settings
+) -> str:
+    """What the training data is, in lines. Raises UserError where it must not be trained on.
+
+    `allow`: names of findings that are only reported.
+    """
+    train, validation = open_split(data, "train"), open_split(data, "validation")
+    lines = [*_described("train", train), *_described("validation", validation)]
+    _both_classes(train)
+    found: list[tuple[str, str, str]] = []
+    found += _unexplained(train, settings)
+    found += _twice(train)
+    add_replay(train, settings.replay, settings.replay_share)
+    if settings.replay:
+        lines += [f"replayed: {len(train) - train.own:,} captions of {settings.replay}"]
+    prints = fingerprints([train.root / i for i in train.images], train.images)
+    others = [("validation", [validation.root / i for i in validation.images])]
+    others += [(str(path), list(images_of(path))) for path in held_out]
+    for name, paths in others:
+        pairs = shared(prints, fingerprints(paths, [str(p) for p in paths]))
+        lines.append(f"{name}: {len(paths):,} images, {len(pairs):,} of them also trained on")
+        found += _shared_images(name, pairs)
+    for kind, what, hint in found:
+        if kind not in allow:
+            raise UserError(what, hint=f"{hint}, or add --allow {kind}")
+        lines.append(f"allowed: {what}")
+    return "\n".join(lines)
+
+
+def _described(name: str, examples: Examples) -> list[str]:
+    sentences = [s for example in examples for s in example.sentences]
+    wrong = [s for s in sentences if not s.factual]
+    explained = sum(bool(s.rationales) for s in wrong)
+    return [
+        f"{name}: {len(examples):,} captions of {len(examples.images):,} images, "
+        f"{len(sentences):,} sentences, {len(wrong):,} wrong ({len(wrong) / len(sentences):.0%}), "
+        f"{explained:,} of those explained"
+    ]
+
+
+def _both_classes(train: Examples) -> None:
+    classes = {s.factual for example in train for s in example.sentences}
+    if len(classes) == 1:
+        kind = "factual" if classes == {True} else "nonfactual"
+        raise UserError(
+            f"every sentence in {train.path} is {kind}: there is nothing to tell apart",
+            hint="judged sentences of both kinds are needed",
+        )
+
+
+def _unexplained(train: Examples, settings: Settings) -> Iterator[tuple[str, str, str]]:
+    without = [
+        (example.id or str(number), s)
+        for number, example in enumerate(train, start=1)
+        for s in example.sentences
+        if not s.factual and not s.rationales
+    ]
+    if without and settings.rationale_weight and provenance(train.root).get("judged", True):
+        yield (
+            "missing-rationales",
+            f"{len(without):,} wrong sentences have no rationale (first: caption {without[0][0]})",
+            "explain them, train without (--rationale-weight 0)",
+        )
+
+
+def _twice(train: Examples) -> Iterator[tuple[str, str, str]]:
+    counts = Counter((example.image, example.caption) for example in train)
+    twice = [(image, count) for (image, _), count in counts.items() if count > 1]
+    if twice:
+        yield (
+            "duplicates",
+            f"{len(twice):,} captions occur more than once with the same image "
+            f"(first: {twice[0][1]} times with {twice[0][0]})",
+            "merge their rows (several rationales go into `rationales`)",
+        )
+
+
+def _shared_images(
+    name: str, pairs: Sequence[tuple[str, str, str]]
+) -> Iterable[tuple[str, str, str]]:
+    if pairs:
+        shown = "; ".join(f"{a} is {b} ({how})" for a, b, how in pairs[:SHOWN])
+        yield (
+            "shared-images",
+            f"{len(pairs):,} training images are in {name} too: {shown}",
+            "leave them out of train.jsonl",
+        )

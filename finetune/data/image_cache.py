@@ -1,0 +1,138 @@
+"""A cache of resized images: decoded once, read as a memory map ever after.
+
+Each image has a clean row and `variants` robust ones: rescaled by 0.5–2 and re-encoded as JPEG at
+quality 60–95 before the resize, so that the critic does not depend on how an image was stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from revise_captions.critic.paligemma.image_prefetch import Pixels, resized
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.images import load_image
+from revise_captions.records import ImageRef
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class PixelCache:
+    """`pixels`: uint8 of shape (images, 1 + variants, size, size, 3); variant 0 is clean."""
+
+    pixels: np.memmap[tuple[int, ...], np.dtype[np.uint8]]
+
+    def take(self, images: Sequence[int], variants: Sequence[int]) -> Pixels:
+        return np.asarray(self.pixels[list(images), list(variants)])  # a copy
+
+    @property
+    def variants(self) -> int:
+        return int(self.pixels.shape[1]) - 1
+
+
+def upright(image: Path | bytes) -> Image:
+    """The image as inference sees it: RGB, upright, transparency on white."""
+    ref = ImageRef(data=image) if isinstance(image, bytes) else ImageRef(path=str(image))
+    try:
+        return load_image(ref)
+    except BadRecord as error:
+        where = "" if isinstance(image, bytes) else f"{image}: "
+        raise UserError(f"{where}{error}", hint="mend or leave out its rows") from None
+
+
+def worn(image_bytes: bytes, size: int, seed: int) -> Pixels:
+    """The image after a random rescale by 0.5–2 and, mostly, JPEG at quality 60–95; resized."""
+    from PIL import Image as pillow
+    from PIL.Image import Resampling
+
+    rng = np.random.default_rng(seed)
+    image = upright(image_bytes)
+    scale = 2 ** rng.uniform(-1, 1)
+    target = (max(8, round(image.width * scale)), max(8, round(image.height * scale)))
+    filters = (Resampling.BILINEAR, Resampling.BICUBIC, Resampling.LANCZOS, Resampling.BOX)
+    image = image.resize(target, filters[rng.integers(len(filters))])
+    if rng.random() < 0.75:
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=int(rng.integers(60, 96)))
+        image = pillow.open(buffer)
+    return resized(image, size)
+
+
+def _rows(path: Path, size: int, variants: int) -> Pixels:
+    data = path.read_bytes()
+    try:
+        image = upright(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error.message}", hint=error.hint) from None
+    seed = int.from_bytes(hashlib.sha256(data).digest()[:6], "big")
+    clean = resized(image, size)
+    return np.stack([clean, *(worn(data, size, seed + v) for v in range(variants))])
+
+
+def reserved(path: Path, shape: tuple[int, ...]) -> np.memmap[tuple[int, ...], np.dtype[np.uint8]]:
+    """A new uint8 array in a file that has all of its room on the disk. Raises UserError.
+
+    Of a file with holes a full disk would be found out by a signal that ends the process.
+    """
+    size = math.prod(shape)
+    try:
+        with path.open("wb") as file:
+            if sys.platform == "darwin":
+                file.truncate(size)  # which has no such call
+            else:
+                os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UserError(
+            f"{path.parent} has no room for {size / 2**30:.1f} GiB of resized images: {error}",
+            hint="make room there, or move the data to a larger disk",
+        ) from None
+    return np.memmap(path, dtype=np.uint8, mode="r+", shape=shape)
+
+
+def pixel_cache(
+    root: Path, images: Sequence[str], folder: Path, *, size: int, variants: int, workers: int = 2
+) -> PixelCache:
+    """The cache of `images` (paths below `root`) in `folder`, built where it is not there yet.
+
+    Raises UserError for an image that is missing, and where there is no room.
+    """
+    paths = [root / image for image in images]
+    key = hashlib.sha256(f"v1 {size} {variants}".encode())
+    for path in paths:
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            raise UserError(
+                f"image {path} does not exist", hint=f"images are looked up below {root}"
+            ) from None
+        key.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+    shape = (len(paths), 1 + variants, size, size, 3)
+    file = folder / f"pixels-{key.hexdigest()[:16]}.u8"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(f".{os.getpid()}.tmp")
+        made = reserved(draft, shape)
+        try:
+            with ProcessPoolExecutor(workers) as pool:
+                rows = pool.map(partial(_rows, size=size, variants=variants), paths, chunksize=64)
+                for index, row in enumerate(rows):
+                    made[index] = row
+            made.flush()
+            draft.rename(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    return PixelCache(np.memmap(file, dtype=np.uint8, mode="r", shape=shape))

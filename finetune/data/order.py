@@ -1,0 +1,83 @@
+"""In which order captions are trained on: it follows from the seed, whatever was interrupted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.config import Settings
+    from revise_captions.finetune.data.records import Examples
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """`total` examples stand behind the data's own; each epoch has `drawn` of them."""
+
+    total: int = 0
+    drawn: int = 0
+
+    def of_epoch(self, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Their numbers: an epoch's part of permutations on end, so none twice before all once."""
+        first, end = epoch * self.drawn, (epoch + 1) * self.drawn
+        turns = range(first // self.total, math.ceil(end / self.total))
+        order = [np.random.default_rng((seed, 3, turn)).permutation(self.total) for turn in turns]
+        start = first - turns.start * self.total
+        return np.concatenate(order)[start : start + self.drawn]
+
+
+NOTHING = Replayed()
+
+
+def replay_of(train: Examples, settings: Settings) -> Replayed:
+    """As many of an epoch's captions as `replay_share` says."""
+    total, share = len(train) - train.own, settings.replay_share
+    return Replayed(total, round(train.own * share / (1 - share))) if total else NOTHING
+
+
+def epoch_size(train: Examples, settings: Settings) -> int:
+    """Captions in one epoch: the data's own, each once, and those that are replayed."""
+    return train.own + replay_of(train, settings).drawn
+
+
+def batches(
+    lengths: Sequence[int],
+    size: int,
+    seed: int,
+    epoch: int,
+    window: int = 64,
+    replayed: Replayed = NOTHING,
+) -> list[list[int]]:
+    """One epoch's batches of example indices: shuffled, then grouped by length within windows.
+
+    All have `size` members (compiled layers like few shapes); what is left over of a window waits
+    for the next epoch.
+    """
+    size = min(size, len(lengths))
+    rng = np.random.default_rng((seed, epoch))
+    own = len(lengths) - replayed.total
+    order = rng.permutation(own)
+    if replayed.drawn:
+        order = rng.permutation(np.concatenate([order, own + replayed.of_epoch(seed, epoch)]))
+    made: list[list[int]] = []
+    for start in range(0, len(order), size * window):
+        part = sorted(order[start : start + size * window].tolist(), key=lambda i: lengths[i])
+        made += [part[i : i + size] for i in range(0, len(part) - size + 1, size)]
+    return [made[i] for i in rng.permutation(len(made))]
+
+
+def endless(
+    train: Examples, settings: Settings, epoch: int, step: int
+) -> Iterator[tuple[int, int, list[int]]]:
+    """(epoch, step in epoch, example indices) for ever, from a given place on."""
+    size, seed, more = settings.batch_size, settings.seed, replay_of(train, settings)
+    while True:
+        for index, batch in enumerate(batches(train.sizes, size, seed, epoch, replayed=more)):
+            if index >= step:
+                yield epoch, index, batch
+        epoch, step = epoch + 1, 0

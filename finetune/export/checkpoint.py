@@ -1,0 +1,141 @@
+"""What a training run leaves behind: weights or an adapter, calibration, card."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from revise_captions.critic.adapters import merged_model
+from revise_captions.critic.checkpoints import CARD, CriticCard, read_card
+from revise_captions.critic.gates.language import (
+    common_words,
+    read_lexicon,
+    write_lexicon,
+)
+from revise_captions.critic.hub_names import write_hub_names
+from revise_captions.critic.paligemma.load import weights_digest
+from revise_captions.finetune.data.records import provenance
+from revise_captions.finetune.export.model_card import model_card
+from revise_captions.finetune.models.adapters import save_adapter
+from revise_captions.finetune.models.bases import shown
+from revise_captions.stats.calibration import calibrate
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.trainer.setup import Run
+
+#: Beside merged weights, where the adapter that went into them is kept.
+ADAPTER = "adapter"
+
+
+def snapshot(run: Run, path: Path) -> None:
+    """The weights (or adapter) as they are as a critic folder, with the last calibration."""
+    card = critic_card(run)
+    path.mkdir(parents=True, exist_ok=True)
+    if run.wrapped is None:
+        run.learner.write(path, card)
+    else:
+        save_adapter(run.wrapped, path)
+        run.learner.write_small(path, card)
+    known = words(run)
+    if known:
+        write_lexicon(path, known)
+
+
+def export(run: Run, out: Path) -> None:
+    """The finished critic in `out`: adapter or weights, `critic.json`, and the card for people."""
+    snapshot(run, out)
+    if run.wrapped is not None and run.settings.merge:
+        merge(run, out)
+    card = json.loads((out / "critic.json").read_text())
+    (out / "README.md").write_text(model_card(run, card), encoding="utf-8")
+
+
+def merge(run: Run, out: Path) -> None:
+    """Puts the adapter's sum with its base into `out`, the adapter into `out/adapter`.
+
+    Added up in float32 from the base as it was loaded from, never from quantised weights.
+    """
+    adapter = out / ADAPTER
+    shutil.rmtree(adapter, ignore_errors=True)
+    adapter.mkdir()
+    for file in sorted(out.glob("adapter_*")):
+        file.rename(adapter / file.name)
+    for name in ("critic.json", "words.txt"):
+        if (out / name).exists():
+            shutil.copy(out / name, adapter / name)
+    folder = run.base.folder
+    assert folder is not None
+    model = merged_model(folder, adapter)
+    model.to(torch.bfloat16 if run.settings.dtype == "bfloat16" else torch.float32)
+    model.save_pretrained(out, safe_serialization=True)
+    write_hub_names(out)
+
+
+def critic_card(run: Run) -> CriticCard:
+    """`critic.json`: what scores depend on, and how it was trained."""
+    from transformers import __version__ as transformers_version
+
+    settings = run.settings
+    origin: dict[str, Any] = {"base": shown(run.base_name), "data": provenance(run.train.root)}
+    if run.train.replayed is not None:
+        origin["replayed_data"] = provenance(run.train.replayed)
+    if run.wrapped is not None and run.base.folder is not None:
+        origin["base_digest"] = weights_digest(run.base.folder)
+    card = replace(
+        run.learner.card(),
+        transformers=transformers_version,
+        max_length=longest(run),
+        training={
+            **asdict(settings),
+            **asdict(run.progress),
+            **origin,
+            "regime": str(settings.regime),
+            "train_captions": run.train.own,
+            "train_images": run.train.own_images,
+            "replayed_captions": len(run.train) - run.train.own,
+        },
+    )
+    if run.measured is None or not 0 < run.measured.factual.mean() < 1:
+        return card
+    share = settings.wrong_share or None
+    calibration = calibrate(run.measured.p, run.measured.factual, share)
+    return replace(
+        card,
+        threshold=calibration.threshold,
+        calibration={**calibration.as_dict(), "figures": run.measured.shown},
+    )
+
+
+def longest(run: Run) -> int:
+    """The longest prompt that the critic can be asked: what its base could, or training saw."""
+    seen = run.progress.longest or run.settings.max_length
+    folder = run.base.folder
+    if folder is None or (run.folder.training / "base").exists():
+        return seen
+    card = run.learner.card()
+    if not (folder / CARD).exists():
+        return max(seen, card.max_length)
+    return max(seen, read_card(folder, card.prompt).max_length)
+
+
+def words(run: Run) -> list[str]:
+    """The words that the critic knows: its base's and the data's. None: of a base that knows all.
+
+    A model from nothing has only seen its data; one that was trained on the world's text has not.
+    """
+    base = run.base.folder
+    captions: Iterator[str] = (run.train[i].caption for i in _spread(run.train.own, 20_000))
+    if base is None or (run.folder.training / "base").exists():
+        return common_words(captions)
+    known = read_lexicon(base).known
+    return sorted(known | set(common_words(captions, at_least=2))) if known else []
+
+
+def _spread(total: int, limit: int) -> range:
+    return range(0, total, max(1, total // limit))

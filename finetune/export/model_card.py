@@ -1,0 +1,199 @@
+"""The card of a fine-tuned critic: what it was trained on and how, and how good it is, with floors.
+
+Figures are of the validation split, which the threshold was set on, and say so. Intervals are over
+images (`revise_captions.stats.paired_tests`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.critic import chat_prompts, prompts
+from revise_captions.finetune.config import Settings
+from revise_captions.finetune.data.records import provenance
+from revise_captions.finetune.models.adapters import trained_parts
+from revise_captions.stats.classification import macro_f1, one_class_macro_f1, roc_auc
+from revise_captions.stats.paired_tests import Measured as Figure
+from revise_captions.stats.paired_tests import measured
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.data.records import Examples
+    from revise_captions.finetune.trainer.setup import Run
+    from revise_captions.finetune.trainer.validate import Measured
+
+Floats = NDArray[np.float64]
+_LICENCE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
+_UNKNOWN = "not stated: look it up before you pass this critic on"
+
+
+def licence_of(folder: Path | None, base: str) -> str:
+    """The licence that a base's own card names."""
+    if folder is None:
+        return "none: trained from nothing"
+    page = folder / "README.md"
+    found = _LICENCE.search(page.read_text(encoding="utf-8")) if page.exists() else None
+    if found:
+        return found[1].strip()
+    return "Gemma Terms of Use" if base.startswith("google/paligemma") else _UNKNOWN
+
+
+def data_licence(root: Path) -> str:
+    """What `data.json` beside the data says, else the first line of a LICENSE file there."""
+    stated = provenance(root).get("licence")
+    if stated:
+        return str(stated)
+    for name in ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE"):
+        path = root / name
+        if path.is_file():
+            lines = [line.strip("# ").strip() for line in path.read_text("utf-8").splitlines()]
+            return next((line for line in lines if line), _UNKNOWN)
+    return _UNKNOWN
+
+
+def floors(validation: Examples) -> tuple[Floats, Floats, Floats, list[str]]:
+    """Truth, minus the length, minus the place in the caption, and the image of every sentence."""
+    rows = [
+        (s.factual, s.span.start - s.span.end, -k, example.image)
+        for example in validation
+        for k, s in enumerate(example.sentences)
+    ]
+    truth, length, place, images = zip(*rows, strict=True)
+    return (
+        np.array(truth, dtype=float),
+        np.array(length, dtype=float),
+        np.array(place, dtype=float),
+        list(images),
+    )
+
+
+def figures(run: Run, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Lines of the table: the critic on the validation split, and floors that need no model."""
+    found = run.measured
+    assert found is not None
+    images = [run.validation.images[run.validation.image_of[i]] for i in found.caption]
+    p, truth = found.p, found.factual.astype(float)
+    limit = float(card["threshold"])
+    whole, length, place, of = floors(run.validation)
+    calibration = card["calibration"]
+    ece = f"{calibration['ece']:.3f}" if calibration else "none: one class only"
+    return [
+        ("ROC-AUC", _shown(measured(roc_auc, p, truth, images))),
+        ("… floor: the shorter the truer", _shown(measured(roc_auc, length, whole, of))),
+        ("… floor: the earlier the truer", _shown(measured(roc_auc, place, whole, of))),
+        (
+            f"macro-F1 at the threshold {limit:.4f}",
+            _shown(measured(partial(macro_f1, threshold=limit), p, truth, images)),
+        ),
+        ("… floor: the more frequent class", f"{one_class_macro_f1(whole):.3f}"),
+        ("expected calibration error", ece),
+        *_rationale_lines(found),
+    ]
+
+
+def _rationale_lines(found: Measured) -> list[tuple[str, str]]:
+    if np.isnan(found.rationale_loss):
+        return [("rationales", "none in the validation split")]
+    return [
+        ("rationale: loss per token", f"{found.rationale_loss:.3f}"),
+        ("rationale: tokens foretold", f"{found.rationale_accuracy:.3f}"),
+    ]
+
+
+def _shown(figure: Figure) -> str:
+    if figure.value is None:
+        return "none: one class only"
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.3f} (too few images for an interval)"
+    return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
+
+
+def model_card(run: Run, card: Mapping[str, Any]) -> str:
+    """README.md of the critic's folder. `card`: what its critic.json holds."""
+    chat = card["prompt"] == chat_prompts.VERSION
+    settings, base = run.settings, run.base_name
+    data = _data_lines(run)
+    table = "\n".join(f"| {name} | {value} |" for name, value in figures(run, card))
+    changed = "\n".join(f"| `{name}` | {value} |" for name, value in _chosen(settings))
+    learned = ", ".join(f"{p} ({n:,})" for p, n in trained_parts(run.model).items())
+    what = {"full": "all weights", "lora": "LoRA", "qlora": "LoRA on a base in four bits (NF4)"}
+    asks = chat_prompts if chat else prompts
+    regime = "the model's own" if chat else f"`{card['regime']}`"
+    front = "" if run.base.folder is None else f"base_model: {base}\n"
+    return f"""---
+{front}library_name: transformers
+pipeline_tag: image-text-to-text
+tags: [caption-factuality, critic]
+---
+
+# A critic of image captions
+
+Judges each sentence of a caption against its image, and says what is wrong with it. Written by
+`finetune-critic`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
+
+- Base: {base} (licence: {licence_of(run.base.folder, base)}).
+- Trained: {what[settings.method]} of {learned} parameters.
+- Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {regime}.
+- Data: {data}
+- Licence of the data: {data_licence(run.train.root)}.
+
+## Figures
+
+On the validation split ({len(run.validation):,} captions). The threshold was set on it, and with
+`--keep best` the weights were chosen on it, so other data of this kind will show somewhat less. In
+brackets: 95 % intervals over images.
+
+| figure | value |
+| --- | --- |
+{table}
+
+It knows the kind of images and captions that it was trained on. On others, measure first:
+`evaluate-metric` holds it against human labels.
+
+## Training
+
+{run.progress.step:,} steps of {settings.batch_size} captions; the seed, and everything else:
+
+| setting | value |
+| --- | --- |
+{changed}
+"""
+
+
+def _data_lines(run: Run) -> str:
+    train, share = run.train, run.settings.replay_share
+    sentences = [s for i in range(train.own) for s in train[i].sentences]
+    wrong = sum(not s.factual for s in sentences)
+    explained = sum(not s.factual and bool(s.rationales) for s in sentences)
+    stated = provenance(train.root)
+    name = f"{stated['title']}: " if stated.get("title") else ""
+    replayed, mark, also = "", "", {}
+    if train.replayed is not None:
+        more, also = len(train) - train.own, provenance(train.replayed)
+        what, licence = also.get("title") or "other data", data_licence(train.replayed)
+        replayed = (
+            f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (licence: {licence})."
+        )
+    if stated.get("benchmark") or also.get("benchmark"):
+        mark = " **This is a benchmark: the critic cannot be measured by it.**"
+    return (
+        f"{name}{train.own:,} captions of {train.own_images:,} images, "
+        f"{len(sentences):,} sentences, {wrong:,} of them wrong, {explained:,} explained."
+        f"{replayed}{mark}"
+    )
+
+
+def _chosen(settings: Settings) -> list[tuple[str, str]]:
+    """Every setting with its value, as the command line names it."""
+    values = asdict(settings)
+    return [
+        (f"--{item.name.replace('_', '-')}", str(values[item.name]) or "–")
+        for item in fields(Settings)
+    ]

@@ -1,0 +1,157 @@
+"""What of a model learns: its parts by name, with all their weights or through LoRA.
+
+Parts are found in the modules' names, which families choose differently. Nothing is ever left out
+in silence: a part that is asked for and has nothing to train is an error, and what was trained is
+written into the card.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.config import Settings
+
+PARTS = ("language", "tower", "projector")
+METHODS = ("full", "lora", "qlora")
+_PROJECTOR = re.compile(r"(^|\.)(multi_modal_projector|connector|merger|aligner|mlp1)(\.|$)")
+_TOWER = re.compile(r"(^|\.)(vision\w*|visual|image_tower)(\.|$)")
+
+
+def part_of(name: str) -> str:
+    """Which of `PARTS` a module or parameter belongs to, by its full name."""
+    if _PROJECTOR.search(name):
+        return "projector"
+    return "tower" if _TOWER.search(name) else "language"
+
+
+def parts(settings: Settings) -> tuple[str, ...]:
+    """The parts that are to learn. Raises UserError for one that does not exist."""
+    found = tuple(part.strip() for part in settings.targets.split(",") if part.strip())
+    if unknown := sorted(set(found) - set(PARTS)):
+        raise UserError(
+            f"--targets has no part {', '.join(unknown)}", hint=f"expected {', '.join(PARTS)}"
+        )
+    if not found:
+        raise UserError("--targets is empty", hint=f"name some of {', '.join(PARTS)}")
+    return found
+
+
+def linear_layers(model: Any, chosen: tuple[str, ...]) -> dict[str, list[str]]:
+    """Full names of the linear layers of each chosen part, the output layer left out."""
+    head = model.get_output_embeddings()
+    found: dict[str, list[str]] = {part: [] for part in chosen}
+    for name, module in model.named_modules():
+        part = part_of(name)
+        if isinstance(module, torch.nn.Linear) and part in found and module is not head:
+            found[part].append(name)
+    return found
+
+
+def choose_weights(model: torch.nn.Module, settings: Settings, base: str) -> Any | None:
+    """Freezes what does not learn. With LoRA puts adapters into `model`; returns PEFT's wrapper.
+
+    Raises UserError where a part that was asked for has no weights to train that way.
+    """
+    chosen = parts(settings)
+    if settings.method == "full":
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(part_of(name) in chosen)
+        for part in chosen:
+            if not any(part_of(name) == part for name, _ in model.named_parameters()):
+                raise UserError(f"{base} has no {part} to train", hint="leave it out of --targets")
+        return None
+    layers = linear_layers(model, chosen)
+    for part, names in layers.items():
+        if not names:
+            raise UserError(
+                f"{base} has no linear layers in its {part}, so LoRA cannot train it",
+                hint="leave it out of --targets",
+            )
+    _needed("peft", "pip install 'revise-captions[train]'")
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(
+        r=settings.lora_rank,
+        lora_alpha=settings.lora_alpha,
+        lora_dropout=settings.lora_dropout,
+        target_modules=sorted(name for names in layers.values() for name in names),
+    )
+    wrapped = get_peft_model(model, config)
+    # PEFT writes what the model was loaded from; a name that can be found again is wanted
+    wrapped.peft_config["default"].base_model_name_or_path = base
+    return wrapped
+
+
+def _needed(package: str, command: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise UserError(f"this needs the package {package}", hint=command)
+
+
+def four_bit(settings: Settings, device: str) -> Any | None:
+    """transformers' settings for a base in four bits (NF4, as QLoRA); None but for `qlora`.
+
+    Raises UserError where bitsandbytes is not installed or cannot quantise on this device.
+    """
+    if settings.method != "qlora":
+        return None
+    _needed("bitsandbytes", "pip install 'revise-captions[qlora]', or take --method lora")
+    from transformers import BitsAndBytesConfig
+
+    try:
+        from bitsandbytes.functional import dequantize_4bit, quantize_4bit
+
+        packed, state = quantize_4bit(torch.ones(64, 64, device=device), quant_type="nf4")
+        dequantize_4bit(packed, state)
+    except Exception as error:  # bitsandbytes raises whatever its backend raises
+        raise UserError(
+            f"bitsandbytes cannot quantise on {device}: {str(error).splitlines()[0]}",
+            hint="take --method lora",
+        ) from None
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32,
+    )
+
+
+def set_dropout(model: torch.nn.Module, share: float) -> int:
+    """Dropout of attention weights everywhere; returns in how many layers. Acts in train mode."""
+    count = 0
+    for module in model.modules():
+        for name in ("attention_dropout", "dropout"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, share)
+                count += 1
+    return count
+
+
+def cast(network: torch.nn.Module, dtype: torch.dtype) -> None:
+    """Floating-point weights to `dtype`; what is quantised stays as it is.
+
+    So do buffers: rotary frequencies in few bits would turn far positions by a wrong angle.
+    """
+    for tensor in network.parameters():
+        if tensor.is_floating_point():
+            tensor.data = tensor.data.to(dtype)
+
+
+def trained_parts(model: torch.nn.Module) -> dict[str, int]:
+    """Parameters that learn, by part."""
+    found = dict.fromkeys(PARTS, 0)
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            found[part_of(name)] += parameter.numel()
+    return {part: count for part, count in found.items() if count}
+
+
+def save_adapter(wrapped: Any, folder: Path) -> None:
+    """PEFT's two files, without the card that it would write over ours."""
+    wrapped.save_pretrained(folder, safe_serialization=True)
+    (folder / "README.md").unlink(missing_ok=True)

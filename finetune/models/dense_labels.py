@@ -1,0 +1,111 @@
+"""Dense supervision for the image tower: what is drawn in each patch.
+
+`labels/<split>.npy`: uint8 of shape (images, grid, grid, channels), class 0 = nothing;
+`labels/channels.json`: `[{"name": "kind", "classes": ["none", "house", …]}, …]`. A linear head for
+each channel reads every patch's features; the heads are thrown away with the training state.
+
+One more head reads where the patch is. What a thing is does not depend on its column, and a tower
+that learns only that forgets columns: its critic then cannot tell left from right.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn.functional import cross_entropy, mse_loss
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.data.recolor import COLOUR_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Patch labels of the training images; `classes[c]` are the names of channel c's classes."""
+
+    labels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+    names: tuple[str, ...]
+    classes: tuple[tuple[str, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(map(len, self.classes))
+
+    @property
+    def colours(self) -> NDArray[np.bool_]:
+        """Which channels tell colours, shape (channels,)."""
+        return np.array([not COLOUR_WORDS.isdisjoint(names) for names in self.classes])
+
+
+def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None:
+    """The dense labels beside the data, or None where there are none."""
+    file, channels = root / "labels" / f"{split}.npy", root / "labels" / "channels.json"
+    if not file.exists():
+        return None
+    described = json.loads(channels.read_text())
+    labels = np.load(file, mmap_mode="r")
+    expected = (images, grid, grid, len(described))
+    if labels.shape != expected or labels.dtype != np.uint8:
+        raise UserError(
+            f"{file} has shape {labels.shape} and type {labels.dtype}",
+            hint=f"expected uint8 of shape {expected}: images, grid, grid, channels",
+        )
+    sizes = tuple(len(channel["classes"]) for channel in described)
+    top = labels.reshape(-1, len(sizes)).max(0)
+    for name, size, most in zip((c["name"] for c in described), sizes, top, strict=True):
+        if most >= size:
+            raise UserError(f"{file}: class {most} in channel {name!r}, which has {size} classes")
+    classes = tuple(tuple(channel["classes"]) for channel in described)
+    return Dense(labels, tuple(c["name"] for c in described), classes)
+
+
+def places(patches: int) -> torch.Tensor:
+    """Row and column of each patch of a square grid, from -1 to 1; shape (patches, 2)."""
+    steps = torch.linspace(-1, 1, round(patches**0.5))
+    return torch.cartesian_prod(steps, steps)
+
+
+class Heads(nn.Module):
+    """On the tower's patch features: one linear classifier per channel, one map to their places."""
+
+    def __init__(self, hidden: int, sizes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.linear = nn.Linear(hidden, sum(sizes))
+        self.place = nn.Linear(hidden, 2)
+
+    def forward(
+        self, features: torch.Tensor, labels: torch.Tensor, holds: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Features (images, patches, hidden), labels (images, patches, channels).
+
+        `holds`: bool (images, channels), False where an image's labels are not to be looked at.
+
+        Returns the loss, averaged over channels, plus that of the places, and each channel's
+        accuracy where something is there. In each channel, patches with something and patches with
+        nothing weigh the same: words and held things fill few patches and would not be learned
+        otherwise.
+        """
+        logits = self.linear(features).float().split(self.sizes, dim=-1)
+        found = self.place(features).float()
+        loss = mse_loss(found, places(features.shape[-2]).to(found.device).expand_as(found))
+        right = []
+        for channel, scores in enumerate(logits):
+            truth = labels[..., channel]
+            there = truth > 0
+            each = cross_entropy(scores.flatten(0, -2), truth.flatten(), reduction="none")
+            some, none = there, ~there
+            if holds is not None:
+                some, none = some & holds[:, channel, None], none & holds[:, channel, None]
+            something, nothing = each[some.flatten()], each[none.flatten()]
+            for part in (something, nothing):
+                if part.numel():
+                    loss = loss + 0.5 * part.mean() / len(self.sizes)
+            hit = (scores.argmax(-1) == truth) & there
+            right.append(hit.sum() / there.sum().clamp(min=1))
+        return loss, torch.stack(right)

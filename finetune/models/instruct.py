@@ -1,0 +1,193 @@
+"""An instruct model under training: one sequence per sentence, through its own chat template.
+
+The prompt's ids come from the encoder that inference uses; the answer's ids and what ends the turn
+stand behind them. The loss sees those only.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL.Image import Image
+
+from revise_captions.critic import chat_prompts, prompts
+from revise_captions.critic.checkpoints import CriticCard
+from revise_captions.critic.hub_names import write_hub_names
+from revise_captions.critic.instruct import InstructCritic
+from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.protocol import Critic
+from revise_captions.engines.answer_words import word_ids
+from revise_captions.engines.transformers.engine import TransformersEngine
+from revise_captions.engines.transformers.inputs import Row, collate
+from revise_captions.errors import UserError
+from revise_captions.finetune.data.image_cache import upright
+from revise_captions.finetune.data.records import Example
+from revise_captions.finetune.data.targets import Choice, Task, asides_asked
+from revise_captions.finetune.trainer.protocol import Asked, Images, Seen
+from revise_captions.records import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """A prompt with its answer; the first answer token teaches `first`, the others `rest`."""
+
+    owner: int
+    row: Row
+    answer: list[int]
+    first: Task
+    rest: Task
+
+
+class ChatLearner:
+    """See `learner.Learner`. Made by `bases.load_base`."""
+
+    def __init__(self, engine: TransformersEngine, max_length: int) -> None:
+        self.engine, self.max_length = engine, min(max_length, engine.longest)
+        self.model, self.encoder = engine.model, engine.encoder
+        vocabulary = self.encoder.tokenizer.get_vocab()
+        self.words = word_ids(vocabulary, chat_prompts.WORDS, self.encoder.name)
+        self.end = _end_of_turn(engine)
+        self._keeps = "logits_to_keep" in inspect.signature(engine.model.forward).parameters
+        self.yes, self.no = self._answer(prompts.YES), self._answer(prompts.NO)
+
+    def _answer(self, word: str) -> list[int]:
+        ids = self.encoder.plain(word)
+        if len(ids) != 1:
+            raise UserError(
+                f"the tokenizer of {self.encoder.name} spells {word!r} in {len(ids)} tokens",
+                hint="name another base model: its answers cannot be scored",
+            )
+        return ids
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"prompt": chat_prompts.VERSION, "regime": "the model's own"}
+
+    def encode(
+        self, examples: Sequence[Example], choices: Sequence[Choice], images: Images
+    ) -> Asked | None:
+        made = [
+            sequence
+            for k, (example, choice) in enumerate(zip(examples, choices, strict=True))
+            for sequence in self._sequences(k, example, choice, _image(images, k))
+        ]
+        fits = [s for s in made if len(s.row) + len(s.answer) <= self.max_length]
+        if not fits:
+            return None
+        # the last token of an answer is never read, only predicted
+        rows = [_extended(s.row, s.answer[:-1]) for s in fits]
+        places = [
+            (r, len(s.row) - 1 + k, token, s.first if k == 0 else s.rest, s.owner)
+            for r, s in enumerate(fits)
+            for k, token in enumerate(s.answer)
+        ]
+        table = np.array(places, dtype=np.int64)
+        width = max(map(len, rows))
+        return Asked(
+            (rows, table[:, :2]),
+            table[:, 2],
+            table[:, 3],
+            table[:, 4],
+            np.empty(0, dtype=np.int64),
+            width,
+            width,
+            len(made) - len(fits),
+        )
+
+    def _sequences(
+        self, owner: int, example: Example, choice: Choice, image: Image
+    ) -> Iterator[_Sequence]:
+        caption, spans = example.caption, example.spans
+        asked: list[tuple[Any, list[int], Task, Task]] = []
+        for index, sentence in enumerate(example.sentences):
+            answer = self.yes if sentence.factual else self.no
+            prompt = chat_prompts.classification(image, caption, spans, index)
+            asked.append((prompt, [*answer, self.end], Task.CLASSIFY, Task.FOLLOW))
+        for index in choice.rewrites:
+            told = caption[: spans[index].start] + example.sentences[index].rewrite
+            there = (*spans[:index], Span(spans[index].start, len(told)))
+            prompt = chat_prompts.classification(image, told, there, index)
+            asked.append((prompt, [*self.yes, self.end], Task.CLASSIFY, Task.FOLLOW))
+        for text, factual, _ in asides_asked(example, choice):
+            prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
+            answer = self.yes if factual else self.no
+            asked.append((prompt, [*answer, self.end], Task.CLASSIFY, Task.FOLLOW))
+        for index, text in choice.rationales:
+            answer = [*self.encoder.plain(text.strip()), self.end]
+            prompt = chat_prompts.rationale(image, caption, spans, index)
+            asked.append((prompt, answer, Task.RATIONALE, Task.RATIONALE))
+        rows = self.encoder.rows([prompt for prompt, *_ in asked])
+        for row, (_, answer, first, rest) in zip(rows, asked, strict=True):
+            yield _Sequence(owner, row, answer, first, rest)
+
+    def forward(self, asked: Asked) -> Seen:
+        rows, places = asked.inputs
+        device, dtype = self.model.device, self.model.dtype
+        inputs = {
+            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
+            for name, value in collate(rows, self.engine.pad, left=False).items()
+        }
+        at = torch.from_numpy(places).to(device)
+        kept, column = at[:, 1].unique(return_inverse=True)
+        if self._keeps:
+            logits = self.model(**inputs, logits_to_keep=kept, use_cache=False).logits
+            return Seen(logits[at[:, 0], column].float())
+        logits = self.model(**inputs, use_cache=False).logits
+        return Seen(logits[at[:, 0], at[:, 1]].float())
+
+    @property
+    def wrong_ids(self) -> list[int]:
+        return self.no
+
+    def p_factual(self, logits: torch.Tensor) -> torch.Tensor:
+        yes, no = (logits[:, ids].logsumexp(-1) for ids in self.words)
+        return torch.sigmoid(yes - no)
+
+    def critic(self, card: CriticCard) -> Critic:
+        self.model.eval()
+        return InstructCritic(self.engine, threshold=card.threshold)
+
+    def card(self) -> CriticCard:
+        return CriticCard(Regime.CAUSAL, prompt=chat_prompts.VERSION, max_length=self.max_length)
+
+    def write(self, folder: Path, card: CriticCard) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.save_pretrained(folder, safe_serialization=True)
+        write_hub_names(folder)
+        self.write_small(folder, card)
+
+    def write_small(self, folder: Path, card: CriticCard) -> None:
+        assert self.encoder.processor is not None
+        self.encoder.processor.save_pretrained(folder)
+        card.write(folder)
+
+
+def _image(images: Images, number: int) -> Image:
+    return upright(images.split.root / images.split.images[images.index[number]])
+
+
+def _extended(row: Row, answer: Sequence[int]) -> Row:
+    kinds = {name: [*kind, *[0] * len(answer)] for name, kind in row.kinds.items()}
+    return Row([*row.ids, *answer], kinds, row.pictures)
+
+
+def _end_of_turn(engine: TransformersEngine) -> int:
+    """The id that the chat template itself puts behind an assistant's turn.
+
+    Generation stops at it (or the model names no such token, and its `<eos>` is taken).
+    """
+    speaker, mark = engine.encoder.processor or engine.encoder.tokenizer, "\ue000"
+    turns = [
+        {"role": "user", "content": [{"type": "text", "text": "?"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": mark}]},
+    ]
+    text = str(speaker.apply_chat_template(turns, tokenize=False))
+    behind = engine.encoder.tokenizer(text.rpartition(mark)[2], add_special_tokens=False)
+    ids = [int(i) for i in behind["input_ids"]]
+    return ids[0] if ids and ids[0] in engine.ends else engine.ends[0]

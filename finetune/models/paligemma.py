@@ -1,0 +1,136 @@
+"""A PaliGemma under training: all sentences of a caption in one row, under the tree mask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from revise_captions.critic.checkpoints import CriticCard, save_critic, save_processor
+from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.image_prefetch import pixel_values
+from revise_captions.critic.paligemma.model import (
+    hidden_states,
+    image_tokens,
+    logits_at,
+    tower_output,
+)
+from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.protocol import Critic
+from revise_captions.finetune.data.image_cache import PixelCache
+from revise_captions.finetune.data.recolor import recoloured
+from revise_captions.finetune.data.records import Example
+from revise_captions.finetune.data.targets import Choice, Encoded, encode
+from revise_captions.finetune.trainer.protocol import Asked, Images, Seen
+
+if TYPE_CHECKING:
+    from transformers import PaliGemmaForConditionalGeneration
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLearner:
+    """See `learner.Learner`. `pixels`: a cache for each split, by the split's path.
+
+    `multiple`: rows are padded to a multiple of it (compiled layers like few lengths). `trace`:
+    the head that tells from a word's state whether its sentence has gone wrong, None for none.
+    `packed`: whether the questions about a caption share a row.
+    """
+
+    model: PaliGemmaForConditionalGeneration
+    codec: Codec
+    regime: Regime
+    max_length: int
+    multiple: int = 8
+    trace: torch.nn.Module | None = None
+    pixels: Mapping[Path, PixelCache] = field(default_factory=dict)
+    packed: bool = True
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"prompt": self.card().prompt, "regime": str(self.regime)}
+
+    def encode(
+        self, examples: Sequence[Example], choices: Sequence[Choice], images: Images
+    ) -> Asked | None:
+        encoded = encode(
+            self.codec,
+            examples,
+            choices,
+            images=image_tokens(self.model),
+            regime=self.regime,
+            multiple=self.multiple,
+            max_length=self.max_length,
+            packed=self.packed,
+        )
+        if encoded is None:
+            return None
+        cache = self.pixels[images.split.path]
+        worn = images.worn if cache.variants else [0] * len(images.worn)
+        pixels = cache.take(images.index, worn)
+        for place, seed in enumerate(images.colours):
+            if seed:
+                pixels[place] = recoloured(pixels[place], seed)
+        return Asked(
+            (encoded, pixels),
+            encoded.targets.ids,
+            encoded.targets.tasks,
+            encoded.example_of_row[encoded.targets.at // encoded.batch.ids.shape[1]],
+            encoded.targets.trace,
+            int(encoded.batch.positions.max()),
+            encoded.batch.ids.shape[1],
+            encoded.skipped,
+        )
+
+    def forward(self, asked: Asked) -> Seen:
+        encoded: Encoded = asked.inputs[0]
+        device = self.model.device
+        values = pixel_values(asked.inputs[1], self.dtype).to(device)
+        tower = tower_output(self.model, values)
+        owner = torch.from_numpy(encoded.example_of_row).to(device)
+        hidden = hidden_states(self.model, tower, owner, encoded.batch)
+        at = torch.from_numpy(encoded.targets.at).to(device)
+        logits = logits_at(self.model, hidden, at)
+        if self.trace is None or not len(encoded.targets.trace):
+            return Seen(logits, None, tower)
+        words = hidden.flatten(0, 1)[torch.from_numpy(encoded.targets.trace_at).to(device)]
+        return Seen(logits, self.trace(words).float()[:, 0], tower)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the model computes in: its patch embedding's, which is never quantised."""
+        weight: torch.Tensor = self.model.model.vision_tower.embeddings.patch_embedding.weight
+        return weight.dtype
+
+    @property
+    def wrong_ids(self) -> list[int]:
+        return [self.codec.no]
+
+    def p_factual(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits[:, [self.codec.yes, self.codec.no]].softmax(-1)[:, 0]
+
+    def critic(self, card: CriticCard) -> Critic:
+        return LocalCritic(
+            self.model,
+            self.codec,
+            card,
+            lexicon=Lexicon(frozenset()),
+            gate=None,
+            threshold=card.threshold,
+            settings={},
+            batch_size=16,
+        )
+
+    def card(self) -> CriticCard:
+        return CriticCard(self.regime, max_length=self.max_length)
+
+    def write(self, folder: Path, card: CriticCard) -> None:
+        save_critic(self.model, self.codec.tokenizer, card, folder)
+
+    def write_small(self, folder: Path, card: CriticCard) -> None:
+        save_processor(self.model.config, self.codec.tokenizer, folder)
+        card.write(folder)

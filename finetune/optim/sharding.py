@@ -1,0 +1,112 @@
+"""Weights and gradients divided among processes: PyTorch's FSDP (`fully_shard`), layer by layer.
+
+Each process holds its part of every weight. A layer is whole only while it computes, so memory for
+weights, gradients and the optimizer falls with the number of processes; what travels grows. All
+processes must call the network equally often, and give all that learns a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.config import Settings
+from revise_captions.finetune.optim.distributed import Parallel
+
+if TYPE_CHECKING:
+    from torch.distributed.fsdp import FSDPModule
+
+
+def check_sharding(settings: Settings, base: str) -> None:
+    """Raises UserError for what does not go with divided weights."""
+    if not settings.shard_weights:
+        return
+    for wrong, hint in (
+        (settings.compile, "add --no-compile"),
+        (settings.method == "qlora", "use --method lora: weights of four bits are small"),
+        (settings.tower_minutes or base == "new", "a new model is small: leave it out"),
+        (settings.optimizer == "muon", "Muon needs whole matrices: use adamw"),
+    ):
+        if wrong:
+            raise UserError("--shard-weights does not go with these settings", hint=hint)
+
+
+def shard(network: nn.Module, parallel: Parallel) -> None:
+    """Divides the network's weights, in place; a single process keeps them whole.
+
+    Gradients are summed in float32, not averaged: see `step`.
+    """
+    if parallel.world == 1:
+        return
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    device = next(network.parameters()).device.type
+    mesh = init_device_mesh(device, (parallel.world,))
+    policy = MixedPrecisionPolicy(reduce_dtype=torch.float32)
+    for part in [*_layers(network), network]:
+        fully_shard(part, mesh=mesh, mp_policy=policy)
+    network(lambda: ())  # the first call finds out what belongs to what, and leaves the root whole
+    for module in _divided(network):
+        module.set_gradient_divide_factor(1.0)
+        module.set_force_sum_reduction_for_comms(True)
+        module.reshard()
+
+
+def is_divided(network: nn.Module) -> bool:
+    return bool(_divided(network))
+
+
+def local(parameter: torch.Tensor) -> torch.Tensor:
+    """What this process holds of a weight or a gradient: all of it where it is not divided."""
+    from torch.distributed.tensor import DTensor
+
+    return parameter.to_local() if isinstance(parameter, DTensor) else parameter
+
+
+@contextmanager
+def whole(network: nn.Module, parallel: Parallel) -> Iterator[None]:
+    """The network undivided in the first process, which may compute with it and write it alone."""
+    modules = _divided(network)
+    hooked = [part for part in network.modules() if modules and part._state_dict_pre_hooks]
+    hooks = [part._state_dict_pre_hooks.copy() for part in hooked]
+    for part in hooked:
+        part._state_dict_pre_hooks.clear()  # they would divide the weights that are to be written
+    for module in modules:
+        module.set_reshard_after_forward(False, recurse=False)
+        module.unshard()
+        if not parallel.first:
+            module.reshard()
+    try:
+        yield
+    finally:
+        for part, before in zip(hooked, hooks, strict=True):
+            part._state_dict_pre_hooks.update(before)
+        for number, module in enumerate(modules):  # the root, which is the first, stays whole
+            module.set_reshard_after_forward(number > 0, recurse=False)
+        if modules:  # divides all again, and forgets what the first process has computed alone
+            modules[0].reset_iter_state()
+
+
+def _layers(network: nn.Module) -> list[nn.Module]:
+    """What lists called `layers` or `blocks` hold: of the language model and of the tower."""
+    return [
+        layer
+        for name, part in network.named_modules()
+        if isinstance(part, nn.ModuleList) and name.rpartition(".")[2] in ("layers", "blocks")
+        for layer in part
+    ]
+
+
+def _divided(network: nn.Module) -> list[FSDPModule]:
+    """The modules that gather weights: the network itself comes first."""
+    if not torch.distributed.is_available():
+        return []
+    from torch.distributed.fsdp import FSDPModule
+
+    return [module for module in network.modules() if isinstance(module, FSDPModule)]

@@ -1,0 +1,396 @@
+"""Trains the bundled reviser.
+
+    python -m revise_captions.finetune.reviser.train DATA --out DIR --minutes 20
+
+DATA is a folder with `train.jsonl` and `validation.jsonl` as `picturebook.generate` writes them
+(images are not read). DIR receives the checkpoint, `training/log.jsonl` and `training/state.pt`;
+the same command with `--resume` goes on from the last save. With `--steps` instead of `--minutes`
+the result follows from the seed alone; with minutes also from the machine's speed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.reviser.data import Wrong, read_wrong, stream
+from revise_captions.finetune.reviser.synthetic import Example, edit
+from revise_captions.reviser.protocol import Request, Reviser
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import Qwen3ForCausalLM
+
+    from revise_captions.finetune.optim.optimizer import FlatOptimizer
+    from revise_captions.finetune.trainer.state import RunFolder
+    from revise_captions.reviser.bundled_model.tokenizer import Codec
+
+Report = Callable[[dict[str, Any]], None]
+#: Examples that are drawn, encoded and cut into batches together: what `--resume` starts at.
+CHUNK = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that decides how a reviser is trained. `minutes` or `steps` 0: no such limit."""
+
+    minutes: float = 20.0
+    steps: int = 0
+    tokens: int = 512
+    learning_rate: float = 3e-3
+    warmup: int = 150
+    weight_decay: float = 0.02
+    ema: float = 0.995
+    dtype: str = "float32"
+    synthetic: float = 0.3
+    copies: int = 30_000
+    examples: int = 400_000
+    vocab_size: int = 1536
+    seed: int = 0
+    base: str = ""
+    save_minutes: float = 2.0
+    validate_minutes: float = 4.0
+    validate_examples: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """`ids` (rows, width), right-padded; `predict` flat positions whose next token is `targets`."""
+
+    ids: torch.Tensor
+    predict: torch.Tensor
+    targets: torch.Tensor
+    rows: int
+
+
+def batches(examples: Sequence[Example], codec: Codec, tokens: int, seed: str) -> list[Batch]:
+    """Batches of at most `tokens` positions from examples of about the same length, shuffled."""
+    prompts = codec.prompts([example.request for example in examples])
+    rewrites = codec.texts([example.rewrite for example in examples])
+    rows = [
+        (prompt, codec.answer(example.rewrite, ids))
+        for example, prompt, ids in zip(examples, prompts, rewrites, strict=True)
+        if prompt is not None and len(ids) <= 128
+    ]
+    rows.sort(key=lambda row: len(row[0]) + len(row[1]))
+    groups: list[list[tuple[list[int], list[int]]]] = [[]]
+    for row in rows:
+        if (len(groups[-1]) + 1) * (len(row[0]) + len(row[1])) > tokens and groups[-1]:
+            groups.append([])
+        groups[-1].append(row)
+    random.Random(seed).shuffle(groups)
+    return [_batch(group, codec.pad) for group in groups]
+
+
+def _batch(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> Batch:
+    import torch
+
+    width = max(len(prompt) + len(answer) for prompt, answer in rows) - 1
+    ids = torch.full((len(rows), width), pad)
+    predict: list[int] = []
+    targets: list[int] = []
+    for number, (prompt, answer) in enumerate(rows):
+        whole = prompt + answer[:-1]
+        ids[number, : len(whole)] = torch.tensor(whole)
+        start = number * width + len(prompt) - 1
+        predict += range(start, start + len(answer))
+        targets += answer
+    return Batch(ids, torch.tensor(predict), torch.tensor(targets), len(rows))
+
+
+def loss_of(model: Qwen3ForCausalLM, batch: Batch) -> torch.Tensor:
+    """Mean cross-entropy of the answers' tokens. Padding is on the right, so causal is enough."""
+    from torch.nn.functional import cross_entropy
+
+    hidden = model.model(input_ids=batch.ids, use_cache=False).last_hidden_state
+    chosen = hidden.flatten(0, 1)[batch.predict]
+    return cross_entropy(model.lm_head(chosen).float(), batch.targets)
+
+
+def new_codec(data: Sequence[Wrong], settings: Settings) -> Codec:
+    """A tokenizer learned from the data and from made-up edits."""
+    from revise_captions.reviser.bundled_model.tokenizer import Codec, train_tokenizer
+
+    rng = random.Random(f"{settings.seed}.tokenizer")
+    some = data if len(data) <= 30_000 else rng.sample(list(data), 30_000)
+    texts = [text for w in some for text in (w.context, w.sentence, *w.rationales, w.rewrite)]
+    for _ in range(3_000):
+        made = edit(rng)
+        texts += [made.request.context, made.request.sentence, made.request.rationale]
+    return Codec(train_tokenizer(texts, settings.vocab_size))
+
+
+@dataclass(slots=True)
+class Run:
+    """A training run under way: what is held on to, and where it is."""
+
+    settings: Settings
+    folder: RunFolder
+    codec: Codec
+    model: Qwen3ForCausalLM
+    optimizer: FlatOptimizer
+    data: list[Wrong]
+    held_out: list[Wrong]
+    report: Report
+    chunk: int = 0
+    batch: int = 0
+    step: int = 0
+    seen: int = 0
+    seconds: float = 0.0
+
+    def progress(self) -> float:
+        """Share of the training that is done, in [0, 1]."""
+        s = self.settings
+        by_time = self.seconds / (60 * s.minutes) if s.minutes else 0.0
+        by_step = self.step / s.steps if s.steps else 0.0
+        return min(1.0, max(by_time, by_step))
+
+    def state(self) -> dict[str, Any]:
+        counters = {k: getattr(self, k) for k in ("chunk", "batch", "step", "seen", "seconds")}
+        return {
+            "optimizer": self.optimizer.state(),
+            "counters": counters,
+            "tokenizer": self.codec.tokenizer.backend_tokenizer.to_str(),
+        }
+
+    def log(self, event: str, **values: Any) -> None:
+        self.report(self.folder.log(event, step=self.step, examples=self.seen, **values))
+
+
+def train(data: Path, out: Path, settings: Settings, *, resume: bool, report: Report) -> Path:
+    """Trains until the limit, writes the checkpoint of averaged weights to `out`, returns it."""
+    if not settings.minutes and not settings.steps:
+        raise UserError("training without end", hint="give --minutes or --steps")
+    run = _start(data, out, settings, resume, report)
+    run.log("start", settings=asdict(settings), parameters=run.model.num_parameters())
+    saved = validated = time.monotonic()
+    while run.progress() < 1:
+        _chunk(run)
+        now = time.monotonic()
+        if now - saved > 60 * settings.save_minutes:
+            run.folder.save(run.state())
+            saved = time.monotonic()
+        if settings.validate_minutes and now - validated > 60 * settings.validate_minutes:
+            run.log("validate", **_validate(run, settings.validate_examples // 3))
+            validated = time.monotonic()
+    run.folder.save(run.state())
+    figures = _validate(run, settings.validate_examples)
+    _export(run, out, figures)
+    run.log("done", minutes=round(run.seconds / 60, 2), **figures)
+    return out
+
+
+def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Report) -> Run:
+    import torch
+    from tokenizers import Tokenizer
+
+    from revise_captions.finetune.optim.optimizer import FlatOptimizer
+    from revise_captions.finetune.trainer.state import RunFolder
+    from revise_captions.reviser.bundled_model.reviser import new_model
+    from revise_captions.reviser.bundled_model.tokenizer import Codec, as_transformers
+
+    folder = RunFolder(out)
+    state = folder.load() if resume else None
+    if resume and state is None:
+        raise UserError(f"{out} holds no saved training", hint="start it without --resume")
+    wrong = read_wrong(data / "train.jsonl", settings.examples)
+    held_out = read_wrong(data / "validation.jsonl", settings.validate_examples)
+    torch.manual_seed(settings.seed)
+    if settings.base:
+        codec, model = _weights_of(settings.base)
+    else:
+        saved = state and as_transformers(Tokenizer.from_str(state["tokenizer"]))
+        codec = Codec(saved) if saved else new_codec(wrong, settings)
+        model = new_model(codec)
+    model = model.to(getattr(torch, settings.dtype)).train()
+    optimizer = FlatOptimizer(
+        model, weight_decay=settings.weight_decay, betas=(0.9, 0.98), ema=settings.ema
+    )
+    counters = {}
+    if state is not None:
+        optimizer.load(state["optimizer"])
+        counters = state["counters"]
+    return Run(settings, folder, codec, model, optimizer, wrong, held_out, report, **counters)
+
+
+def _weights_of(name: str) -> tuple[Codec, Qwen3ForCausalLM]:
+    """The tokenizer and model of an earlier training. Raises UserError where there is none."""
+    from revise_captions.reviser.bundled_model.reviser import load_bundled
+    from revise_captions.reviser.load import find_reviser
+
+    source = find_reviser(name)
+    if source.kind != "own":
+        raise UserError(
+            f"--base {name} is no reviser that train_reviser wrote",
+            hint="name a folder with reviser.json in it, or bundled",
+        )
+    reviser = load_bundled(
+        Path(source.place), device="cpu", dtype="float32", batch_size=1, name=name
+    )
+    return reviser.codec, reviser.model
+
+
+def _chunk(run: Run) -> None:
+    """One chunk of examples, from the batch where an earlier run may have stopped."""
+    import torch
+
+    from revise_captions.finetune.optim.optimizer import rate
+
+    s = run.settings
+    began = time.monotonic()
+    copies = run.chunk * CHUNK < s.copies
+    made = stream(run.data, run.chunk, CHUNK, seed=s.seed, synthetic=s.synthetic, copies=copies)
+    todo = batches(made, run.codec, s.tokens, f"{s.seed}.{run.chunk}")
+    losses: list[float] = []
+    first = run.seen
+    for batch in todo[run.batch :]:
+        peak = rate(
+            run.progress(), run.step, peak=s.learning_rate, warmup=s.warmup, schedule="cosine"
+        )
+        loss = loss_of(run.model, batch)
+        torch.autograd.backward(loss)
+        run.optimizer.step(peak, 1.0)
+        losses.append(float(loss.detach()))
+        run.step, run.batch, run.seen = run.step + 1, run.batch + 1, run.seen + batch.rows
+        spent = time.monotonic() - began
+        began += spent
+        run.seconds += spent
+        if run.progress() >= 1:
+            break
+    else:
+        run.chunk, run.batch = run.chunk + 1, 0
+    if losses:
+        run.log(
+            "train",
+            loss=round(sum(losses) / len(losses), 4),
+            minutes=round(run.seconds / 60, 2),
+            per_second=round(run.seen / max(run.seconds, 1e-9), 1),
+            last=run.seen - first,
+        )
+
+
+def _validate(run: Run, count: int) -> dict[str, Any]:
+    """Exact matches, on held-out data and on made-up edits, of what would be exported now, and its
+    speed in this process.
+    """
+    from copy import deepcopy
+
+    import torch
+
+    from revise_captions.reviser.bundled_model.reviser import BundledReviser
+
+    run.optimizer.use(run.optimizer.average)
+    model = deepcopy(run.model).train(False)
+    torch.nn.Module.float(model)
+    reviser = BundledReviser(model, run.codec, {})
+    run.optimizer.use(run.optimizer.master)
+    rng = random.Random("validation")
+    picked = [as_it_is(wrong, rng) for wrong in run.held_out[:count]]
+    made = [edit(rng) for _ in range(count)]
+    began = time.perf_counter()
+    share = exact(reviser, picked)
+    rate = len(picked) / (time.perf_counter() - began)
+    return {
+        "exact": share,
+        "rewrites_per_second": round(rate, 1),
+        "exact_made_up": exact(reviser, [m for m in made if not m.request.failed]),
+        "exact_after_failures": exact(reviser, [m for m in made if m.request.failed]),
+    }
+
+
+def as_it_is(wrong: Wrong, rng: random.Random) -> Example:
+    """A held-out sentence, unvaried, with one of its rationales."""
+    request = Request(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
+    return Example(request, wrong.rewrite)
+
+
+def exact(reviser: Reviser, examples: Sequence[Example]) -> float | None:
+    """Share of examples whose rewrite is the expected one, to the letter; None of none."""
+    if not examples:
+        return None
+    answers = reviser.rewrite([e.request for e in examples])
+    right = sum(a == e.rewrite for a, e in zip(answers, examples, strict=True))
+    return round(right / len(examples), 4)
+
+
+def _export(run: Run, out: Path, figures: dict[str, Any]) -> None:
+    from revise_captions.reviser.bundled_model.reviser import ReviserCard, save_reviser
+
+    run.optimizer.use(run.optimizer.average)
+    training = {
+        "settings": asdict(run.settings),
+        "minutes": round(run.seconds / 60, 2),
+        "steps": run.step,
+        "examples": run.seen,
+    }
+    save_reviser(run.model, run.codec, ReviserCard(training=training, figures=figures), out)
+
+
+HELP = {
+    "minutes": "End of training, in minutes of it (0: no limit).",
+    "steps": "End of training, in optimiser steps (0: no limit).",
+    "tokens": "Positions in a batch, padding included.",
+    "learning_rate": "Peak learning rate; cosine to 2 % of it.",
+    "warmup": "Steps of linear warmup.",
+    "weight_decay": "Decoupled weight decay, on matrices only.",
+    "ema": "Decay of the averaged weights, which are the ones validated and written.",
+    "dtype": "Compute dtype; the weights' masters are float32.",
+    "synthetic": "Share of made-up edits among the examples.",
+    "copies": "The first so many examples are sentences to repeat as they are.",
+    "examples": "At most so many wrong sentences are read from train.jsonl.",
+    "vocab_size": "Bound of the tokenizer's vocabulary.",
+    "base": "Start from this checkpoint's weights and tokenizer (a folder, or 'bundled').",
+    "seed": "Decides initial weights, data order, and every random choice.",
+    "save_minutes": "Minutes between saves.",
+    "validate_minutes": "Minutes between validations (0: only at the end).",
+    "validate_examples": "Held-out sentences in the last validation; a third of them before.",
+}
+
+
+def _options(command: Any) -> Any:
+    """One option per setting, in the order in which `Settings` lists them."""
+    for item in reversed(fields(Settings)):
+        kind = type(item.default)
+        chosen = click.Choice(["bfloat16", "float32"]) if item.name == "dtype" else kind
+        flag = f"--{item.name.replace('_', '-')}"
+        option = click.option(
+            flag, type=chosen, default=item.default, show_default=True, help=HELP[item.name]
+        )
+        command = option(command)
+    return command
+
+
+@click.command(
+    help=(__doc__ or "").replace("\n    python", "\n\n\b\n    python"),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
+@click.option("--resume", is_flag=True, help="Go on from the last save in --out.")
+@_options
+def main(data: Path, out: Path, resume: bool, **settings: Any) -> None:
+    try:
+        train(data, out, Settings(**settings), resume=resume, report=_print)
+    except UserError as error:
+        click.echo(f"train-reviser: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("stopped; add --resume to go on from the last save", err=True)
+        sys.exit(130)
+
+
+def _print(line: dict[str, Any]) -> None:
+    click.echo(json.dumps(line))
+
+
+if __name__ == "__main__":
+    main()

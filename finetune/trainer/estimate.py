@@ -1,0 +1,111 @@
+"""`--dry-run`: what a training run would cost, measured on its own first batches."""
+
+from __future__ import annotations
+
+import math
+import resource
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from revise_captions.finetune.config import Settings
+from revise_captions.finetune.data.order import endless, epoch_size
+from revise_captions.finetune.models.adapters import trained_parts
+from revise_captions.finetune.trainer.setup import DTYPES, Run, prepare
+from revise_captions.finetune.trainer.step import step
+
+#: Steps that are timed, after one that is not.
+TIMED = 2
+GIB = 2**30
+
+
+def optimiser_bytes(trained: int, settings: Settings, share: int = 1) -> int:
+    """What the trained weights cost beside the model: masters, moments, average, gradient.
+
+    `share`: processes that divide all of it, but the gradient in the model's dtype only where the
+    weights are divided, too.
+    """
+    width = DTYPES[settings.dtype].itemsize / (share if settings.shard_weights else 1)
+    copies = 4 * (3 + bool(settings.ema)) + 4  # float32; the last is the gradient in the step
+    return math.ceil(trained * (copies / share + width))
+
+
+def dry_run(data: Path, base: str, out: Path, settings: Settings) -> str:
+    """Loads everything, trains a few steps in a temporary folder, and says what that took.
+
+    `out` is not written to. Raises UserError for everything that training would stop at.
+    """
+    with tempfile.TemporaryDirectory(prefix="finetune-critic-") as folder:
+        lines: list[Mapping[str, object]] = []
+        tried = replace(settings, tensorboard=False, compile=False)
+        run = prepare(data, base, Path(folder), tried, resume=False, report=lines.append)
+        # PyTorch's own count where there is a GPU; on a CPU the process's largest size
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        seconds = _timed(run)
+        return "\n".join(_report(run, out, settings, seconds))
+
+
+def _timed(run: Run) -> float:
+    """Seconds per step. The weights change, and are thrown away."""
+    order = endless(run.train, run.settings, 0, 0)
+    began = 0.0
+    run.learn()
+    for count, (epoch, index, members) in enumerate(order):
+        if count == 1:
+            began = time.monotonic()
+        if count == 1 + TIMED:
+            break
+        step(run, epoch, index, members)
+    return (time.monotonic() - began) / TIMED
+
+
+def _report(run: Run, out: Path, settings: Settings, seconds: float) -> Iterator[str]:
+    parts = trained_parts(run.model)
+    trained = sum(parts.values())
+    total = sum(p.numel() for p in run.model.parameters())
+    named = ", ".join(f"{part} {count:,}" for part, count in parts.items())
+    yield f"learns: {trained:,} of {total:,} parameters ({named}), {settings.method}"
+    yield f"device: {run.model.device}, {settings.dtype}, {run.parallel.world} process(es)"
+    steps = _steps(run, settings)
+    if steps is None:
+        yield f"steps: as many as fit into {settings.minutes:g} minutes, at {seconds:.2f} s each"
+    else:
+        yield f"steps: {steps:,} at {seconds:.2f} s each: {_hours(steps * seconds)}"
+    if torch.cuda.is_available():
+        peak = torch.cuda.max_memory_allocated() / GIB
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+    optimiser = optimiser_bytes(trained, settings, run.optimizer.share.world) / GIB
+    yield (
+        f"memory: {peak:.1f} GiB at its peak in these steps, of which the optimiser "
+        f"{optimiser:.1f} GiB; longer captions need more"
+    )
+    state = trained * 4 * (3 + bool(settings.ema))
+    whole = total * DTYPES[settings.dtype].itemsize if run.wrapped is None or settings.merge else 0
+    disk = 2 * state + 3 * whole  # two copies while one replaces the other, and the result
+    if settings.keep == "best":
+        disk += 2 * trained * 4
+    yield f"disk: {disk / GIB:.1f} GiB in {out}"
+
+
+def _steps(run: Run, settings: Settings) -> int | None:
+    """How many steps the limits allow; None where only the clock ends training."""
+    limits = [settings.steps] if settings.steps else []
+    if settings.epochs:
+        limits.append(
+            math.ceil(settings.epochs * epoch_size(run.train, settings) / settings.batch_size)
+        )
+    return min(limits) if limits else None
+
+
+def _hours(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {seconds:.0f} seconds"
+    return (
+        f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
+    )

@@ -1,0 +1,267 @@
+"""The training loop: tower phase, then all tasks, paragraph-packed, resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from revise_captions.critic.paligemma.image_prefetch import pixel_values
+from revise_captions.critic.paligemma.model import tower_output
+from revise_captions.errors import UserError
+from revise_captions.finetune.config import Settings
+from revise_captions.finetune.data.order import endless
+from revise_captions.finetune.export.checkpoint import export, snapshot
+from revise_captions.finetune.models.align import align_projector
+from revise_captions.finetune.models.dense_labels import Dense
+from revise_captions.finetune.optim.distributed import stop
+from revise_captions.finetune.optim.optimizer import rate
+from revise_captions.finetune.optim.sharding import whole
+from revise_captions.finetune.trainer.setup import (
+    Report,
+    Run,
+    best_name,
+    part_name,
+    prepare,
+)
+from revise_captions.finetune.trainer.step import fraction, step
+from revise_captions.finetune.trainer.validate import (
+    Measured,
+    measure_learner,
+    samples,
+)
+
+
+def train_tower(run: Run) -> None:
+    """Trains the image tower alone on dense labels for `tower_minutes`."""
+    settings, progress = run.settings, run.progress
+    limit = settings.tower_minutes * 60
+    if run.dense is None or progress.tower_seconds >= limit:
+        return
+    size, count = 64, len(run.train.images)
+    shown = time.monotonic()
+    tally: list[tuple[float, torch.Tensor]] = []
+    while progress.tower_seconds < limit:
+        began = time.monotonic()
+        rng = np.random.default_rng((settings.seed, 1, progress.tower_step))
+        images = np.sort(rng.choice(count, min(size, count), replace=False))
+        features = tower_output(run.model, _pixels(run, images, rng))
+        loss, right = run.dense_loss(features, images)
+        loss.backward()  # type: ignore[no-untyped-call]
+        run.optimizer.step(
+            rate(
+                progress.tower_seconds / limit,
+                progress.tower_step,
+                peak=settings.learning_rate,
+                warmup=settings.warmup,
+                schedule="cosine",
+            ),
+            settings.clip,
+        )
+        tally.append((float(loss.detach()), right))
+        progress.tower_step += 1
+        progress.tower_seconds += time.monotonic() - began
+        if time.monotonic() - shown > 20 or progress.tower_seconds >= limit:
+            shown = time.monotonic()
+            accuracy = torch.stack([r for _, r in tally]).mean(0)
+            run.log(
+                "tower",
+                step=progress.tower_step,
+                seconds=round(progress.tower_seconds, 1),
+                loss=round(float(np.mean([value for value, _ in tally])), 4),
+                accuracy={
+                    name: round(float(a), 4)
+                    for name, a in zip(run.dense.names, accuracy, strict=True)
+                },
+            )
+            tally = []
+    save(run)
+
+
+def _pixels(run: Run, images: np.ndarray[Any, Any], rng: np.random.Generator) -> torch.Tensor:
+    """Pixel values of images, some of them the worn variant."""
+    assert run.train_pixels is not None
+    worn = rng.random(len(images)) < run.settings.robust_share
+    variants = np.where(worn, 1, 0) if run.train_pixels.variants else np.zeros(len(images), int)
+    pixels = run.train_pixels.take(images.tolist(), variants.tolist())
+    return pixel_values(pixels, run.model.dtype).to(run.model.device)
+
+
+def align(run: Run, dense: Dense) -> None:
+    """Starts image tokens as bags of words (`finetune.align`)."""
+    assert run.train_pixels is not None
+    explained = align_projector(run.model, run.codec, dense, run.train_pixels)
+    run.optimizer.absorb()
+    run.log("align", explained=round(explained, 4))
+
+
+def train_all(run: Run) -> None:
+    """The main phase: every task, until a limit is reached or validations get no better."""
+    settings, progress = run.settings, run.progress
+    order = endless(run.train, settings, progress.epoch, progress.batch)
+    shown = saved = validated = time.monotonic()
+    tally: list[dict[str, float]] = []
+    run.learn()
+    for epoch, index, members in order:
+        if fraction(run) >= 1 or (settings.patience and progress.worse >= settings.patience):
+            break
+        began = time.monotonic()
+        tally.append(step(run, epoch, index, members))
+        now = time.monotonic()
+        progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
+        # the first process's clock is everybody's: all must stop, validate and save together
+        due_validate = _due(progress.step, settings.validate_steps, settings.validate_minutes,
+                            now - validated)  # fmt: skip
+        due_save = _due(progress.step, settings.save_steps, settings.save_minutes, now - saved)
+        took, check, keep = run.parallel.agree(now - began, due_validate, due_save)
+        progress.seconds += took
+        if now - shown > 20:
+            _show(run, tally, now - shown)
+            shown, tally = now, []
+        if check:
+            _compare(run)
+            validated = time.monotonic()
+        if keep:
+            save(run)
+            saved = time.monotonic()
+    if settings.keep == "best" and progress.checked < progress.step:
+        _compare(run)
+
+
+def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
+    """Whether it is time again, by steps where they are given, else by minutes."""
+    return step % steps == 0 if steps else waited > minutes * 60
+
+
+def _compare(run: Run) -> None:
+    """Validates; keeps the weights where they are the best so far."""
+    settings, progress = run.settings, run.progress
+    progress.checked = progress.step
+    with averaged(run):
+        score = validate(run).score if run.parallel.first else 0.0
+        (score,) = run.parallel.agree(score)
+        if progress.best is None or score > progress.best:
+            progress.best, progress.best_step, progress.worse = score, progress.step, 0
+            share = run.optimizer.share
+            if settings.keep == "best" and (run.parallel.first or share.world > 1):
+                kept = {"average": run.optimizer.average, "step": progress.step}
+                run.folder.save(kept, best_name(share))
+        else:
+            progress.worse += 1
+    run.learn()
+
+
+@contextmanager
+def averaged(run: Run) -> Iterator[None]:
+    """The model with the averaged weights, whole, in the first process if not in all."""
+    run.optimizer.use(run.optimizer.average)
+    with whole(run.network, run.parallel):
+        yield
+    run.optimizer.use(run.optimizer.master)
+
+
+def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
+    keys = {key for line in tally for key in line}
+    means = {k: float(np.mean([line[k] for line in tally if k in line])) for k in sorted(keys)}
+    captions = sum(line["captions"] for line in tally)
+    sentences = sum(line["sentences"] for line in tally)
+    run.log(
+        "train",
+        step=run.progress.step,
+        epoch=run.progress.epoch,
+        fraction=round(fraction(run), 4),
+        captions=run.progress.captions,
+        captions_per_s=round(captions / seconds, 1),
+        sentences_per_s=round(sentences / seconds, 1),
+        **{k: float(f"{v:.4g}") for k, v in means.items() if k not in ("captions", "sentences")},
+    )
+
+
+def validate(run: Run) -> Measured:
+    """Measures the weights as they are on the validation split and logs figures and samples."""
+    began = time.monotonic()
+    rng = np.random.default_rng(run.settings.seed)
+    count = min(len(run.validation), run.settings.validate_captions or len(run.validation))
+    indices = np.sort(rng.choice(len(run.validation), count, replace=False)).tolist()
+    run.measured = measure_learner(run.learner, run.validation, indices)
+    said = list(samples(run.learner, run.learner.card(), run.validation, run.settings.samples))
+    run.log(
+        "validation",
+        step=run.progress.step,
+        captions=count,
+        took=round(time.monotonic() - began, 1),
+        **run.measured.shown,
+        **({"samples": said} if said else {}),
+    )
+    return run.measured
+
+
+def save(run: Run) -> None:
+    """Writes the resumable state and a loadable critic of the averaged weights.
+
+    A shared optimizer's parts are written by their processes, before the state that names them.
+    """
+    share, folder, step = run.optimizer.share, run.folder, run.progress.step
+    state: dict[str, Any] = {"progress": asdict(run.progress), "rng": torch.get_rng_state()}
+    if share.world > 1:
+        folder.save(run.optimizer.state(), part_name(step, share))
+        state["parts"], state["weights_divided"] = share.world, run.settings.shard_weights
+        run.parallel.wait()
+    else:
+        state["optimizer"] = run.optimizer.state()
+    if torch.cuda.is_available():
+        state["cuda_rng"] = torch.cuda.get_rng_state()
+    if run.parallel.first:
+        folder.save(state)
+        folder.forget_parts(but=f"part-{step}-*")
+    with averaged(run):
+        if run.parallel.first:
+            folder.export("snapshot", lambda path: snapshot(run, path))
+    run.log("saved", step=step)
+
+
+def needs_an_end(settings: Settings) -> None:
+    """Raises UserError for settings under which training would never stop."""
+    if not settings.minutes and not settings.steps and not settings.epochs:
+        raise UserError("training without an end", hint="add --minutes, --steps or --epochs")
+
+
+def finetune(
+    data: Path, base: str, out: Path, settings: Settings, *, resume: bool, report: Report
+) -> Path:
+    """Trains a critic on `data` and writes it to `out`. Raises UserError on bad input.
+
+    The loop, its state and its log are in `out/training`; `resume` goes on from the last save.
+    """
+    needs_an_end(settings)
+    run = prepare(data, base, out, settings, resume=resume, report=report)
+    train_tower(run)
+    if base == "new" and run.dense is not None and settings.align and run.progress.step == 0:
+        align(run, run.dense)
+    train_all(run)
+    save(run)
+    _finish(run, out)
+    run.parallel.wait()
+    stop(run.parallel)
+    return out
+
+
+def _finish(run: Run, out: Path) -> None:
+    """The best weights, or the last ones, measured on the whole validation split and written."""
+    run.parallel.wait()  # the first may still be writing the best ones
+    name = best_name(run.optimizer.share)
+    best = run.folder.load(name) if run.settings.keep == "best" else None
+    if best is not None:
+        run.optimizer.average.copy_(best["average"])
+    run.settings = replace(run.settings, validate_captions=0)
+    with averaged(run):
+        if run.parallel.first:
+            validate(run)
+            export(run, out)
+            run.log("end", out=str(out), **asdict(run.progress))

@@ -1,0 +1,376 @@
+"""A training run before its first step: base model, data, caches, optimiser, all checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from revise_captions.critic.checkpoints import CriticCard, save_critic
+from revise_captions.critic.paligemma.compile import compile_layers
+from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
+from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.engines.transformers.engine import device_and_dtype
+from revise_captions.errors import UserError
+from revise_captions.finetune.config import Settings
+from revise_captions.finetune.data.image_cache import PixelCache, pixel_cache
+from revise_captions.finetune.data.records import Examples, add_replay, open_split
+from revise_captions.finetune.models.adapters import (
+    cast,
+    choose_weights,
+    part_of,
+    set_dropout,
+)
+from revise_captions.finetune.models.bases import Base, copy_tower, load_base, named
+from revise_captions.finetune.models.dense_labels import Dense, Heads, dense_labels
+from revise_captions.finetune.models.instruct import ChatLearner
+from revise_captions.finetune.models.paligemma import PackedLearner
+from revise_captions.finetune.optim.distributed import Parallel, start
+from revise_captions.finetune.optim.optimizer import FlatOptimizer
+from revise_captions.finetune.optim.sharding import check_sharding, shard
+from revise_captions.finetune.trainer.protocol import Asked, Learner, Seen
+from revise_captions.finetune.trainer.state import Progress, RunFolder
+from revise_captions.finetune.trainer.validate import Measured
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.trainer.tensorboard import Board
+
+__all__ = ["DTYPES", "Network", "Report", "Run", "copy_tower", "prepare"]
+
+Report = Callable[[dict[str, Any]], None]
+DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
+
+
+class Network(torch.nn.Module):
+    """The model and, while it trains, heads on it: one set of parameters to optimise.
+
+    `trace` reads from a word's last hidden state whether its sentence has gone wrong by then.
+    """
+
+    def __init__(self, model: Any, heads: Heads | None) -> None:
+        super().__init__()
+        self.model, self.heads = model, heads
+        self.trace = torch.nn.Linear(model.config.get_text_config().hidden_size, 1)
+
+    def forward(self, work: Callable[[], tuple[torch.Tensor, ...]]) -> tuple[torch.Tensor, ...]:
+        """Runs `work`, which calls the model: here divided weights are gathered (`sharding`)."""
+        return work()
+
+
+@dataclass(slots=True)
+class Run:
+    """All that a training run holds on to. `wrapped`: PEFT's wrapper of the model, if it adapts.
+
+    `class_weights`: of wrong and of true sentences, for `Settings.balance`.
+    """
+
+    settings: Settings
+    folder: RunFolder
+    base: Base
+    base_name: str
+    learner: Learner
+    network: Network
+    wrapped: Any | None
+    optimizer: FlatOptimizer
+    train: Examples
+    validation: Examples
+    train_pixels: PixelCache | None
+    dense: Dense | None
+    progress: Progress
+    report: Report
+    parallel: Parallel = field(default_factory=Parallel)
+    class_weights: tuple[float, float] = (1.0, 1.0)
+    measured: Measured | None = None
+    board: Board | None = None
+
+    @property
+    def model(self) -> Any:
+        return self.network.model
+
+    @property
+    def codec(self) -> Codec:
+        assert self.base.codec is not None
+        return self.base.codec
+
+    def log(self, event: str, **values: Any) -> None:
+        """One line to the log and to the terminal, from the first process."""
+        if self.parallel.first:
+            line = self.folder.log(event, **values)
+            self.report(line)
+            if self.board is not None:
+                self.board.add(line, self.progress.step)
+
+    def learn(self) -> None:
+        """Train mode, where dropout and gradient checkpointing act; other runs do without it."""
+        settings = self.settings
+        if settings.dropout or settings.lora_dropout or settings.checkpointing:
+            self.network.train()
+
+    def see(self, asked: Asked) -> Seen:
+        """The learner's forward pass, through the network."""
+        seen: list[Seen] = []
+
+        def work() -> tuple[torch.Tensor, ...]:
+            found = self.learner.forward(asked)
+            seen.append(found)
+            parts = (found.logits, found.trace, found.tower)
+            return tuple(part for part in parts if part is not None)
+
+        outputs = iter(self.network(work))
+        found = seen[0]
+        return Seen(
+            next(outputs),
+            None if found.trace is None else next(outputs),
+            None if found.tower is None else next(outputs),
+        )
+
+    def dense_loss(
+        self, tower: torch.Tensor, images: np.ndarray[Any, Any], colours: Sequence[int] = ()
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss of the heads on patch features, and each channel's accuracy.
+
+        `colours`: as in `learner.Images`; of a recoloured image the colours are not asked.
+        """
+        assert self.dense is not None
+        assert self.network.heads is not None
+        labels = torch.from_numpy(self.dense.labels[images].astype(np.int64)).to(tower.device)
+        holds = None
+        if any(colours):
+            other = np.array(colours, dtype=bool)[:, None] & self.dense.colours
+            holds = torch.from_numpy(~other).to(tower.device)
+        result: tuple[torch.Tensor, torch.Tensor] = self.network.heads(
+            tower, labels.flatten(1, 2), holds
+        )
+        return result
+
+
+def prepare(
+    data: Path, base: str, out: Path, settings: Settings, *, resume: bool, report: Report
+) -> Run:
+    """Reads and checks everything before the first step."""
+    keep_freed_memory()
+    check_sharding(settings, base)
+    parallel = start()
+    torch.manual_seed(settings.seed)
+    folder = RunFolder(out)
+    saved = folder.load() if resume else None
+    if not resume and (folder.training / "state.pt").exists():
+        raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
+    train, validation = open_split(data, "train"), open_split(data, "validation")
+    add_replay(train, settings.replay, settings.replay_share)
+    device, _ = device_and_dtype(settings.device, "auto")
+    if device == "cuda" and parallel.world > 1:
+        device = f"cuda:{parallel.local}"
+    copied = folder.training / "base"
+    if saved is not None:
+        same_base(folder, base)
+    loaded = load_base(str(copied) if saved and copied.exists() else base, train, settings, device)
+    if saved is None and parallel.first:
+        _keep_base(folder, base, loaded, settings)
+    wrapped = choose_weights(loaded.model, settings, named(base))
+    caches = _caches(parallel, loaded, settings, train, validation)
+    dense, network = _network(loaded, settings, train, device)
+    if settings.shard_weights:
+        shard(network, parallel)
+    learner = _learner(loaded, settings, network, caches)
+    optimizer = FlatOptimizer(
+        network,
+        weight_decay=settings.weight_decay,
+        betas=(0.9, settings.beta2),
+        ema=settings.ema,
+        slow=lambda name: part_of(name) == "tower",
+        muon=lambda name: settings.optimizer == "muon" and ".layers." in name,
+        share=parallel if settings.sharded or settings.shard_weights else None,
+    )
+    progress = Progress()
+    if saved is not None:
+        optimizer.load(_optimizer_state(folder, saved, optimizer.share, settings.shard_weights))
+        progress = Progress(**saved["progress"])
+        torch.set_rng_state(saved["rng"])
+        if "cuda_rng" in saved and torch.cuda.is_available():
+            torch.cuda.set_rng_state(saved["cuda_rng"])
+    if settings.compile and loaded.codec is not None:
+        compile_layers(loaded.model, training=True)
+    run = Run(
+        settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
+        caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
+    )  # fmt: skip
+    if settings.tensorboard and parallel.first:
+        from revise_captions.finetune.trainer.tensorboard import open_board
+
+        run.board = open_board(folder.training / "tensorboard")
+    _log_start(run, resumed=saved is not None)
+    return run
+
+
+def part_name(step: int, share: Parallel) -> str:
+    """The file of this process's part of a state that is divided."""
+    return f"part-{step}-{share.rank}.pt"
+
+
+def best_name(share: Parallel) -> str:
+    """The file of the best weights so far, or of this process's part of them."""
+    return "best.pt" if share.world == 1 else f"best-{share.rank}.pt"
+
+
+def _optimizer_state(
+    folder: RunFolder, saved: dict[str, Any], share: Parallel, weights: bool
+) -> dict[str, Any]:
+    """This process's part. Raises UserError where so many processes did not write it so.
+
+    `weights`: whether these are divided, too.
+    """
+    parts = saved.get("parts", 1)
+    if parts != share.world:
+        raise UserError(
+            f"the state in {folder.training} was divided among {parts}, and now there are "
+            f"{share.world} to share it",
+            hint="go on with as many processes, and with --sharded or --shard-weights as before",
+        )
+    if parts == 1:
+        return dict(saved["optimizer"])
+    if saved.get("weights_divided", False) is not weights:
+        raise UserError(
+            f"the state in {folder.training} was divided in another way",
+            hint=f"go on {'without' if weights else 'with'} --shard-weights, as before",
+        )
+    name = part_name(saved["progress"]["step"], share)
+    part = folder.load(name)
+    if part is None:
+        raise UserError(
+            f"{folder.training / name} is missing",
+            hint="all processes need the same folder: one on a file system that they share",
+        )
+    return part
+
+
+def _log_start(run: Run, *, resumed: bool) -> None:
+    settings, dense = run.settings, run.dense
+    run.log(
+        "start",
+        settings={**asdict(settings), "regime": str(settings.regime)},
+        resumed=resumed,
+        new_words=list(run.base.new_words),
+        parameters=sum(p.numel() for p in run.model.parameters()),
+        trained=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
+        captions=run.train.own,
+        replayed=len(run.train) - run.train.own,
+        images=len(run.train.images),
+        validation_captions=len(run.validation),
+        processes=run.parallel.world,
+        device=str(run.model.device),
+        dense=dict(zip(dense.names, dense.sizes, strict=True)) if dense else None,
+    )
+
+
+def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: Settings) -> None:
+    """A new model is kept as it began; of another one the name is, to be loaded again."""
+    (folder.training / "base.json").write_text(json.dumps({"base": named(base)}) + "\n")
+    if loaded.folder is None:
+        codec = loaded.codec
+        assert codec is not None
+        card = CriticCard(settings.regime)
+        folder.export("base", lambda path: save_critic(loaded.model, codec.tokenizer, card, path))
+
+
+def same_base(folder: RunFolder, base: str) -> None:
+    """Raises UserError where a run that goes on began from another base."""
+    path = folder.training / "base.json"
+    began = json.loads(path.read_text())["base"] if path.exists() else named(base)
+    if began != named(base):
+        raise UserError(
+            f"the run in {folder.out} began from {began}, not from {base}",
+            hint=f"add --base {began}",
+        )
+
+
+def _caches(
+    parallel: Parallel, base: Base, settings: Settings, *splits: Examples
+) -> dict[Path, PixelCache]:
+    """Resized images by split; built by the first process. An instruct model has its own ways."""
+    if base.codec is None:
+        return {}
+    size = base.model.config.vision_config.image_size
+    made: dict[Path, PixelCache] = {}
+    if not parallel.first:
+        parallel.wait()
+    for number, split in enumerate(splits):
+        worn = 1 if settings.robust_share > 0 and number == 0 else 0
+        made[split.path] = pixel_cache(
+            split.root, split.images, split.root / ".pixels", size=size, variants=worn
+        )
+    if parallel.first:
+        parallel.wait()
+    return made
+
+
+def _network(
+    base: Base, settings: Settings, train: Examples, device: str
+) -> tuple[Dense | None, Network]:
+    """The model with its heads, in the dtype and on the device that it trains in."""
+    dense = None
+    if base.codec is not None:
+        vision = base.model.config.vision_config
+        grid = vision.image_size // vision.patch_size
+        dense = dense_labels(train.root, train.path.stem, train.own_images, grid)
+    if dense is not None and settings.replay:
+        if settings.tower_weight or settings.tower_minutes:
+            raise UserError(
+                "there are dense labels of the data's own images, and of none that are replayed",
+                hint="add --tower-weight 0, or train without --replay",
+            )
+        dense = None
+    if settings.tower_minutes and dense is None:
+        raise UserError(f"--tower-minutes needs dense labels: {train.root}/labels/train.npy")
+    heads = Heads(base.model.config.vision_config.hidden_size, dense.sizes) if dense else None
+    network = Network(base.model, heads)
+    cast(network, DTYPES[settings.dtype])
+    if settings.method != "qlora":
+        network.to(device)
+    else:
+        network.trace.to(device)
+    network.eval()  # no dropout: a critic this small underfits
+    if settings.dropout:
+        set_dropout(base.model, settings.dropout)
+    if settings.checkpointing:
+        enable = getattr(base.model, "activation_checkpointing_enable", None)
+        (enable or base.model.gradient_checkpointing_enable)({"use_reentrant": False})
+    return dense, network
+
+
+def _learner(
+    base: Base, settings: Settings, network: Network, caches: dict[Path, PixelCache]
+) -> Learner:
+    if base.codec is None:
+        assert base.engine is not None
+        return ChatLearner(base.engine, settings.max_length)
+    return PackedLearner(
+        base.model,
+        base.codec,
+        settings.regime,
+        settings.max_length,
+        multiple=64 if settings.compile else 8,
+        trace=network.trace if settings.trace_weight else None,
+        pixels=caches,
+    )
+
+
+def class_weights(train: Examples, settings: Settings) -> tuple[float, float]:
+    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in all.
+
+    In all of the data's own: what is replayed has a share of its own.
+    """
+    if not settings.balance:
+        return 1.0, 1.0
+    truth = [one.factual for i in range(train.own) for one in train[i].sentences]
+    true = sum(truth)
+    wrong = len(truth) - true
+    if not true or not wrong:
+        return 1.0, 1.0
+    weights = [(len(truth) / (2 * count)) ** settings.balance for count in (wrong, true)]
+    return weights[0], weights[1]

@@ -1,0 +1,207 @@
+"""One optimiser step, in as many forward passes and processes as are wanted, always the same one.
+
+What is drawn at random depends on (seed, epoch, batch) alone and is drawn for the whole batch. Each
+task's loss is the mean over the tokens of the whole batch: sums over parts of it are divided by
+counts that all parts and processes share. So eight captions at once, eight times one, and two
+processes with four each give the same gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.data.order import epoch_size
+from revise_captions.finetune.data.targets import Choice, Task, choose, without_colours
+from revise_captions.finetune.optim.optimizer import rate
+from revise_captions.finetune.optim.sharding import is_divided
+from revise_captions.finetune.trainer.protocol import Asked, Images, Seen
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.data.records import Example
+    from revise_captions.finetune.trainer.setup import Run
+
+#: Sums that are kept of a step: one for each task, then the trace.
+TRACE = len(Task)
+Floats = NDArray[np.float64]
+
+
+def fraction(run: Run) -> float:
+    """How far the main phase is, in [0, 1], by whichever limit is nearer."""
+    settings, progress = run.settings, run.progress
+    by_time = progress.seconds / (settings.minutes * 60) if settings.minutes else 0.0
+    by_step = progress.step / settings.steps if settings.steps else 0.0
+    by_epoch = 0.0
+    if settings.epochs:
+        by_epoch = progress.captions / (settings.epochs * epoch_size(run.train, settings))
+    return min(1.0, max(by_time, by_step, by_epoch))
+
+
+def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, float]:
+    """One optimiser step on one batch; what it cost, by task."""
+    progress = run.progress
+    asked = _asked(run, epoch, index, members)
+    totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(TRACE + 1)))
+    if not totals[: len(Task)].any():
+        raise UserError(
+            f"no question about the captions of a batch fits into {run.settings.max_length} tokens",
+            hint="raise --max-length",
+        )
+    sums, dense = np.zeros(TRACE + 1), 0.0
+    _keep_up(run, asked, (epoch, index, members))
+    for one, images in asked:
+        seen = run.see(one)
+        loss, parts = _loss(run, one, seen, totals)
+        if run.dense is not None and run.settings.tower_weight and seen.tower is not None:
+            share = len(images.index) / len(members)
+            found, _ = run.dense_loss(seen.tower, np.array(images.index), images.colours)
+            loss = loss + run.settings.tower_weight * share * found
+            dense += share * float(found.detach())
+        _backward(run, loss)
+        sums += parts
+    run.optimizer.weights.collect(run.parallel)
+    sums = run.parallel.total(sums)
+    losses = {t.name.lower(): sums[t] / totals[t] for t in Task if totals[t]}
+    if totals[TRACE]:
+        losses["trace"] = sums[TRACE] / totals[TRACE]
+    if run.dense is not None:
+        losses["dense"] = dense
+    losses["rate"] = rate(
+        fraction(run),
+        progress.step,
+        peak=run.settings.learning_rate,
+        warmup=run.settings.warmup,
+        schedule=run.settings.schedule,
+    )
+    losses["norm"] = run.optimizer.step(losses["rate"], run.settings.clip, run.settings.tower_rate)
+    progress.longest = max([progress.longest, *(one.longest for one, _ in asked)])
+    losses["captions"] = len(members)
+    losses["sentences"] = totals[Task.CLASSIFY]
+    losses["length"] = max([0, *(one.width for one, _ in asked)])
+    losses["skipped"] = sum(one.skipped for one, _ in asked)
+    progress.captions += len(members)
+    progress.sentences += int(losses["sentences"])
+    return losses
+
+
+def _backward(run: Run, loss: torch.Tensor) -> None:
+    if is_divided(run.network):  # whose processes must agree on what gets a gradient
+        loss = loss + 0.0 * sum(p.sum() for p in run.network.trace.parameters())
+    loss.backward()  # type: ignore[no-untyped-call]
+
+
+def _keep_up(
+    run: Run, asked: Sequence[tuple[Asked, Images]], batch: tuple[int, int, list[int]]
+) -> None:
+    """Passes that count nothing, where other processes make more and weights are divided."""
+    if not is_divided(run.network):
+        return
+    missing = run.parallel.largest(len(asked)) - len(asked)
+    if missing:
+        spare = asked or _asked(run, *batch, mine=[[k] for k in range(len(batch[2]))])
+        for _ in range(missing):
+            _backward(run, 0.0 * run.see(spare[0][0]).logits.sum())
+
+
+def _asked(
+    run: Run, epoch: int, index: int, members: list[int], mine: list[list[int]] | None = None
+) -> list[tuple[Asked, Images]]:
+    """A batch's parts, encoded, with their images: those of this process, or `mine`."""
+    settings = run.settings
+    rng = np.random.default_rng((settings.seed, 2, epoch, index))
+    share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
+    describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
+    examples = [run.train[i] for i in members]
+    choices = [
+        choose(e, rng, settings.rationales, describe, settings.rewrites, settings.asides)
+        for e in examples
+    ]
+    worn = (rng.random(len(members)) < settings.robust_share).astype(int)
+    colours = _recolour(run, rng, examples, choices)
+    asked = []
+    for part in _parts(run, len(members)) if mine is None else mine:
+        images = Images(
+            run.train,
+            [run.train.image_of[members[k]] for k in part],
+            [int(worn[k]) for k in part],
+            [colours[k] for k in part] if any(colours) else (),
+        )
+        one = run.learner.encode(*_picked(examples, choices, part), images)
+        if one is not None:
+            asked.append((one, images))
+    return asked
+
+
+def _parts(run: Run, count: int) -> list[list[int]]:
+    """This process's share of `count` captions, in parts that go through the model together."""
+    mine = list(range(run.parallel.rank, count, run.parallel.world))
+    size = max(1, run.settings.micro_batch or len(mine))
+    return [mine[start : start + size] for start in range(0, len(mine), size)]
+
+
+def _recolour(
+    run: Run, rng: np.random.Generator, examples: Sequence[Example], choices: list[Choice]
+) -> list[int]:
+    """Draws the images that are recoloured: their seeds, else 0. Their choices are changed."""
+    settings, seeds = run.settings, [0] * len(examples)
+    if not settings.recolour_share:
+        return seeds
+    for k, example in enumerate(examples):
+        if rng.random() < settings.recolour_share:
+            choice = without_colours(example, rng, settings.rewrites, settings.asides)
+            if choice is not None:
+                choices[k], seeds[k] = choice, int(rng.integers(1, 2**31))
+    return seeds
+
+
+def _picked(
+    examples: Sequence[Example], choices: Sequence[Choice], part: Sequence[int]
+) -> tuple[list[Example], list[Choice]]:
+    return [examples[k] for k in part], [choices[k] for k in part]
+
+
+def counts(asked: Asked) -> Floats:
+    """Target tokens by task, and places of the trace."""
+    found = np.bincount(asked.tasks, minlength=TRACE + 1).astype(float)
+    found[TRACE] = len(asked.trace)
+    return found
+
+
+def token_weights(run: Run, asked: Asked) -> Floats:
+    """What each target token weighs: its task's weight, and the balance of the two classes."""
+    settings = run.settings
+    by_task = np.zeros(len(Task))
+    by_task[Task.CLASSIFY] = 1.0
+    by_task[Task.FOLLOW] = settings.follow_weight
+    by_task[Task.RATIONALE] = settings.rationale_weight
+    by_task[Task.DESCRIBE] = settings.describe_weight
+    by_task[Task.CAPTION] = settings.caption_weight
+    weights = by_task[asked.tasks]
+    if settings.balance:
+        judged = asked.tasks == Task.CLASSIFY
+        wrong = np.isin(asked.ids, run.learner.wrong_ids)
+        weights[judged & wrong] *= run.class_weights[0]
+        weights[judged & ~wrong] *= run.class_weights[1]
+    return weights
+
+
+def _loss(run: Run, asked: Asked, seen: Seen, totals: Floats) -> tuple[torch.Tensor, Floats]:
+    """This part's share of the batch's loss, and the sums of the losses by task, unweighted."""
+    device = seen.logits.device
+    each = cross_entropy(seen.logits, torch.from_numpy(asked.ids).to(device), reduction="none")
+    shares = token_weights(run, asked) / np.maximum(totals, 1)[asked.tasks]
+    loss = (each * torch.from_numpy(shares).to(device, each.dtype)).sum()
+    costs = each.detach().double().cpu().numpy()
+    sums: Floats = np.bincount(asked.tasks, costs, TRACE + 1).astype(np.float64)
+    if run.settings.trace_weight and seen.trace is not None and len(asked.trace):
+        told = torch.from_numpy(asked.trace).to(device).float()
+        trace = binary_cross_entropy_with_logits(seen.trace, told, reduction="sum")
+        sums[TRACE] = float(trace.detach())
+        loss = loss + run.settings.trace_weight / totals[TRACE] * trace
+    return loss, sums

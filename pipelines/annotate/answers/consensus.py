@@ -1,0 +1,213 @@
+"""From answers to what people say together, with everything named that cannot be used.
+
+Of factuality by the protocol of VNLI-Critique (`benchmarks.protocol`): wrong where more than half
+of the raters say neutral or contradiction. A rationale is correct where more than half of them say
+so (section 4.3). An exact half for and half against is a tie: it decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from revise_captions.benchmarks.annotation_protocol import (
+    AGAINST,
+    Verdict,
+    verdict,
+    vote_of,
+)
+from revise_captions.benchmarks.types import Rating
+from revise_captions.pipelines.annotate.answers.readers import Answer, Problem
+from revise_captions.pipelines.annotate.tasks.interfaces import (
+    ASKING,
+    FIRST,
+    INTERFACES,
+    QUALITY,
+    SECOND,
+)
+from revise_captions.pipelines.annotate.tasks.units import Asked, Unit
+
+UNKNOWN = "an item that is not in the key"
+NOT_A_CHOICE = "an answer that is no choice"
+TWICE = "answered twice: the later answer counts"
+AGAIN = "answered twice, alike"
+NO_RATIONALE = "no rationale for a neutral or contradiction"
+NO_ANSWERS = "nobody answered"
+TOO_FEW = "too few raters"
+FEWER = "fewer raters than planned, used"
+MORE = "more raters than planned, used"
+TIE = "a tie"
+#: Kinds of problem that leave an item without a result.
+UNUSED = (NO_ANSWERS, TOO_FEW, TIE)
+CORRECT = QUALITY[1]
+ORIGINAL, REVISED = "original", "revised"
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the raters of one item say together.
+
+    `labels`: each rater's answer, in its canonical spelling (of pairs: original, revised, …).
+    `majority`: what more than half of them said, None where nothing did. `good`: the sentence is
+    factual, the rationale correct, the revised version truer; None for a tie or too few answers.
+    `verdict` and `ratings` are of sentences.
+    """
+
+    unit: Unit
+    asked: Asked
+    labels: Mapping[str, str]
+    majority: str | None
+    good: bool | None
+    verdict: Verdict | None = None
+    ratings: tuple[Rating, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Opinions of all items that were asked and answered, and what was wrong on the way."""
+
+    opinions: tuple[Opinion, ...]
+    problems: tuple[Problem, ...]
+
+    def of(self, asked: Asked) -> dict[str, Opinion]:
+        """By unit, those that decide something."""
+        return {
+            found.unit.id: found
+            for found in self.opinions
+            if found.asked is asked and found.good is not None
+        }
+
+
+def collect(
+    units: Sequence[Unit],
+    answers: Iterable[Answer | Problem],
+    planned: int,
+    least: int,
+    only: Sequence[str],
+) -> Collected:
+    """Everything that raters said. `only`: the interfaces that were asked."""
+    asked = {
+        unit.item(one): (unit, one) for unit in units for one in unit.asked() if ASKING[one] in only
+    }
+    problems: list[Problem] = []
+    kept: dict[str, dict[str, Answer]] = {}
+    for answer in answers:
+        if isinstance(answer, Problem):
+            problems.append(answer)
+        elif answer.item not in asked:
+            problems.append(Problem(UNKNOWN, answer.item, answer.rater, answer.place))
+        elif (problem := _misses(answer, asked[answer.item][1])) is not None:
+            problems.append(problem)
+        else:
+            _keep(answer, kept.setdefault(answer.item, {}), problems)
+    opinions = []
+    for item, (unit, one) in asked.items():
+        given = kept.get(item, {})
+        found = _opinion(unit, one, list(given.values()), least)
+        problems += _reservations(item, one, given, found, planned, least)
+        if given:
+            opinions.append(found)
+    return Collected(tuple(opinions), tuple(problems))
+
+
+def _misses(answer: Answer, asked: Asked) -> Problem | None:
+    """What makes an answer useless."""
+    main = INTERFACES[ASKING[asked]].main
+    given = answer.said.get(main, "")
+    if _canonical(given, asked) is not None:
+        return None
+    choices = ", ".join(INTERFACES[ASKING[asked]].controls[main])
+    detail = f"`{main}` is “{given[:60]}”; expected one of {choices}"
+    return Problem(NOT_A_CHOICE, answer.item, answer.rater, answer.place, detail)
+
+
+def _canonical(given: str, asked: Asked) -> str | None:
+    if asked in (Asked.ORIGINAL, Asked.REVISED):
+        vote = vote_of(given)
+        return None if vote is None else str(vote)
+    interface = INTERFACES[ASKING[asked]]
+    same = {choice.casefold(): choice for choice in interface.controls[interface.main]}
+    return same.get(" ".join(given.casefold().replace("_", " ").split()))
+
+
+def _keep(answer: Answer, raters: dict[str, Answer], problems: list[Problem]) -> None:
+    """One answer for each rater: by time where it is known, else the one read last."""
+    before = raters.get(answer.rater)
+    if before is not None:
+        kind = AGAIN if before.said == answer.said else TWICE
+        problems.append(Problem(kind, answer.item, answer.rater, answer.place))
+        if before.when and answer.when and answer.when < before.when:
+            return
+    raters[answer.rater] = answer
+
+
+def _opinion(unit: Unit, asked: Asked, answers: Sequence[Answer], least: int) -> Opinion:
+    main = INTERFACES[ASKING[asked]].main
+    labels = {
+        answer.rater: _shown(unit, _canonical(answer.said[main], asked) or "", asked)
+        for answer in answers
+    }
+    majority = _majority(list(labels.values()))
+    enough = len(labels) >= least
+    if asked in (Asked.ORIGINAL, Asked.REVISED):
+        ratings = tuple(rating_of(answer) for answer in answers)
+        if not ratings:
+            return Opinion(unit, asked, labels, None, None)
+        found = verdict(ratings)
+        against = sum(rating.vote in AGAINST for rating in ratings)
+        decided = enough and 2 * against != len(ratings)
+        return Opinion(
+            unit, asked, labels, majority, found.factual if decided else None, found, ratings
+        )
+    good = CORRECT if asked is Asked.CRITIQUE else REVISED
+    votes = sum(label == good for label in labels.values())
+    decided = enough and 2 * votes != len(labels)
+    return Opinion(unit, asked, labels, majority, 2 * votes > len(labels) if decided else None)
+
+
+def _shown(unit: Unit, label: str, asked: Asked) -> str:
+    """In pairs, which version “First” and “Second” were."""
+    if asked is not Asked.PREFERENCE or label not in (FIRST, SECOND):
+        return label
+    return REVISED if (label == FIRST) == unit.swapped else ORIGINAL
+
+
+def rating_of(answer: Answer) -> Rating:
+    """An answer about a sentence, as the protocol takes it."""
+    vote = vote_of(answer.said["label"])
+    if vote is None:
+        raise ValueError(f"no label: {answer.said['label']!r}")
+    needs = {"yes": True, "no": False}.get(answer.said.get("needs_image", "").lower())
+    rationale = answer.said.get("rationale", "") if vote in AGAINST else ""
+    return Rating(answer.rater, vote, rationale, needs)
+
+
+def _majority(labels: Sequence[str]) -> str | None:
+    return next((one for one in set(labels) if 2 * labels.count(one) > len(labels)), None)
+
+
+def _reservations(
+    item: str,
+    asked: Asked,
+    given: Mapping[str, Answer],
+    found: Opinion,
+    planned: int,
+    least: int,
+) -> list[Problem]:
+    """What must be said of an item and of its answers."""
+    problems = []
+    number = len(given)
+    count = f"{number} of {planned}"
+    if number == 0:
+        return [Problem(NO_ANSWERS, item, detail=str(asked))]
+    if number < least:
+        problems.append(Problem(TOO_FEW, item, detail=f"{asked}: {count}"))
+    elif found.good is None:
+        problems.append(Problem(TIE, item, detail=f"{asked}: {', '.join(found.labels.values())}"))
+    elif number < planned:
+        problems.append(Problem(FEWER, item, detail=f"{asked}: {count}"))
+    if number > planned:
+        problems.append(Problem(MORE, item, detail=f"{asked}: {count}"))
+    silent = [r.rater for r in found.ratings if r.vote in AGAINST and not r.rationale]
+    problems += [Problem(NO_RATIONALE, item, rater, given[rater].place) for rater in silent]
+    return problems

@@ -1,0 +1,267 @@
+"""What raters' answers say of the critic, its rationales and the rewrites, of the whole run.
+
+The sample is stratified, so every figure is a ratio of sums weighted by how many of the run's
+sentences each sampled one stands for (Hájek's estimator). Intervals: central 95 % of the Poisson
+bootstrap over images; strata are not resampled apart, which makes them a little too wide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.benchmarks.annotation_protocol import AGAINST
+from revise_captions.pipelines.annotate.answers.consensus import Collected, Opinion
+from revise_captions.pipelines.annotate.tasks.interfaces import ASKING
+from revise_captions.pipelines.annotate.tasks.units import Asked, Unit
+from revise_captions.pipelines.metrics.people import agreement_of
+from revise_captions.stats.bootstrap import LEVEL, weights
+from revise_captions.stats.leaderboard import keys_of
+from revise_captions.stats.paired_tests import bounds, units_of
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One figure of a table, between 0 and 1 (a change: -1 and 1); None where nothing was judged.
+
+    `plain`: the same of the sample alone, unweighted. `rows` sentences of `images`; `effective`:
+    how many equally weighted sentences would tell as much (Kish).
+    """
+
+    table: str
+    row: str
+    column: str
+    value: float | None
+    low: float | None
+    high: float | None
+    plain: float | None
+    rows: int
+    images: int
+    effective: float
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sentence's part of a ratio."""
+
+    unit: Unit
+    top: float
+    bottom: float = 1.0
+
+
+def share(table: str, row: str, column: str, rows: Sequence[Row], replicates: int) -> Share:
+    """Σ w·top / Σ w·bottom with its interval."""
+    used = [one for one in rows if one.bottom]
+    if not used:
+        return Share(table, row, column, None, None, None, None, 0, 0, 0.0)
+    names, place = units_of([one.unit.image for one in used])
+    w = np.array([one.unit.weight for one in used])
+    parts = np.array([(one.top, one.bottom) for one in used])
+    value = _ratio(w @ parts)
+    low, high = _interval(value, w[:, None] * parts, names, place, replicates)
+    effective = float(w.sum() ** 2 / (w**2).sum())
+    return Share(
+        table, row, column, value, low, high, _ratio(parts.sum(0)), len(used), len(names), effective
+    )
+
+
+def _ratio(sums: Floats) -> float:
+    return float(sums[0] / sums[1])
+
+
+def _interval(
+    value: float,
+    parts: Floats,
+    names: Sequence[str],
+    place: npt.NDArray[np.int64],
+    replicates: int,
+) -> tuple[float | None, float | None]:
+    by_image = np.zeros((len(names), 2))
+    np.add.at(by_image, place, parts)
+    if (parts[:, 0] >= 0).all() and value in (0.0, 1.0):
+        # nothing varies: Clopper and Pearson's bound for as many trials as there are images
+        tail = ((1 - LEVEL) / 2) ** (1 / len(names))
+        return (0.0, 1 - tail) if value == 0 else (tail, 1.0)
+    drawn = weights(keys_of(names), replicates).T.astype(np.float64) @ by_image
+    spread = np.divide(
+        drawn[:, 0], drawn[:, 1], out=np.full(len(drawn), np.nan), where=drawn[:, 1] > 0
+    )
+    return bounds(spread, len(names))
+
+
+# --- The tables ---------------------------------------------------------------------------------
+
+
+def tables(found: Collected, threshold: float | None, replicates: int) -> list[Share]:
+    """All tables for which there are answers."""
+    return [
+        *_critic(found, replicates),
+        *_table_5(found, replicates),
+        *_table_6(found, threshold, replicates),
+        *_run(found, replicates),
+        *_preferences(found, replicates),
+    ]
+
+
+def _critic(found: Collected, replicates: int) -> Iterator[Share]:
+    """Whether what the critic flags is wrong, and whether it flags what is wrong."""
+    judged = list(found.of(Asked.ORIGINAL).values())
+    flagged = [Row(o.unit, not o.good) for o in judged if o.unit.flagged]
+    wrong = [Row(o.unit, o.unit.flagged) for o in judged if not o.good]
+    scored = [o for o in judged if o.unit.p_factual is not None]
+    agree = [Row(o.unit, o.good is not o.unit.flagged) for o in scored]
+    if judged:
+        name = "critic"
+        yield share(name, "precision", "flagged sentences that are wrong", flagged, replicates)
+        yield share(name, "recall", "wrong sentences that are flagged", wrong, replicates)
+        yield share(name, "accuracy", "judged sentences labelled as by people", agree, replicates)
+
+
+def _table_5(found: Collected, replicates: int) -> Iterator[Share]:
+    """The paper's Table 5: rationales that people call correct, of sentences that are wrong."""
+    judged = found.of(Asked.CRITIQUE)
+    truth = found.of(Asked.ORIGINAL)
+    every = [Row(o.unit, bool(o.good)) for o in judged.values()]
+    wrong = [
+        Row(o.unit, bool(o.good))
+        for name, o in judged.items()
+        if name in truth and not truth[name].good
+    ]
+    if judged and truth:
+        yield share("5", "sentences that people call wrong", "correct", wrong, replicates)
+    if judged:
+        yield share("5", "all explained sentences", "correct", every, replicates)
+
+
+def _table_6(found: Collected, threshold: float | None, replicates: int) -> Iterator[Share]:
+    """The paper's Table 6: flagged sentences that are factual, before and after the rewrite.
+
+    Sentences that people judged in both versions. The paper keeps every rewrite; here a rewrite
+    can be rejected, so the accepted ones have rows of their own.
+    """
+    before, after = found.of(Asked.ORIGINAL), found.of(Asked.REVISED)
+    both = [name for name in before if name in after and before[name].unit.flagged]
+    for subset, names in (
+        ("all rewrites", both),
+        ("accepted rewrites", [n for n in both if before[n].unit.accepted]),
+    ):
+        if not both:
+            return
+        people = [
+            (before[n].unit, float(before[n].good or 0), float(after[n].good or 0)) for n in names
+        ]
+        yield from _change(f"{subset}, people", people, replicates)
+        if threshold is not None:
+            units = [before[n].unit for n in names]
+            critic = [
+                (u, 0.0, float(u.p_after >= threshold)) for u in units if u.p_after is not None
+            ]
+            original, *others = _change(f"{subset}, critic", critic, replicates)
+            yield replace(original, low=None, high=None)  # none is factual: it flagged them
+            yield from others
+
+
+def _change(
+    row: str, pairs: Sequence[tuple[Unit, float, float]], replicates: int
+) -> Iterator[Share]:
+    for column, rows in (
+        ("original", [Row(unit, a) for unit, a, _ in pairs]),
+        ("fixed", [Row(unit, b) for unit, _, b in pairs]),
+        ("change", [Row(unit, b - a) for unit, a, b in pairs]),
+    ):
+        yield share("6", row, column, rows, replicates)
+
+
+def _run(found: Collected, replicates: int) -> Iterator[Share]:
+    """All of the run's sentences, before and after: rewrites that were accepted, deletions gone."""
+    before, after = found.of(Asked.ORIGINAL), found.of(Asked.REVISED)
+    pairs = []
+    for name, opinion in before.items():
+        unit = opinion.unit
+        if unit.accepted and unit.revised is not None:
+            if name in after:
+                pairs.append((opinion, float(after[name].good or 0), 1.0))
+        else:
+            stays = not unit.gone
+            pairs.append((opinion, float(stays and bool(opinion.good)), float(stays)))
+    if pairs:
+        first = [Row(o.unit, float(o.good or 0)) for o, _, _ in pairs]
+        last = [Row(o.unit, top, bottom) for o, top, bottom in pairs]
+        yield share("run", "factual sentences", "before", first, replicates)
+        yield share("run", "factual sentences", "after", last, replicates)
+
+
+def _preferences(found: Collected, replicates: int) -> Iterator[Share]:
+    judged = found.of(Asked.PREFERENCE).values()
+    said = Counter(opinion.majority or "no majority" for opinion in judged)
+    for subset, accepted in (("accepted rewrites", True), ("rejected rewrites", False)):
+        own = [opinion for opinion in judged if opinion.unit.accepted is accepted]
+        for label in sorted(said) if own else ():
+            rows = [Row(o.unit, (o.majority or "no majority") == label) for o in own]
+            yield share("preference", subset, label.lower(), rows, replicates)
+
+
+# --- Raters -------------------------------------------------------------------------------------
+
+
+def agreement(found: Collected, replicates: int) -> list[dict[str, Any]]:
+    """Krippendorff's α and Fleiss' κ of each interface, of the sample as it is (unweighted)."""
+    figures = []
+    for name in dict.fromkeys(ASKING.values()):
+        own = [o for o in found.opinions if ASKING[o.asked] == name and len(o.labels) > 1]
+        images = [o.unit.image for o in own]
+        if not own:
+            continue
+        figures += agreement_of([o.labels for o in own], images, name, replicates)
+        if name == "factuality":
+            two = [{r.rater: r.vote in AGAINST for r in o.ratings} for o in own]
+            figures += agreement_of(two, images, f"{name}, wrong or not", replicates)
+    return [
+        {"axis": f.axis, "name": f.name, "value": f.value, "low": f.low, "high": f.high,
+         "items": f.rows, "note": f.note}
+        for f in figures
+    ]  # fmt: skip
+
+
+def raters(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+    """Each rater by interface: answers, and how often they said what most of the others said.
+
+    Of sentences: whether they are wrong; neutral and contradiction are one.
+    """
+    answers: Counter[tuple[str, str]] = Counter()
+    compared: Counter[tuple[str, str]] = Counter()
+    agreed: Counter[tuple[str, str]] = Counter()
+    for opinion in opinions:
+        wrong = {rating.rater: str(rating.vote in AGAINST) for rating in opinion.ratings}
+        labels = wrong or opinion.labels
+        for rater, label in labels.items():
+            key = ASKING[opinion.asked], rater
+            answers[key] += 1
+            usual = _usual([other for who, other in labels.items() if who != rater])
+            compared[key] += usual is not None
+            agreed[key] += usual == label
+    return [
+        {"interface": name, "rater": rater, "answers": answers[name, rater],
+         "with_the_others": _share_of(agreed, compared, (name, rater))}
+        for name, rater in sorted(answers, key=lambda key: (key[1], key[0]))
+    ]  # fmt: skip
+
+
+def _usual(labels: Sequence[str]) -> str | None:
+    return next((one for one in set(labels) if 2 * labels.count(one) > len(labels)), None)
+
+
+def _share_of(
+    top: Mapping[tuple[str, str], int], bottom: Mapping[tuple[str, str], int], key: tuple[str, str]
+) -> float | None:
+    return top[key] / bottom[key] if bottom[key] else None

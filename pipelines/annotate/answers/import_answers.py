@@ -1,0 +1,309 @@
+"""`annotate import`: raters' answers to labels, figures and training data.
+
+OUT/records.jsonl       each sampled sentence: what the run said, what people said, its weight
+OUT/annotations.jsonl   each rater's answer about a sentence: `evaluate-metric annotations OUT`
+OUT/figures.json        the tables, agreement, raters
+OUT/problems.jsonl      what was not used, or with a reservation
+OUT/train.jsonl, validation.jsonl, images/, data.json   for finetune-critic
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.images import parse_image
+from revise_captions.io.perceptual_hash import groups
+from revise_captions.io.rows import dumps
+from revise_captions.pipelines.annotate.answers import figures
+from revise_captions.pipelines.annotate.answers.consensus import (
+    Collected,
+    Opinion,
+    collect,
+)
+from revise_captions.pipelines.annotate.answers.readers import (
+    Problem,
+    files_of,
+    read_answers,
+)
+from revise_captions.pipelines.annotate.data.folder import (
+    Counts,
+    Provenance,
+    splits,
+    training_folder,
+    write_about,
+)
+from revise_captions.pipelines.annotate.data.images import ImageFolder
+from revise_captions.pipelines.annotate.tasks.export import KEY, SAMPLE
+from revise_captions.pipelines.annotate.tasks.units import Asked, Text, Unit, read_key
+from revise_captions.pipelines.output.writers import replacing
+from revise_captions.records import Span
+
+NO_IMAGE = "an image that cannot be read: no training row"
+NO_SPLIT = "no training data"
+SAME = "the same sentence of the same caption again: one training row"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`least` None: more than half of the planned raters."""
+
+    asked: Path
+    answers: tuple[Path, ...]
+    out: Path
+    least: int | None = None
+    validation: float = 0.1
+    replicates: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`figures` is what figures.json holds; `training`: counts by split, empty where none."""
+
+    answers: int
+    items: int
+    asked: int
+    problems: Mapping[str, int]
+    figures: Mapping[str, Any]
+    training: Mapping[str, Counts]
+
+
+def import_answers(job: Job) -> Imported:
+    """Raises `UserError` where nothing at all can be used."""
+    about = _about(job.asked)
+    units = read_key(job.asked / KEY)
+    planned = int(about["raters"])
+    least = planned // 2 + 1 if job.least is None else job.least
+    if job.out.exists() and any(job.out.iterdir()):
+        raise UserError(f"{job.out} is not empty", hint="name a new folder")
+    asked = [name for name, number in about["items"].items() if number]
+    answers = [answer for path in files_of(job.answers) for answer in read_answers(path)]
+    found = collect(units, answers, planned, least, asked)
+    if not found.opinions:
+        raise UserError(
+            f"none of {len(answers):,} answers is about an item of {job.asked}",
+            hint="are these the answers to that export? each names its `item`",
+        )
+    job.out.mkdir(parents=True, exist_ok=True)
+    measured = _figures(job, about, found)
+    _write(job.out / "records.jsonl", _records(units, found))
+    _write(job.out / "annotations.jsonl", _annotations(found))
+    training, more = _training(job, about, found)
+    problems = [*found.problems, *more]
+    _write(job.out / "problems.jsonl", (problem.as_json() for problem in problems))
+    measured["problems"] = dict(Counter(problem.kind for problem in problems).most_common())
+    with replacing(job.out / "figures.json") as file:
+        file.write(dumps(measured).encode() + b"\n")
+    return Imported(
+        sum(len(opinion.labels) for opinion in found.opinions),
+        len(found.opinions),
+        sum(about["items"].values()),
+        measured["problems"],
+        measured,
+        training,
+    )
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    path = folder / SAMPLE
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return about | {"raters": int(about["raters"]), "items": dict(about["items"])}
+    except FileNotFoundError:
+        hint = "give the folder that `annotate export` wrote"
+        raise UserError(f"there is no {path}", hint=hint) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is not what `annotate export` writes: {error!r}") from None
+
+
+def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    with replacing(path) as file:
+        file.writelines(dumps(row).encode() + b"\n" for row in rows)
+
+
+def _figures(job: Job, about: Mapping[str, Any], found: Collected) -> dict[str, Any]:
+    shares = figures.tables(found, about.get("threshold"), job.replicates)
+    return {
+        "run": about.get("run"),
+        "signature": about.get("signature"),
+        "raters": about["raters"],
+        "intervals": f"95% Poisson bootstrap over images, {job.replicates}",
+        "figures": [share.as_json() for share in shares],
+        "agreement": figures.agreement(found, job.replicates),
+        "annotators": figures.raters(found.opinions),
+    }
+
+
+def _records(units: Sequence[Unit], found: Collected) -> Iterator[dict[str, Any]]:
+    """A row for each sampled sentence, answered or not."""
+    said: dict[str, dict[str, Any]] = {unit.id: {} for unit in units}
+    for opinion in found.opinions:
+        said[opinion.unit.id][str(opinion.asked)] = _said(opinion)
+    for unit in units:
+        yield unit.as_json() | {"people": said[unit.id]}
+
+
+def _said(opinion: Opinion) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "decided": opinion.good is not None,
+        "majority": opinion.majority,
+        "answers": dict(opinion.labels),
+    }
+    verdict = opinion.verdict
+    if verdict is not None:
+        row |= {
+            "label": _label(opinion.good),
+            "assessable": verdict.assessable,
+            "needs_image": verdict.needs_image,
+            "rationale": verdict.rationale,
+            "rationales": _rationales(opinion),
+        }
+    return row
+
+
+def _label(factual: bool | None) -> str | None:
+    return None if factual is None else "factual" if factual else "nonfactual"
+
+
+def _rationales(opinion: Opinion) -> list[str]:
+    """The longest first; the same words once."""
+    texts = dict.fromkeys(rating.rationale for rating in opinion.ratings if rating.rationale)
+    return sorted(texts, key=len, reverse=True)
+
+
+def text_of(opinion: Opinion) -> Text:
+    """The caption and sentence that raters were shown."""
+    unit = opinion.unit
+    text = unit.revised if opinion.asked is Asked.REVISED else unit.original
+    if text is None:
+        raise ValueError(f"unit {unit.id} has no rewrite")
+    return text
+
+
+def _annotations(found: Collected) -> Iterator[dict[str, Any]]:
+    """Rows as `benchmarks.protocol.rows_of_votes` reads them; the “model” is the version."""
+    for opinion in found.opinions:
+        text = text_of(opinion)
+        for rating in opinion.ratings:
+            yield {
+                "image": opinion.unit.image,
+                "model": str(opinion.asked),
+                "caption": text.caption,
+                "start": text.span.start,
+                "end": text.span.end,
+                "rater": rating.rater,
+                "label": str(rating.vote),
+                "rationale": rating.rationale,
+                "needs_image": rating.needs_image,
+            }
+
+
+# --- Training data ------------------------------------------------------------------------------
+
+
+def _training(
+    job: Job, about: Mapping[str, Any], found: Collected
+) -> tuple[dict[str, Counts], list[Problem]]:
+    """The folder for finetune-critic, where sentences were judged; what is missing from it."""
+    sentences = [o for o in found.opinions if o.verdict is not None and o.good is not None]
+    if not sentences:
+        return {}, [Problem(NO_SPLIT, detail="no sentence has a label")]
+    store = ImageFolder(job.out)
+    stored, problems = _stored(job, store, sentences)
+    usable, again = _distinct(
+        replace(o, unit=replace(o.unit, image=stored[o.unit.image]))
+        for o in sentences
+        if o.unit.image in stored
+    )
+    problems += again
+    try:
+        sides = splits(groups(store.prints), job.validation)
+    except UserError as error:
+        return {}, [*problems, Problem(NO_SPLIT, detail=error.message)]
+    rewrites = {name: o for name, o in found.of(Asked.REVISED).items() if o.good}
+    with training_folder(job.out, sides) as folder:
+        for row in training_rows(usable, rewrites):
+            folder.add(row)
+    name = f"annotations of {about.get('run')}"
+    origin = Provenance(
+        name,
+        f"Sentences of {about.get('run')}, judged by {about['raters']} raters each",
+        "protocol: Gordon et al. 2025, arXiv:2506.07631, sections 3 and 4.1",
+        "yours: that of your images, captions and raters",
+        "annotate import",
+        note=f"drawn from: {about.get('signature')}",
+    )
+    left_out = Counter(problem.kind for problem in (*found.problems, *problems))
+    write_about(job.out, origin, folder, "annotate import", left_out)
+    return folder.counts, problems
+
+
+def _stored(
+    job: Job, store: ImageFolder, opinions: Sequence[Opinion]
+) -> tuple[dict[str, str], list[Problem]]:
+    """Where each image of the key lies below `out`."""
+    stored: dict[str, str] = {}
+    problems = []
+    for image in sorted({opinion.unit.image for opinion in opinions}):
+        try:
+            stored[image] = store.add(parse_image(image), folder=job.asked)
+        except BadRecord as error:
+            problems.append(Problem(NO_IMAGE, place=image, detail=error.detail))
+    return stored, problems
+
+
+def _distinct(opinions: Iterable[Opinion]) -> tuple[list[Opinion], list[Problem]]:
+    """The first about each sentence of each caption: a run may hold a record twice."""
+    first: dict[tuple[str, str, Span], Opinion] = {}
+    problems = []
+    for opinion in opinions:
+        text = text_of(opinion)
+        if first.setdefault((opinion.unit.image, text.caption, text.span), opinion) is not opinion:
+            problems.append(Problem(SAME, opinion.unit.item(opinion.asked)))
+    return list(first.values()), problems
+
+
+def training_rows(
+    opinions: Sequence[Opinion], rewrites: Mapping[str, Opinion]
+) -> Iterator[dict[str, Any]]:
+    """Judged sentences by the caption that they stand in, as `finetune.data` describes rows.
+
+    `rewrites`: by unit, the judged rewrites that people call factual.
+    """
+    captions: dict[tuple[str, str], dict[Span, Opinion]] = {}
+    for opinion in opinions:
+        text = text_of(opinion)
+        captions.setdefault((opinion.unit.image, text.caption), {})[text.span] = opinion
+    for number, ((image, caption), spans) in enumerate(sorted(captions.items())):
+        yield {
+            "id": str(number),
+            "image": image,
+            "caption": caption,
+            "sentences": [
+                _sentence(span, opinion, rewrites) for span, opinion in sorted(spans.items())
+            ],
+        }
+
+
+def _sentence(span: Span, opinion: Opinion, rewrites: Mapping[str, Opinion]) -> dict[str, Any]:
+    verdict = opinion.verdict
+    if verdict is None:
+        raise ValueError(f"unit {opinion.unit.id} has no verdict")
+    row: dict[str, Any] = {
+        "start": span.start,
+        "end": span.end,
+        "label": _label(opinion.good),
+        "assessable": verdict.assessable,
+    }
+    if opinion.good:
+        return row
+    row |= {"rationale": verdict.rationale, "rationales": _rationales(opinion)}
+    unit = opinion.unit
+    if opinion.asked is Asked.ORIGINAL and unit.id in rewrites and unit.revised is not None:
+        row |= {"rewrite": unit.revised.sentence, "needs_context": not unit.same_context}
+    return row

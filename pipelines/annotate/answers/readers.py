@@ -1,0 +1,177 @@
+"""Raters' answers as they come back: Label Studio's JSON, JSON-MIN and CSV, and filled-in sheets.
+
+Label Studio's JSON has one object for each task, with its annotations; JSON-MIN and CSV have one
+row for each annotation, in which the task's data and the answers share one level, skipped ones
+are missing, and several texts of one answer are an object. A sheet is a row for each item.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.io.readers import open_rows
+from revise_captions.io.rows import BadRow
+from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
+from revise_captions.pipelines.annotate.tasks.sheets import unguarded
+
+CONTROLS = tuple(dict.fromkeys(c for found in INTERFACES.values() for c in found.controls))
+_RATER = ("annotator", "rater", "completed_by")
+_SHEETS = (".csv", ".tsv")
+_SUFFIXES = (*_SHEETS, ".json", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One rater's answer to one item, by control. `when` orders answers, "" where not known."""
+
+    item: str
+    rater: str
+    said: Mapping[str, str]
+    place: str
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not used, or used with a reservation, and why."""
+
+    kind: str
+    item: str = ""
+    rater: str = ""
+    place: str = ""
+    detail: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
+
+
+SKIPPED = "skipped by the rater"
+EMPTY = "left empty"
+NO_ITEM = "a row without an item's name"
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """Files, and what lies in folders. Raises `UserError` for a folder without answers."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES)
+        if not inside:
+            raise UserError(f"{path} holds no answers", hint=f"expected {', '.join(_SUFFIXES)}")
+        found += inside
+    return found
+
+
+def read_answers(path: Path) -> Iterator[Answer | Problem]:
+    """Every answer in a file, in its order. Raises `UserError` for a file that holds none."""
+    if path.suffix.lower() in _SHEETS:
+        yield from _flat(_sheet_rows(path), path)
+        return
+    for row in open_rows(str(path)).rows():
+        if isinstance(row, BadRow):
+            place = f"{path.name}, row {row.line}"
+            yield Problem("a row that cannot be read", place=place, detail=row.detail)
+        elif "annotations" in row.data or "completions" in row.data:
+            yield from _task(row.data, f"{path.name}, task {row.line}")
+        else:
+            yield from _flat([(row.line, row.data)], path)
+
+
+def _task(task: Mapping[str, Any], place: str) -> Iterator[Answer | Problem]:
+    """One task of Label Studio's JSON."""
+    data = task.get("data")
+    item = str(data.get("item") or "") if isinstance(data, Mapping) else ""
+    if not item:
+        yield Problem(NO_ITEM, place=place)
+        return
+    annotations = task.get("annotations") or task.get("completions") or ()
+    for number, annotation in enumerate(annotations, start=1):
+        if not isinstance(annotation, Mapping):
+            yield Problem("an annotation that cannot be read", item, place=place)
+            continue
+        rater = _rater_of(annotation.get("completed_by")) or f"annotation {number}"
+        if annotation.get("was_cancelled") or annotation.get("skipped"):
+            yield Problem(SKIPPED, item, rater, place)
+            continue
+        said: dict[str, str] = {}
+        for result in annotation.get("result") or ():
+            if isinstance(result, Mapping) and result.get("from_name") in CONTROLS:
+                name, text = str(result["from_name"]), _text(result.get("value"))
+                said[name] = "\n".join(filter(None, (said.get(name, ""), text)))
+        yield Answer(item, rater, said, place, str(annotation.get("updated_at") or ""))
+
+
+def _flat(rows: Sequence[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Answer | Problem]:
+    """Rows that hold a task's data and one rater's answers."""
+    sheet = path.suffix.lower() in _SHEETS
+    for line, row in rows:
+        place = f"{path.name}, row {line}"
+        item = str(row.get("item") or "").strip()
+        if not item:
+            yield Problem(NO_ITEM, place=place)
+            continue
+        given = next((row[name] for name in _RATER if row.get(name) not in (None, "", {})), None)
+        rater = _rater_of(given) or path.stem
+        said = {c: _text(row[c]) for c in CONTROLS if row.get(c) not in (None, "")}
+        if sheet:
+            said = {c: unguarded(_unpacked(text)) for c, text in said.items()}
+        if not any(said.values()):
+            yield Problem(EMPTY, item, rater, place)
+            continue
+        yield Answer(item, rater, said, place, str(row.get("updated_at") or ""))
+
+
+def _sheet_rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
+    limit = csv.field_size_limit(min(sys.maxsize, 1 << 30))
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            head = file.readline()
+            file.seek(0)
+            signs = {sign: head.count(sign) for sign in ",;\t"}
+            reader = csv.DictReader(file, delimiter=max(signs, key=lambda s: signs[s]))
+            rows: list[tuple[int, Mapping[str, Any]]] = list(enumerate(reader, start=2))
+            names = list(reader.fieldnames or ())
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise UserError(f"cannot read {path}: {error}", hint="save it as CSV in UTF-8") from None
+    finally:
+        csv.field_size_limit(limit)
+    if "item" not in names:
+        raise UserError(
+            f"{path} has no column `item`; it has {', '.join(map(str, names[:12])) or 'nothing'}",
+            hint="expected a sheet of `annotate export`, or Label Studio's CSV of its tasks",
+        )
+    return rows
+
+
+def _rater_of(value: object) -> str:
+    """A number, a name, or an object with them, by version and kind of export."""
+    if isinstance(value, Mapping):
+        value = value.get("email") or value.get("id")
+    return "" if value is None else str(value).strip()
+
+
+def _text(value: object) -> str:
+    """What was chosen or written; several texts are put in lines."""
+    if isinstance(value, Mapping):
+        value = value.get("choices") or value.get("text") or ""
+    if isinstance(value, list | tuple):
+        return "\n".join(filter(None, (_text(one) for one in value)))
+    return "" if value is None else str(value).strip()
+
+
+def _unpacked(text: str) -> str:
+    """Several texts of one answer stand as JSON in Label Studio's CSV."""
+    if text.startswith(("{", "[")):
+        with suppress(ValueError):
+            return _text(json.loads(text))
+    return text

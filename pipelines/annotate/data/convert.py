@@ -1,0 +1,229 @@
+"""`annotate convert`: a public data set with labels of sentences as training data, by its name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from revise_captions.benchmarks.catalog.benchmark import Benchmark
+from revise_captions.benchmarks.catalog.table import benchmark
+from revise_captions.benchmarks.types import Example, LabelledSentence
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.images import load_image
+from revise_captions.io.perceptual_hash import fingerprint, groups
+from revise_captions.pipelines.annotate.data.folder import (
+    Counts,
+    Provenance,
+    splits,
+    training_folder,
+    write_about,
+)
+from revise_captions.pipelines.annotate.data.images import ImageFolder
+from revise_captions.records import ImageRef, Span
+
+#: Held out: what the paper measures critics by, and ranks captioners with.
+BENCHMARK_ITSELF = ("docci-critique",)
+#: Published as parts; the other part is what others evaluate on.
+TRAINING_SUBSETS = {"m-haldetect": "train"}
+UNSURE = "sentences that people could not judge"
+EMPTY = "spans of white space"
+OVERLAP = "spans that overlap an earlier one"
+NO_LABELS = "captions without a labelled sentence"
+NO_IMAGE = "captions whose image cannot be read"
+OTHER_SUBSET = "captions of other subsets"
+AGAIN = "captions that an image has already"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """As the options of the command say."""
+
+    name: str
+    folder: Path
+    out: Path
+    validation: float = 0.1
+    test: float = 0.0
+    subsets: tuple[str, ...] = ()
+    image_root: Path | None = None
+    images: str = "copy"
+    limit: int | None = None
+    allow_benchmark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """`left_out`: by kind, what of the data is in no split. `examples` of unreadable images."""
+
+    about: Provenance
+    counts: Mapping[str, Counts]
+    left_out: Mapping[str, int]
+    examples: tuple[str, ...]
+
+
+def convert_data(job: Job) -> Converted:
+    """Raises `UserError`. The data are read twice: for the images' split, then for the rows."""
+    entry = benchmark(job.name)
+    about = _provenance(entry, job)
+    if job.out.exists() and any(job.out.iterdir()):
+        raise UserError(f"{job.out} is not empty", hint="name a new folder")
+    job = replace(job, folder=job.folder.resolve())  # readers put the folder before image paths
+    left_out: Counter[str] = Counter()
+    store = ImageFolder(job.out)
+    images, unreadable = _images(job, store, _chosen(entry, job, Counter()))
+    if not images and not unreadable:
+        raise UserError(
+            f"{job.name}: no caption in {job.folder} has a labelled sentence",
+            hint="`caption-benchmarks list` says what people labelled; --subset chooses captions",
+        )
+    if not images:
+        raise UserError(
+            f"no image can be read: {unreadable[0]}",
+            hint="--image-root DIR says where image paths start",
+        )
+    seen: set[bytes] = set()
+    sides = splits(groups(store.prints), job.validation, job.test)
+    with training_folder(job.out, sides) as folder:
+        for example in _chosen(entry, job, left_out):
+            if (image := images.get(_name(example))) is None:
+                left_out[NO_IMAGE] += 1
+                continue
+            key = hashlib.blake2b(
+                f"{image}\0{example.caption}".encode("utf-8", "surrogatepass"), digest_size=12
+            ).digest()
+            if key in seen:
+                left_out[AGAIN] += 1
+                continue
+            seen.add(key)
+            row = row_of(example, image, left_out)
+            folder.add(row, _test_row(row, example, job))
+    made_by = f"annotate convert {job.name} --validation {job.validation:g} --test {job.test:g}"
+    write_about(job.out, about, folder, made_by, left_out)
+    return Converted(about, folder.counts, left_out, tuple(unreadable))
+
+
+def _provenance(entry: Benchmark, job: Job) -> Provenance:
+    held_out = entry.name in BENCHMARK_ITSELF
+    if held_out and not job.allow_benchmark:
+        raise UserError(
+            f"{entry.name} is the benchmark that critics are measured by: a critic trained on it "
+            "has no figures",
+            hint="--allow-benchmark takes it all the same, and data.json says so for good",
+        )
+    note = entry.note
+    if entry.published and not held_out:
+        in_domain = "also an evaluation set: a critic's figures on it are in-domain now"
+        note = "; ".join(filter(None, (note, in_domain)))
+    return Provenance(
+        entry.name, entry.title, entry.citation, entry.licence, entry.source, held_out, note
+    )
+
+
+def _chosen(entry: Benchmark, job: Job, left_out: Counter[str]) -> Iterator[Example]:
+    """The labelled captions of the wanted subsets, at most `limit`."""
+    own = TRAINING_SUBSETS.get(entry.name, "")
+    examples = (item for item in entry.read(job.folder) if isinstance(item, Example))
+
+    def wanted() -> Iterator[Example]:
+        for example in examples:
+            subset = example.subset
+            if not (subset in job.subsets if job.subsets else subset.startswith(own)):
+                left_out[OTHER_SUBSET] += 1
+            elif all(_label(s) is None for s in example.sentences):
+                left_out[NO_LABELS] += 1
+            else:
+                yield example
+
+    return islice(wanted(), job.limit)
+
+
+def _name(example: Example) -> str:
+    ref = example.record.image
+    return ref.path or example.image
+
+
+def _images(
+    job: Job, store: ImageFolder, examples: Iterable[Example]
+) -> tuple[dict[str, str], list[str]]:
+    """By name, each image as rows name it."""
+    stored: dict[str, str] = {}
+    unreadable: list[str] = []
+    for example in examples:
+        name = _name(example)
+        if name in stored:
+            continue
+        try:
+            stored[name] = _image(job, example.record.image, store)
+        except BadRecord as error:
+            if error.detail not in unreadable:
+                unreadable.append(error.detail)
+    return stored, unreadable
+
+
+def _image(job: Job, ref: ImageRef, store: ImageFolder) -> str:
+    if job.images == "copy":
+        return store.add(ref, image_root=job.image_root, folder=job.folder)
+    picture = load_image(ref, root=job.image_root, folder=job.folder)
+    name = str(((job.image_root or job.folder) / (ref.path or "")).resolve())
+    store.prints[name] = fingerprint(picture)
+    return name
+
+
+def row_of(example: Example, image: str, left_out: Counter[str]) -> dict[str, Any]:
+    """A caption as a training row: labelled sentences in order, without white space around them.
+
+    What cannot be a training sentence is counted in `left_out`.
+    """
+    sentences: list[dict[str, Any]] = []
+    end = 0
+    for sentence in sorted(example.sentences, key=lambda s: s.span):
+        label = _label(sentence)
+        span = _trimmed(sentence.span, example.caption)
+        if label is None:
+            left_out[UNSURE] += 1
+        elif span is None:
+            left_out[EMPTY] += 1
+        elif span.start < end:
+            left_out[OVERLAP] += 1
+        else:
+            end = span.end
+            sentences.append(_sentence(replace(sentence, span=span), label))
+    return {"id": example.id, "image": image, "caption": example.caption, "sentences": sentences}
+
+
+def _sentence(sentence: LabelledSentence, label: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"start": sentence.span.start, "end": sentence.span.end, "label": label}
+    if sentence.assessable is not None:
+        row["assessable"] = sentence.assessable
+    if label == "nonfactual":
+        texts = [rating.rationale for rating in sentence.ratings if rating.rationale]
+        rationales = sorted(dict.fromkeys(texts), key=len, reverse=True)
+        if rationale := sentence.rationale or (rationales[0] if rationales else None):
+            row |= {"rationale": rationale, "rationales": rationales or [rationale]}
+    if sentence.error_types:
+        row["error_types"] = list(sentence.error_types)
+    return row
+
+
+def _label(sentence: LabelledSentence) -> str | None:
+    """By the paper's rule, what claims nothing is not wrong; None: people could not judge it."""
+    if sentence.factual is None:
+        return "factual" if sentence.assessable is False else None
+    return "factual" if sentence.factual else "nonfactual"
+
+
+def _trimmed(span: Span, caption: str) -> Span | None:
+    text = span.of(caption)
+    start = span.start + len(text) - len(text.lstrip())
+    end = span.end - (len(text) - len(text.rstrip()))
+    return Span(start, end) if start < end else None
+
+
+def _test_row(row: Mapping[str, Any], example: Example, job: Job) -> dict[str, Any]:
+    """As `benchmarks.plain` reads it, and as revise-captions finds the image from OUT/test."""
+    image = row["image"] if job.images == "path" else f"../{row['image']}"
+    return {**row, "image": image, "model": example.captioner or "unknown"}

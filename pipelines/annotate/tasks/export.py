@@ -1,0 +1,263 @@
+"""`annotate export`: a stratified sample of a run, as tasks for people.
+
+    RUN ─ draw ─ units ─┬─ key.jsonl        what each item is: not for the raters
+                        ├─ sample.json      the design, the strata and their sizes
+                        ├─ images/
+                        └─ factuality/, critique/, preference/
+                             tasks.json, config.xml   for Label Studio
+                             tasks.csv                for a spreadsheet
+
+The run is read twice: once to draw, once to fetch what was drawn.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.fields import Fields, to_record
+from revise_captions.io.readers import NO_FIELDS, Source, open_source
+from revise_captions.io.rows import BadRow, dumps
+from revise_captions.pipelines.annotate.data.images import ImageFolder
+from revise_captions.pipelines.annotate.tasks import interfaces
+from revise_captions.pipelines.annotate.tasks.sampling import (
+    Design,
+    Draw,
+    Drawn,
+    Place,
+    bin_names,
+    name_of,
+    stratum_of,
+)
+from revise_captions.pipelines.annotate.tasks.sheets import sheet
+from revise_captions.pipelines.annotate.tasks.units import (
+    Judged,
+    Unit,
+    captions_in,
+    error_types,
+    unit,
+)
+from revise_captions.pipelines.output.writers import replacing
+from revise_captions.records import ImageRef
+from revise_captions.signature import settings_of
+
+KEY, SAMPLE = "key.jsonl", "sample.json"
+IMAGES = ("copy", "embed", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`images`: stored beside the tasks, also embedded in them, or pointed to where they are.
+
+    `image_prefix`: what stands before an image's path in a task; "" for Label Studio's local files,
+    with the folder above `out` as their root.
+    """
+
+    run: str
+    out: Path
+    design: Design = field(default_factory=Design)
+    only: tuple[str, ...] = tuple(interfaces.INTERFACES)
+    raters: int = interfaces.RATERS
+    images: str = "copy"
+    image_prefix: str = ""
+    fields: Fields = NO_FIELDS
+    image_root: Path | None = None
+    allow_urls: bool = False
+
+
+@dataclass(slots=True)
+class Exported:
+    """What was written. `without_image`: units left out because theirs could not be read."""
+
+    strata: list[dict[str, Any]]
+    items: Counter[str] = field(default_factory=Counter)
+    images: int = 0
+    unreadable_rows: int = 0
+    without_image: list[str] = field(default_factory=list)
+
+
+def export(job: Job) -> Exported:
+    """Raises `UserError`; writes nothing where there is nothing to ask."""
+    job.design.check()
+    if job.out.exists() and any(job.out.iterdir()):
+        raise UserError(f"{job.out} is not empty", hint="name a new folder")
+    source = open_source(job.run, fields=job.fields)
+    draw, signature, bad = _draw(source, job.design)
+    if not draw.sizes:
+        raise UserError(f"{job.run} holds no judged sentence", hint="is it the output of a run?")
+    job.out.mkdir(parents=True, exist_ok=True)
+    found, missing = _fetch(job, source, list(draw.drawn()))
+    if not found:
+        raise UserError(
+            f"none of the {len(missing)} sampled sentences has an image that can be read: "
+            f"{missing[0]}",
+            hint="--image-root DIR says where image paths start",
+        )
+    units = _reweighted(found, draw)
+    result = Exported(_strata(draw, units), unreadable_rows=bad, without_image=missing)
+    result.images = len({unit.image for unit in units})
+    with replacing(job.out / KEY) as file:
+        file.writelines(dumps(unit.as_json()).encode() + b"\n" for unit in units)
+    for name in job.only:
+        result.items[name] = _write_interface(job, interfaces.INTERFACES[name], units)
+    with replacing(job.out / SAMPLE) as file:
+        file.write(dumps(_about(job, result, signature)).encode() + b"\n")
+    return result
+
+
+def _draw(source: Source, design: Design) -> tuple[Draw, str, int]:
+    """The draw over all sentences; the run's signature; rows that could not be read."""
+    draw, bins = Draw(design), bin_names(design.bins)
+    signature, bad = "", 0
+    for judged in captions_in(source):
+        if isinstance(judged, BadRow):
+            bad += 1
+            continue
+        signature = signature or str(judged.stored.get("signature", ""))
+        line = judged.row.line
+        try:
+            for index, sentence in enumerate(judged.stored["sentences"]):
+                stratum = stratum_of(sentence, error_types(judged, sentence), design, bins)
+                draw.add(stratum, Place(line, judged.field, index))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"{source.name}, line {line}: not a sentence that revise-captions wrote: {error!r}"
+            ) from None
+    return draw, signature, bad
+
+
+def _fetch(job: Job, source: Source, drawn: Sequence[Drawn]) -> tuple[list[Unit], list[str]]:
+    """The units of the drawn places, with their images; what was left out, in words."""
+    wanted: dict[int, list[Drawn]] = {}
+    for one in drawn:
+        wanted.setdefault(one.place.line, []).append(one)
+    store = ImageFolder(job.out)
+    units, missing = [], []
+    for judged in captions_in(source):
+        if not wanted:
+            break
+        if isinstance(judged, BadRow) or judged.row.line not in wanted:
+            continue
+        line = judged.row.line
+        here = [one for one in wanted[line] if one.place.field == judged.field]
+        wanted[line] = [one for one in wanted[line] if one.place.field != judged.field]
+        if not wanted[line]:
+            del wanted[line]
+        if not here:
+            continue
+        try:
+            image, shown = _image(job, source, judged, store)
+        except BadRecord as error:
+            missing += [
+                f"line {line}, sentence {o.place.sentence + 1}: {error.detail}" for o in here
+            ]
+            continue
+        for one in here:
+            made = unit(judged, one, job.design.seed, source.name)
+            units.append(replace(made, image=image, shown=shown))
+    return units, missing
+
+
+def _image(job: Job, source: Source, judged: Judged, store: ImageFolder) -> tuple[str, str]:
+    """The image as the key names it, and as the tasks point to it."""
+    ref = to_record(judged.row, source.fields, source=source.name).image
+    if job.images == "path":
+        return _where(job, source, ref)
+    name = store.add(
+        ref, image_root=job.image_root, folder=source.folder, allow_urls=job.allow_urls
+    )
+    if job.images == "embed":
+        kind = "jpeg" if name.endswith(".jpg") else name.rpartition(".")[2]
+        data = base64.b64encode((job.out / name).read_bytes()).decode()
+        return name, f"data:image/{kind};base64,{data}"
+    prefix = job.image_prefix or f"/data/local-files/?d={quote(job.out.resolve().name)}/"
+    return name, prefix + name
+
+
+def _where(job: Job, source: Source, ref: ImageRef) -> tuple[str, str]:
+    """A URL, or a file's path, untouched; bytes in the record have no path."""
+    from revise_captions.errors import Reason
+    from revise_captions.io.images import resolve_path
+
+    if ref.url is not None:
+        return ref.url, ref.url
+    if ref.path is None:
+        raise BadRecord(Reason.MISSING_IMAGE, "the image is in the record itself: --images copy")
+    real = resolve_path(ref.path, job.image_root, source.folder)
+    if not real.is_file():
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{real} does not exist")
+    return str(real.resolve()), job.image_prefix + ref.path
+
+
+def _reweighted(units: Sequence[Unit], draw: Draw) -> list[Unit]:
+    """Weights of what is left where images were missing, in an order that shows nothing."""
+    left = Counter(unit.stratum for unit in units)
+    sizes = {name_of(stratum): size for stratum, size in draw.sizes.items()}
+    again = [replace(u, weight=sizes[u.stratum] / left[u.stratum]) for u in units]
+    return sorted(again, key=lambda unit: unit.id)
+
+
+def _strata(draw: Draw, units: Sequence[Unit]) -> list[dict[str, Any]]:
+    left = Counter(unit.stratum for unit in units)
+    rows = []
+    for stratum, number in draw.allocation().items():
+        name, size = name_of(stratum), draw.sizes[stratum]
+        rows.append({"name": name, "sentences": size, "drawn": number, "with_image": left[name]})
+    return rows
+
+
+def _write_interface(job: Job, interface: interfaces.Interface, units: Sequence[Unit]) -> int:
+    """Tasks in the order of their items' names: a sentence and its rewrite are not neighbours."""
+    tasks = sorted(_tasks(interface, units), key=lambda data: str(data["item"]))
+    if not tasks:
+        return 0
+    folder = job.out / interface.name
+    folder.mkdir()
+    with replacing(folder / "config.xml") as file:
+        file.write(interface.config.encode())
+    with replacing(folder / "tasks.json") as file:
+        file.write(b"[")
+        for number, data in enumerate(tasks):
+            file.write(b",\n" if number else b"\n")
+            file.write(dumps({"data": data}).encode())
+        file.write(b"\n]\n")
+    columns = ("item", "image", *interface.columns, *interface.controls, "annotator")
+    files = {unit.item(asked): unit.image for unit in units for asked in interface.asks}
+    rows = [data | {"image": _from_sheet(files[str(data["item"])])} for data in tasks]
+    with replacing(folder / "tasks.csv") as file:
+        file.write(sheet(columns, rows))
+    return len(tasks)
+
+
+def _from_sheet(image: str) -> str:
+    """The image's path as seen from the folder that the sheet lies in."""
+    return f"../{image}" if image.startswith("images/") else image
+
+
+def _tasks(interface: interfaces.Interface, units: Sequence[Unit]) -> Iterator[dict[str, object]]:
+    for one in units:
+        for asked in one.asked():
+            if asked in interface.asks:
+                yield interfaces.data_of(one, asked, one.shown)
+
+
+def _about(job: Job, result: Exported, signature: str) -> dict[str, Any]:
+    threshold = settings_of(signature).get("threshold")
+    return {
+        "run": Path(job.run).name,
+        "signature": signature,
+        "threshold": None if threshold is None else float(threshold),
+        "raters": job.raters,
+        "design": asdict(job.design),
+        "strata": result.strata,
+        "items": dict(result.items),
+        "images": job.images,
+        "unreadable_rows": result.unreadable_rows,
+        "without_image": result.without_image,
+    }

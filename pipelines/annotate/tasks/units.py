@@ -1,0 +1,268 @@
+"""Sentences of a run as people are asked about them: text, context, rationale, rewrite.
+
+A `Unit` is one sentence of the sample with everything that the run says about it. It makes up to
+four items, each an entry in one of the three interfaces: the sentence as it was, the sentence as
+it was rewritten, the critic's rationale, and the two versions side by side. Raters see items, whose
+names say nothing; the key, which says what they are, stays with whoever ordered the annotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.fields import captions_of
+from revise_captions.io.readers import Source
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.pipelines.annotate.tasks.sampling import Drawn, Place
+from revise_captions.pipelines.draft import compose
+from revise_captions.pipelines.output import outcomes
+from revise_captions.pipelines.output.schema import from_json
+from revise_captions.records import Revision, Sentence, Span
+
+
+class Asked(StrEnum):
+    """What an item asks about."""
+
+    ORIGINAL = "original"
+    REVISED = "revised"
+    CRITIQUE = "critique"
+    PREFERENCE = "preference"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A caption and the sentence in it that is asked about, the `number`th of `count` from 1."""
+
+    caption: str
+    span: Span
+    number: int
+    count: int
+
+    @property
+    def sentence(self) -> str:
+        return self.span.of(self.caption)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One sampled sentence. `weight`: how many of the run's sentences it stands for.
+
+    `image` is the file as the key names it; `shown` is what the tasks point to. `revised` is the
+    last rewrite, accepted or not, in the caption as it would then be; None without one, or where it
+    is a deletion. `same_context`: what precedes the sentence is the same in both captions.
+    `p_after` is P(factual) of the rewrite, None where the critic did not judge it. `swapped`: in
+    the pair, the revised version comes first.
+    """
+
+    id: str
+    place: Place
+    stratum: str
+    weight: float
+    original: Text
+    p_factual: float | None
+    flagged: bool
+    error_types: tuple[str, ...] = ()
+    rationale: str = ""
+    attempted: bool = False
+    accepted: bool = False
+    p_after: float | None = None
+    revised: Text | None = None
+    same_context: bool = True
+    gone: bool = False
+    swapped: bool = False
+    image: str = ""
+    shown: str = ""
+
+    def asked(self) -> tuple[Asked, ...]:
+        """What can be asked about it."""
+        found = [Asked.ORIGINAL]
+        if self.revised is not None:
+            found += [Asked.REVISED, Asked.PREFERENCE]
+        if self.rationale:
+            found.append(Asked.CRITIQUE)
+        return tuple(found)
+
+    def item(self, asked: Asked) -> str:
+        """The name under which raters meet it."""
+        return digest(f"{self.id}\0{asked}")
+
+    def as_json(self) -> dict[str, Any]:
+        """A row of the key."""
+        row = asdict(self)
+        row["place"] = self.place._asdict()
+        row["items"] = {str(asked): self.item(asked) for asked in self.asked()}
+        return row
+
+
+def unit_of(row: Mapping[str, Any]) -> Unit:
+    """What `Unit.as_json` wrote. Raises KeyError, TypeError or ValueError."""
+    values = {name: row[name] for name in Unit.__slots__}
+    revised = row["revised"]
+    return Unit(
+        **values
+        | {
+            "place": Place(**row["place"]),
+            "error_types": tuple(row["error_types"]),
+            "original": _text(row["original"]),
+            "revised": None if revised is None else _text(revised),
+        }
+    )
+
+
+def _text(value: Mapping[str, Any]) -> Text:
+    start, end = value["span"]
+    return Text(value["caption"], Span(start, end), value["number"], value["count"])
+
+
+def digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+# --- Reading a run ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One caption of a run: `stored` is its part of `revision`."""
+
+    row: Row
+    field: str
+    caption: str
+    revised_caption: str
+    stored: Mapping[str, Any]
+
+
+def captions_in(source: Source) -> Iterator[Judged | BadRow]:
+    """Every caption of a run, in order. Raises `UserError` for a file that is no run."""
+    for row in source.rows():
+        if isinstance(row, BadRow):
+            yield row
+            continue
+        if "revision" not in row.data:
+            raise UserError(
+                f"{source.name}, line {row.line}: there is no `revision`",
+                hint="expected what `revise-captions IN OUT` writes",
+            )
+        try:
+            captions = captions_of(row, source.fields)
+            parts = outcomes.captions_of(row.data)
+        except BadRecord as error:
+            yield BadRow.of(row, source.name, error)
+            continue
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _not_a_run(source.name, row.line, error) from None
+        for field, revised, stored in parts:
+            caption = captions[field] if field else next(iter(captions.values()))
+            yield Judged(row, field, caption, revised, stored)
+
+
+def _not_a_run(name: str, line: int, error: Exception) -> UserError:
+    return UserError(
+        f"{name}, line {line}: `revision` is not what revise-captions writes: {error!r}",
+        hint="give the file as the run wrote it",
+    )
+
+
+def error_types(judged: Judged, sentence: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sentence's types of error: its own, or those of the row's labelled sentence of its span.
+
+    A run has them where its input had (`sentences` with `error_type` or `error_types`).
+    """
+    if found := _types(sentence):
+        return found
+    labelled = judged.row.data.get("sentences")
+    if not isinstance(labelled, list):
+        return ()
+    start, end = sentence["span"]
+    for other in labelled:
+        if isinstance(other, Mapping) and (other.get("start"), other.get("end")) == (start, end):
+            return _types(other)
+    return ()
+
+
+def _types(sentence: Mapping[str, Any]) -> tuple[str, ...]:
+    several = sentence.get("error_types") or [sentence.get("error_type")]
+    return tuple(str(kind) for kind in several if kind) if isinstance(several, list) else ()
+
+
+def unit(judged: Judged, drawn: Drawn, seed: int, name: str) -> Unit:
+    """The unit of a drawn sentence. Raises `UserError` where the row does not hold together."""
+    stored = {"revision": judged.stored, "revised_caption": judged.revised_caption}
+    try:
+        revision = from_json(judged.caption, stored)
+        raw = judged.stored["sentences"][drawn.place.sentence]
+        errors = error_types(judged, raw)
+    except (BadRecord, LookupError, TypeError) as error:
+        raise _not_a_run(name, judged.row.line, error) from None
+    sentence = revision.sentences[drawn.place.sentence]
+    place = drawn.place
+    identity = digest(f"{seed}\0{place.line}\0{place.field}\0{place.sentence}")
+    found = Unit(
+        identity,
+        place,
+        drawn.stratum,
+        drawn.weight,
+        Text(judged.caption, sentence.span, place.sentence + 1, len(revision.sentences)),
+        sentence.verdict.p_factual,
+        raw["label"] == "nonfactual",
+        errors,
+        (sentence.rationale or "").strip(),
+        attempted=bool(sentence.attempts),
+        accepted=sentence.accepted is not None,
+        swapped=int(digest(f"{identity}\0order"), 16) % 2 == 1,
+    )
+    return _with_rewrite(found, revision, sentence)
+
+
+def _with_rewrite(found: Unit, revision: Revision, sentence: Sentence) -> Unit:
+    """Adds the rewrite that stands, or else the last one, in the caption that it makes."""
+    attempt = sentence.accepted or (sentence.attempts[-1] if sentence.attempts else None)
+    if attempt is None:
+        return replace(found, gone=sentence.dropped)
+    stands = sentence.accepted is not None
+    after = sentence.now.p_factual if stands and not sentence.dropped else attempt.p_after
+    found = replace(found, p_after=after)
+    if not attempt.text.strip() or sentence.dropped:
+        return replace(found, gone=sentence.dropped or stands)
+    index = found.place.sentence
+    shown = replace(sentence, attempts=(replace(attempt, accepted=True),))
+    others = [_settled(other) for other in revision.sentences]
+    caption, spans = compose(revision.caption, [*others[:index], shown, *others[index + 1 :]])
+    span = spans[index]
+    if span is None:  # a rewrite of text always stands somewhere
+        raise AssertionError("a rewrite of text does not stand in its caption")
+    number = sum(other is not None for other in spans[: index + 1])
+    revised = Text(caption, span, number, sum(other is not None for other in spans))
+    same = caption[: span.start] == revision.caption[: sentence.span.start]
+    return replace(found, revised=revised, same_context=same)
+
+
+def _settled(sentence: Sentence) -> Sentence:
+    """Without a rewrite that nobody has judged yet: it does not stand in the revised caption."""
+    if sentence.pending is None:
+        return sentence
+    return replace(sentence, attempts=sentence.attempts[:-1])
+
+
+def read_key(path: Path) -> list[Unit]:
+    """The units of an export. Raises `UserError`."""
+    from revise_captions.io.readers import open_rows
+
+    found = []
+    for row in open_rows(str(path)).rows():
+        try:
+            if isinstance(row, BadRow):
+                raise ValueError(row.detail)
+            found.append(unit_of(row.data))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"{path}, line {row.line}: not a row of the key: {error!r}",
+                hint="give the file as `annotate export` wrote it",
+            ) from None
+    return found

@@ -1,0 +1,109 @@
+"""What `caption-benchmarks` prints, and a benchmark's captions as rows for the other commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from revise_captions.benchmarks.catalog.benchmark import Benchmark
+from revise_captions.benchmarks.catalog.table import benchmarks
+from revise_captions.benchmarks.checks import Checked
+from revise_captions.benchmarks.types import Example
+from revise_captions.errors import UserError
+from revise_captions.io.rows import dumps
+from revise_captions.pipelines.output.writers import replacing
+from revise_captions.records import ImageRef
+from revise_captions.text.html import plain
+
+
+def listed() -> str:
+    """One line for each benchmark: name, labels."""
+    known = benchmarks()
+    width = max(map(len, known))
+    return "\n".join(f"{name:<{width}}  {known[name].labels}" for name in sorted(known))
+
+
+def described(entry: Benchmark) -> str:
+    """Everything that the table says of one benchmark."""
+    lines = [entry.title, "", entry.citation, ""]
+    lines += [
+        f"labels   {entry.labels}",
+        f"licence  {entry.licence}",
+        f"get it   {entry.source} (nothing is fetched for you)",
+        *(f"file     {pattern.replace('|', ' or ')}" for pattern in entry.files),
+    ]
+    for subset, counts in entry.expected.items():
+        lines += ["", f"{subset}:", *(f"  {n:>9,}  {name}" for name, n in counts.items())]
+    if entry.published:
+        lines += ["", "published figures:"]
+        lines += [f"  {value:>9}  {name}" for name, value in entry.published.items()]
+    if entry.note:
+        lines += ["", f"note: {entry.note}"]
+    return "\n".join(lines)
+
+
+def checked_text(entry: Benchmark, found: Checked) -> str:
+    """The counts, and which known subset they are those of, or how they differ."""
+    lines = [f"{n:>9,}  {plain(name)}" for name, n in found.counts.items()]
+    if found.matches is not None:
+        return "\n".join([*lines, "", f"these are the counts of: {entry.name}, {found.matches}"])
+    for subset, wrong in found.differences.items():
+        lines += ["", f"not {subset}:"]
+        lines += [f"  {name}: {n:,} found, {want:,} expected" for name, (want, n) in wrong.items()]
+    if not found.differences:
+        lines += ["", "no counts are known to compare with"]
+    return "\n".join(lines)
+
+
+def row_of(example: Example, folder: Path) -> dict[str, Any]:
+    """A caption as the other commands read it; labelled sentences as training reads them.
+
+    Image paths are relative to `folder`, the benchmark's.
+    """
+    row: dict[str, Any] = {"id": example.id, "image_id": example.image}
+    row |= _image(example.record.image, folder)
+    row |= {"model": example.captioner, "subset": example.subset, "caption": example.caption}
+    sentences = [
+        {
+            "start": s.span.start,
+            "end": s.span.end,
+            "label": "factual" if s.factual else "nonfactual",
+            "assessable": s.assessable is not False,
+            "rationale": s.rationale,
+            "error_types": list(s.error_types),
+        }
+        for s in example.sentences
+        if s.factual is not None
+    ]
+    return {key: value for key, value in row.items() if value not in ("", None)} | (
+        {"sentences": sentences} if sentences else {}
+    )
+
+
+def _image(image: ImageRef, folder: Path) -> dict[str, Any]:
+    if image.path:
+        path = Path(image.path)
+        return {"image": str(path.relative_to(folder) if path.is_relative_to(folder) else path)}
+    return {key: value for key, value in asdict(image).items() if value is not None}
+
+
+def export(entry: Benchmark, folder: Path, out: Path, limit: int | None = None) -> int:
+    """Writes the captions of a benchmark as JSON Lines; returns how many. Raises `UserError`."""
+    if out.suffix != ".jsonl":
+        raise UserError(f"{out} would be JSON Lines", hint="give it a name that ends in .jsonl")
+    with replacing(out) as file:
+        count = 0
+        for row in _rows(entry, folder):
+            file.write(dumps(row).encode() + b"\n")
+            count += 1
+            if count == limit:
+                break
+    return count
+
+
+def _rows(entry: Benchmark, folder: Path) -> Iterator[Mapping[str, Any]]:
+    for item in entry.read(folder):
+        if isinstance(item, Example):
+            yield row_of(item, folder)

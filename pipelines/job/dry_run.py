@@ -1,0 +1,213 @@
+"""`--dry-run`: what a run would do, what is wrong with its input, how long it would take.
+
+Loads no model and fetches nothing. Every row is read, every image path looked for, the first
+`DECODED` images decoded. The estimate divides the sentences by the rate that the critic's
+checkpoint recorded on the hardware it names; without such a record there is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.images import resolve_path
+from revise_captions.io.readers import Source
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.records import Record
+from revise_captions.text.sentences import split
+
+if TYPE_CHECKING:
+    from revise_captions.critic.checkpoints import CriticCard
+    from revise_captions.io.images import LoadImage
+    from revise_captions.pipelines.options import Options
+
+#: Images that are read and decoded; of later ones the file is looked for.
+DECODED = 200
+#: Problems that are listed one by one.
+LISTED = 10
+
+
+def dry_run(
+    source: Source, options: Options, load: LoadImage, checks: Iterable[Callable[[], None]]
+) -> dict[str, Any]:
+    """Prints the findings as text and returns them.
+
+    `checks` raise `UserError` where the run would not start; so does this, but only once
+    everything has been printed.
+    """
+    from rich.console import Console
+
+    looks = options.stage != "revise"
+    found = survey(source, load if looks else None, options.image_root)
+    card, models, trouble = _models(source, options)
+    for check in checks:
+        try:
+            check()
+        except UserError as error:
+            trouble.append(error)
+    findings = {
+        "in": f"{source.name} ({source.kind})",
+        "image field": source.fields.image or "none",
+        "caption fields": ", ".join(source.fields.captions),
+        **found,
+        "settings": {**models, **_settings(options)},
+        "estimate": estimate(found["sentences"], card.speed if card else {}, options.stage),
+    }
+    console = Console(stderr=options.out == "-")
+    console.print(as_text(findings), markup=False, highlight=False, soft_wrap=True)
+    if trouble:
+        raise trouble[0]
+    return findings
+
+
+def _settings(options: Options) -> dict[str, object]:
+    return {
+        "engine": options.engine,
+        "stage": options.stage,
+        "rounds": options.rounds,
+        "on-unfixable": options.on_unfixable,
+        "batch-size": options.batch_size,
+        "dtype": options.dtype,
+        "compile": options.compile,
+        "device": options.device,
+        "image-root": options.image_root or "the input's folder",
+        "allow-urls": options.allow_urls,
+        "shard": options.shard,
+        "limit": options.limit or "none",
+        "report": options.report or "none",
+        "group-by": options.group_by or "none",
+    }
+
+
+def _models(
+    source: Source, options: Options
+) -> tuple[CriticCard | None, dict[str, object], list[UserError]]:
+    """The critic's card, what the models and the threshold are, and what would stop the run."""
+    from revise_captions.critic.load import UNCALIBRATED, find_critic
+    from revise_captions.critic.paligemma.load import stored_card, stored_threshold
+    from revise_captions.pipelines.job.models import earlier_signature
+    from revise_captions.reviser.load import find_reviser
+    from revise_captions.signature import settings_of
+
+    card = None
+    named: dict[str, object] = {}
+    trouble: list[UserError] = []
+    try:
+        rows = (row.data for row in source.rows() if isinstance(row, Row))
+        earlier = settings_of(earlier_signature(rows, options.stage))
+        threshold: object = options.threshold
+        if options.stage == "revise":
+            named["critic"] = f"none; {earlier.get('critic', 'an earlier stage')} flagged"
+            threshold = earlier["threshold"] if threshold is None else threshold
+        elif (asked := find_critic(options.critic, options.engine, fetch=False)) is None:
+            named["critic"] = f"{options.critic} (from the hub; not looked at)"
+        elif asked.kind == "own":
+            named["critic"] = asked.place
+            card = stored_card(options.critic)
+            threshold = stored_threshold(
+                options.critic,
+                threshold=options.threshold,
+                target_precision=options.target_precision,
+            )
+        else:
+            named["critic"] = f"{options.critic} (through {asked.engine}; not asked)"
+            threshold = UNCALIBRATED.threshold if threshold is None else threshold
+        named["threshold"] = "the critic's own" if threshold is None else threshold
+    except UserError as error:
+        trouble.append(error)
+    named["adapter"] = options.adapter or "none"
+    if options.stage == "critique":
+        return card, named | {"reviser": "none"}, trouble
+    try:
+        reviser = find_reviser(options.reviser)
+        named["reviser"] = f"{options.reviser}{f' ({reviser.place})' if reviser.place else ''}"
+        # As the revisers themselves say (`strict`), which only loading them would tell.
+        named["guard"] = options.guard or ("strict" if reviser.kind == "own" else "warn")
+    except UserError as error:
+        trouble.append(error)
+    return card, named, trouble
+
+
+def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> dict[str, Any]:
+    """Counts of records, captions, sentences, and problems by reason with the first few in full.
+
+    `load` None: images are not looked at.
+    """
+    counts: Counter[str] = Counter()
+    problems: Counter[str] = Counter()
+    listed: list[str] = []
+    for row in source:
+        bad = row if isinstance(row, BadRow) else None
+        if isinstance(row, Record) and load is not None:
+            bad = _image_problem(source, row, load, root, counts)
+        if bad is not None:
+            problems[str(bad.reason)] += 1
+            if len(listed) < LISTED:
+                listed.append(f"line {bad.line}: {bad.reason}: {bad.detail}")
+            continue
+        assert isinstance(row, Record)
+        counts["records"] += 1
+        counts["captions"] += len(row.captions)
+        counts["sentences"] += sum(len(split(caption)) for caption in row.captions.values())
+    return {
+        "records": counts["records"],
+        "captions": counts["captions"],
+        "sentences": counts["sentences"],
+        "images decoded": counts["decoded"],
+        "problems": dict(problems.most_common()),
+        "first problems": listed,
+    }
+
+
+def _image_problem(
+    source: Source, record: Record, load: LoadImage, root: Path | None, counts: Counter[str]
+) -> BadRow | None:
+    """Decodes the image while the sample lasts, then only looks for its file. Fetches no URL."""
+    image = record.image
+    if image.path is None and image.data is None:
+        return None
+    try:
+        if counts["decoded"] < DECODED:
+            load(record)
+            counts["decoded"] += 1
+        elif image.path is not None:
+            path = resolve_path(image.path, root, source.folder)
+            if not path.is_file():
+                raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{path} does not exist")
+    except (BadRecord, OSError, ValueError) as error:
+        if not isinstance(error, BadRecord):  # a name that no file can have
+            error = BadRecord(Reason.IMAGE_NOT_FOUND, f"{image.path!r}: {error}")
+        return BadRow.of(record, record.source, error)
+    return None
+
+
+def estimate(sentences: int, speed: Mapping[str, Any], stage: str = "all") -> str:
+    """How long the first judgment of every sentence takes, from the checkpoint's own measure."""
+    from revise_captions.pipelines.report.terminal import duration
+
+    if stage == "revise":
+        return "none: only the flagged sentences are rewritten, and nothing says how fast"
+    rate = speed.get("sentences_per_second")
+    if not rate:
+        return "none: the critic's checkpoint records no speed"
+    hardware = speed.get("hardware", "unnamed hardware")
+    return (
+        f"about {duration(sentences / rate)} to judge each sentence once, "
+        f"at {rate:,.0f} sentences/s ({hardware}); rewrites come on top"
+    )
+
+
+def as_text(findings: Mapping[str, Any]) -> str:
+    """The findings for people: one fact a line."""
+    lines = ["dry run: nothing was judged, nothing written", ""]
+    lines += [f"{name:16} {findings[name]}" for name in ("in", "image field", "caption fields")]
+    counts = ("records", "captions", "sentences", "images decoded")
+    lines += [f"{name:16} {findings[name]:,}" for name in counts]
+    lines.append(f"{'problems':16} {sum(findings['problems'].values()):,}")
+    lines += [f"  {count:,} {reason}" for reason, count in findings["problems"].items()]
+    lines += [f"    {line}" for line in findings["first problems"]]
+    lines += ["", *(f"{name:16} {value}" for name, value in findings["settings"].items())]
+    return "\n".join([*lines, "", f"{'time':16} {findings['estimate']}"])

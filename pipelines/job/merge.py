@@ -1,0 +1,114 @@
+"""The outputs of `--shard 0/n` … `(n-1)/n` as the one output of an undivided run, byte for byte.
+
+The input says what must be there: each of its rows is looked for in the shard that had to take it,
+in its place, among the output's rows or the quarantine's. A row that is missing, doubled, out of
+place, or of another input ends the merge before anything appears under the output's name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import Reason, UserError
+from revise_captions.io.readers import Source, open_rows
+from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.pipelines.output.writers import (
+    Written,
+    check_output,
+    quarantine_path,
+    write,
+)
+
+ADDED = ("revised_caption", "revision")
+HINT = "give IN, then the outputs of the shards 0/N to (N-1)/N in that order, all of them whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One shard's output and quarantine, each read once, in order."""
+
+    name: str
+    rows: Iterator[Row | BadRow]
+    refused: Iterator[Mapping[str, Any]]
+
+
+def merge(source_name: str, shards: Sequence[str], out: str, *, force: bool = False) -> Written:
+    """Writes OUT and its quarantine from a run's shards. Raises `UserError` for gaps and overlaps.
+
+    Memory does not grow with the files.
+    """
+    with ExitStack() as stack:
+        source = stack.enter_context(closing(open_rows(source_name)))
+        opened = [stack.enter_context(closing(open_rows(name))) for name in shards]
+        for shard in opened:
+            if Path(out).exists() and shard.path.samefile(out):
+                raise UserError(f"the output {out} is one of the shards")
+        check_output(source, out, force=force)
+        parts = [
+            Shard(name, shard.read(), _quarantined(name))
+            for name, shard in zip(shards, opened, strict=True)
+        ]
+        return write(source, results(source, parts), out)
+
+
+def results(source: Source, shards: Sequence[Shard]) -> Iterator[RowResult | BadRow]:
+    """What became of each of the input's rows, in the input's order."""
+    waiting = [next(shard.refused, None) for shard in shards]
+    for number, row in enumerate(source.rows()):
+        index = number // source.window % len(shards)
+        shard, refused = shards[index], waiting[index]
+        if refused is not None and refused["line"] == row.line:
+            yield BadRow(source.name, row.line, Reason(refused["reason"]), str(refused["detail"]))
+            waiting[index] = next(shard.refused, None)
+        else:
+            yield _result(row, shard)
+    for shard, refused in zip(shards, waiting, strict=True):
+        if refused is not None or next(shard.rows, None) is not None:
+            raise UserError(f"{shard.name} has more rows than its share of the input", hint=HINT)
+
+
+def _result(row: Row | BadRow, shard: Shard) -> RowResult:
+    """The next row of a shard's output: this row of the input with two more fields, or an error."""
+    found = next(shard.rows, None)
+    if found is None:
+        raise UserError(f"{shard.name} ends before the input's row {row.line}", hint=HINT)
+    if isinstance(found, BadRow):
+        raise UserError(f"{shard.name}, row {found.line}: {found.detail}", hint=HINT)
+    if isinstance(row, BadRow) or not _same(found, row):
+        raise UserError(
+            f"{shard.name}, row {found.line} is not the input's row {row.line}", hint=HINT
+        )
+    if missing := [name for name in ADDED if name not in found.data]:
+        raise UserError(f"{shard.name}, row {found.line} has no {' and no '.join(missing)}")
+    return RowResult(row.line, {name: found.data[name] for name in ADDED})
+
+
+def _same(found: Row, row: Row) -> bool:
+    mine, theirs = _own(found), _own(row)
+    return mine == theirs or dumps(mine) == dumps(theirs)  # NaN does not equal itself
+
+
+def _own(row: Row) -> object:
+    """The row's own fields, as JSON would keep them."""
+    fields = {name: value for name, value in row.data.items() if name not in ADDED}
+    return fields if row.raw is not None else json.loads(dumps(fields))
+
+
+def _quarantined(name: str) -> Iterator[Mapping[str, Any]]:
+    path = quarantine_path(name)
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                entry = json.loads(line)
+                Reason(entry["reason"]), int(entry["line"]), entry["detail"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{path}, line {number} is no quarantined row: {error!r}") from None
+            yield entry

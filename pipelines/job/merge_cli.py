@@ -1,0 +1,32 @@
+"""The command `merge-shards`."""
+
+from __future__ import annotations
+
+import click
+
+from revise_captions.commands import run_command
+
+
+@click.command(context_settings={"show_default": True, "max_content_width": 100})
+@click.argument("source", metavar="IN")
+@click.argument("out", metavar="OUT")
+@click.argument("shards", metavar="SHARD…", nargs=-1, required=True)
+@click.option("--force", is_flag=True, help="Replace OUT.")
+def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) -> None:
+    """Join the outputs of `revise-captions IN SHARD --shard I/N`, given in the order of I, into
+    OUT: the same bytes as one run over IN writes. Quarantines are joined too.
+
+    IN is what the shards were made from. A row that is missing, doubled or out of place is an
+    error, and OUT is then not written.
+    """
+    from revise_captions.pipelines.job.merge import merge
+
+    written = merge(source, shards, out, force=force)
+    click.echo(f"{written.rows:,} rows in {out}")
+    if written.quarantine is not None:
+        click.echo(f"{written.quarantined:,} rows in {written.quarantine}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(merge_shards, "merge-shards", arguments)

@@ -1,0 +1,316 @@
+"""Many machines through Ray: the same windows, the same journal, the same bytes as on one.
+
+    one reader, streaming ─ windows of rows ─ replicas, each with its own models ─ this process's
+    journal ─ the output, assembled as ever
+
+Ray Data moves the windows, holds the reader back when the replicas are busy, and repeats what a
+lost worker or node had in hand. It may compute a window twice; the journal takes it once, by its
+number, so order and completeness are the journal's, not Ray's. Nothing but the journal is ever
+written, and only here. Reader and replicas open the input themselves: it must lie where every node
+sees it, under the same name.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import EngineDead, UserError
+from revise_captions.io.images import mark_of
+from revise_captions.io.readers import WINDOW
+from revise_captions.pipelines.job.inputs import image_loader, open_input
+from revise_captions.pipelines.job.local_runner import journalled, sentences_of
+from revise_captions.pipelines.job.models import load_tools, run_settings
+from revise_captions.pipelines.job.progress import Progress
+from revise_captions.pipelines.job.window import (
+    Tools,
+    revise_window,
+    windows_of,
+    with_images,
+)
+from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.output.journal import Journal, window_digest
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+#: Added to what Ray sets up for its workers (tests put scripted models there).
+RUNTIME_ENV: dict[str, Any] = {}
+#: Windows that wait at a replica while it works on one.
+AHEAD = 2
+#: A window at which more workers or nodes than this are lost ends the run.
+RETRIES = 4
+_DEAD, _MISTAKE = "dead", "mistake"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the driver must know of models that it never loads."""
+
+    tools: Tools
+    decisive: Mapping[str, Any]
+
+
+@contextmanager
+def cluster(options: Options) -> Iterator[None]:
+    """A connection to `--ray-address`, or to a cluster of this machine alone."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports its use to its makers
+    try:
+        import ray
+    except ImportError:
+        raise UserError(
+            "--runner ray needs the package ray", hint="pip install 'revise-captions[ray]'"
+        ) from None
+    if options.source == "-":
+        raise UserError(
+            "--runner ray cannot read standard input", hint="name a file that every node sees"
+        )
+    _answers(options.ray_address)
+    try:
+        ray.init(
+            address=options.ray_address,
+            runtime_env=RUNTIME_ENV or None,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            include_dashboard=False if options.ray_address is None else None,
+        )
+    except ConnectionError as error:
+        raise _no_cluster(options.ray_address, error) from None
+    ray.data.DataContext.get_current().enable_progress_bars = False  # imports what logs
+    # what it would log as an error ends the run in one line of our own
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    # one reader is enough for many replicas; `max_task_retries` has no other place yet
+    warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
+    warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
+    try:
+        yield
+    except ray.exceptions.RayError as error:
+        raise EngineDead(f"Ray gave up: {_first_line(error)}") from error
+    finally:
+        ray.shutdown()
+
+
+def _answers(address: str | None) -> None:
+    """Raises `UserError` where nothing listens at host:port: Ray itself would wait for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise _no_cluster(address, error) from None
+
+
+def _no_cluster(address: str | None, error: OSError) -> UserError:
+    return UserError(
+        f"no Ray cluster at {address}: {str(error).splitlines()[0]}",
+        hint="start one with `ray start --head`, or leave --ray-address out",
+    )
+
+
+def describe(options: Options) -> Named:
+    """Loads the models once on a worker, for the names and threshold that the journal notes."""
+    import ray
+
+    share = _share(options)
+    task = ray.remote(num_cpus=share.cpus, num_gpus=share.gpus)(_described)
+    kind, found = ray.get(task.remote(options, os.getcwd()))
+    if kind is not None:
+        raise _error(kind, found)
+    named: Named = pickle.loads(found)
+    return named
+
+
+def _described(options: Options, folder: str) -> tuple[str | None, Any]:
+    try:
+        _go_to(folder)
+        with closing(open_input(options)) as source:
+            tools, settings = load_tools(options, source)
+            decisive = run_settings(tools, settings, options)
+        bare = replace(tools, critic=None, reviser=None, verifier=None)
+        return None, pickle.dumps(Named(bare, decisive))
+    except UserError as error:
+        return _MISTAKE, (error.message, error.hint)
+
+
+def process(options: Options, journal: Journal, progress: Progress) -> None:
+    """Journals every window that is not done yet, wherever it is computed.
+
+    Raises `EngineDead` and `UserError` as the local runner does.
+    """
+    finished = journal.finished()
+    progress.skip(WINDOW * len(finished))
+    for row in _windows(options, finished).iter_rows():
+        if row["error"]:
+            raise _error(row["error"], pickle.loads(row["results"]))
+        if not journal.done(row["window"], row["digest"]):
+            results = pickle.loads(row["results"])
+            journal.append(row["window"], row["digest"], results)
+            progress.advance(len(results), sentences_of(results))
+
+
+def _windows(options: Options, finished: Mapping[int, str]) -> Dataset:
+    import ray
+
+    share = _share(options)
+    source = _reader()(options, finished)
+    # The reader takes no CPU: where the replicas have them all, it would wait for them, and they
+    # for it.
+    rows = ray.data.read_datasource(source, override_num_blocks=1, num_cpus=0)
+    return rows.map_batches(
+        Replica,
+        fn_constructor_args=(options, os.getcwd()),
+        batch_size=1,
+        compute=ray.data.ActorPoolStrategy(
+            size=share.replicas, max_tasks_in_flight_per_actor=AHEAD
+        ),
+        num_cpus=share.cpus,
+        num_gpus=share.gpus,
+        max_task_retries=RETRIES,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one replica takes of the cluster, and how many there are."""
+
+    cpus: int
+    gpus: int
+    replicas: int
+
+
+def _share(options: Options) -> Share:
+    """A GPU for each replica where the cluster has any, else a logical CPU."""
+    import ray
+
+    return share_of(ray.cluster_resources(), options)
+
+
+def share_of(total: Mapping[str, float], options: Options) -> Share:
+    """`total`: the cluster's `CPU` and `GPU`. Without `--replicas`, all GPUs, or all CPUs but one.
+
+    Raises `UserError` for more replicas than could ever start.
+    """
+    cpus, gpus = int(total.get("CPU", 0)), int(total.get("GPU", 0))
+    on_gpus = bool(gpus) and options.device.partition(":")[0] in ("auto", "cuda")
+    room = min(cpus, gpus) if on_gpus else cpus
+    replicas = options.replicas or max(1, gpus if on_gpus else cpus - 1)
+    if replicas > room:
+        has = f"{cpus} CPU{'s' * (cpus != 1)} and {gpus} GPU{'s' * (gpus != 1)}"
+        raise UserError(
+            f"the cluster has room for {room} replicas, not for {replicas}: it has {has}",
+            hint="give fewer --replicas, or add nodes first",
+        )
+    return Share(1, int(on_gpus), replicas)
+
+
+def _reader() -> type:
+    """The input as a Ray data source: one task that streams window after window."""
+    import pyarrow as pa
+    from ray.data import Datasource
+    from ray.data.block import BlockMetadata
+    from ray.data.datasource import ReadTask
+
+    class Windows(Datasource):
+        def __init__(self, options: Options, finished: Mapping[int, str]) -> None:
+            super().__init__()
+            self.options, self.finished = options, finished
+
+        def estimate_inmemory_data_size(self) -> None:
+            return None
+
+        def get_read_tasks(self, parallelism: int, *_: object, **__: object) -> list[ReadTask]:
+            options, finished, folder = self.options, self.finished, os.getcwd()
+
+            def read() -> Iterator[pa.Table]:
+                rows = read_windows(options, finished, folder)
+                return (pa.Table.from_pylist([row]) for row in rows)
+
+            return [ReadTask(read, BlockMetadata(None, None, None, None))]
+
+    return Windows
+
+
+def read_windows(
+    options: Options, finished: Mapping[int, str], folder: str
+) -> Iterator[dict[str, Any]]:
+    """Every window that is not finished: number, digest, pickled rows; an error as the last one."""
+    try:
+        _go_to(folder)
+        with closing(open_input(options)) as source:
+            mark = partial(mark_of, root=options.image_root, folder=source.folder)
+            for number, window in enumerate(windows_of(source)):
+                digest = window_digest(window, mark)
+                if finished.get(number) != digest:
+                    yield _row(number, digest, window)
+    except UserError as error:
+        yield _row(-1, "", (error.message, error.hint), _MISTAKE)
+
+
+def _row(number: int, digest: str, content: object, error: str = "") -> dict[str, Any]:
+    return {"window": number, "digest": digest, "rows": pickle.dumps(content), "error": error}
+
+
+class Replica:
+    """One copy of the models. Ray makes it, feeds it windows, and makes it again if it is lost.
+
+    Where it cannot be made (a node without the folder or the models), it says so of every window.
+    """
+
+    def __init__(self, options: Options, folder: str) -> None:
+        self.mistake: UserError | None = None
+        try:
+            _go_to(folder)
+            with closing(open_input(options)) as source:
+                self.tools, self.settings = load_tools(options, source)
+                self.load = image_loader(source, options)
+        except UserError as error:
+            self.mistake = error
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        number, digest = int(batch["window"][0]), str(batch["digest"][0])
+        content, error = bytes(batch["rows"][0]), str(batch["error"][0])
+        if not error:
+            content, error = self._window(content)
+        return {"window": [number], "digest": [digest], "results": [content], "error": [error]}
+
+    def _window(self, content: bytes) -> tuple[bytes, str]:
+        """The window's results, or an error and its kind, pickled."""
+        if self.mistake is not None:
+            return pickle.dumps((self.mistake.message, self.mistake.hint)), _MISTAKE
+        try:
+            window = pickle.loads(content)
+            loaded = next(with_images([window], self.settings, self.load, self.tools.critic))
+            done = revise_window(loaded, self.tools, self.settings)
+            return pickle.dumps(journalled(done, self.tools, self.settings)), ""
+        except EngineDead as dead:
+            return pickle.dumps((str(dead), "")), _DEAD
+        except UserError as error:
+            return pickle.dumps((error.message, error.hint)), _MISTAKE
+
+
+def _go_to(folder: str) -> None:
+    """Relative names mean on every node what they mean to the user."""
+    try:
+        os.chdir(folder)
+    except OSError:
+        raise UserError(
+            f"the node {os.uname().nodename} has no folder {folder}",
+            hint="run the command in a folder that all nodes share",
+        ) from None
+
+
+def _error(kind: str, content: Any) -> UserError | EngineDead:
+    message, hint = content
+    return EngineDead(message) if kind == _DEAD else UserError(message, hint=hint)
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

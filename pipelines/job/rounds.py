@@ -1,0 +1,232 @@
+"""Critic-and-revise (VNLI-Critique, section 5.1) on a window of captions at once.
+
+    judge    every sentence whose text or context changed since it was last judged
+    explain  the ones judged nonfactual that have no rationale yet
+    revise   one rewrite for each; guards refuse some at once, the others await the critic
+    judge    …in the revised context, from the first changed sentence on; accept or take back
+
+`revise_captions` in two stages (`critique`, `revise`) alternates the same functions in separate
+processes; the state between them is the `Revision` itself, so both ways give the same captions.
+
+A rewrite is accepted when P after >= threshold and P after > P before. Where one is taken back,
+everything behind it stands in another context and is judged again, and an acceptance of the same
+round that no longer holds there is taken back too. Every further pass takes back at least one
+rewrite, so it ends; and what is written as P after was computed in the caption as it now stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from revise_captions.critic.protocol import Claim, Critic, Paragraph
+from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
+from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
+from revise_captions.reviser.guards import check
+from revise_captions.reviser.protocol import Request, Reviser
+
+#: How much of the text before a sentence the reviser sees (its end); a bound per request.
+CONTEXT_CHARACTERS = 2_000
+
+
+def judge(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
+    """Judges what is stale and decides pending rewrites, until nothing is stale."""
+    result = list(drafts)
+    while todo := [i for i, draft in enumerate(result) if draft.stale is not None]:
+        views = [compose(result[i].caption, result[i].sentences) for i in todo]
+        asked = [
+            _paragraph(result[i], text, spans) for i, (text, spans) in zip(todo, views, strict=True)
+        ]
+        answers = iter(critic.judge([paragraph for paragraph in asked if paragraph is not None]))
+        for i, (_, spans), paragraph in zip(todo, views, asked, strict=True):
+            verdicts = next(answers) if paragraph is not None else []
+            result[i] = _settle(result[i], spans, verdicts, critic.threshold)
+    return result
+
+
+def _paragraph(draft: Draft, text: str, spans: Sequence[Span | None]) -> Paragraph | None:
+    """What the critic is asked about a stale draft; None where no sentence is left to judge."""
+    first = sum(span is not None for span in spans[: draft.stale])
+    kept = tuple(span for span in spans if span is not None)
+    assert draft.image is not None
+    return Paragraph(draft.image, text, kept, first) if first < len(kept) else None
+
+
+def _settle(
+    draft: Draft, spans: Sequence[Span | None], verdicts: Sequence[Verdict], threshold: float
+) -> Draft:
+    """Takes over the verdicts from `draft.stale` on; stale is then what a refusal changed."""
+    assert draft.stale is not None
+    sentences = list(draft.sentences)
+    answers = iter(verdicts)
+    taken_back: int | None = None
+    for index in range(draft.stale, len(sentences)):
+        sentence = sentences[index]
+        if spans[index] is None:
+            sentences[index] = _delete(sentence)
+            continue
+        verdict = next(answers)
+        first = verdict if sentence.verdict is NOT_JUDGED else sentence.verdict
+        sentence = Sentence(  # most of a run's sentences come by here, and `replace` is slow
+            sentence.span, first, verdict, sentence.rationale, sentence.attempts, sentence.dropped
+        )
+        if _undecided(sentence, draft.rounds):
+            sentence = replace(sentence, attempts=_decided(sentence.attempts, verdict, threshold))
+            if taken_back is None and not sentence.attempts[-1].accepted:
+                taken_back = index
+        sentences[index] = sentence
+    return replace(draft, sentences=tuple(sentences), stale=taken_back)
+
+
+def _undecided(sentence: Sentence, rounds: int) -> bool:
+    """Whether the last rewrite is pending, or was accepted in the round that is being settled."""
+    if not sentence.attempts:
+        return False
+    last = sentence.attempts[-1]
+    return last.accepted is None or (bool(last.accepted) and last.round == rounds)
+
+
+def _decided(
+    attempts: tuple[Attempt, ...], verdict: Verdict, threshold: float
+) -> tuple[Attempt, ...]:
+    """The last rewrite accepted, or taken back, on the critic's verdict of it."""
+    *earlier, last = attempts
+    after = verdict.p_factual
+    if after is None:
+        why = Why.UNSCORED
+    elif after < threshold:
+        why = Why.NOT_FACTUAL
+    elif last.p_before is not None and after <= last.p_before:
+        why = Why.NO_BETTER
+    else:
+        why = Why.BETTER
+    return (*earlier, replace(last, accepted=why is Why.BETTER, why=why, p_after=after))
+
+
+def _delete(sentence: Sentence) -> Sentence:
+    """Settles a proposed deletion: nothing is left for a critic to judge."""
+    if sentence.pending is None:
+        return replace(sentence, dropped=True)
+    gone = replace(sentence.attempts[-1], accepted=True, why=Why.DELETED)
+    return replace(sentence, attempts=(*sentence.attempts[:-1], gone), dropped=True)
+
+
+def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
+    """A rationale for every sentence now judged nonfactual that has none."""
+    places: list[tuple[int, int]] = []
+    claims: list[Claim] = []
+    for i, draft in enumerate(drafts):
+        wanted = [
+            k for k in flagged(draft, critic.threshold) if draft.sentences[k].rationale is None
+        ]
+        if not wanted:
+            continue
+        assert draft.image is not None
+        text, spans = compose(draft.caption, draft.sentences)
+        kept = tuple(span for span in spans if span is not None)
+        rank = list(accumulate((span is not None for span in spans), initial=0))
+        places += [(i, k) for k in wanted]
+        claims += [Claim(draft.image, text, kept, rank[k]) for k in wanted]
+    rationales = critic.explain(claims) if claims else []
+    changes: list[dict[int, Sentence]] = [{} for _ in drafts]
+    for (i, k), rationale in zip(places, rationales, strict=True):
+        changes[i][k] = replace(drafts[i].sentences[k], rationale=rationale)
+    return [_changed(draft, change) for draft, change in zip(drafts, changes, strict=True)]
+
+
+def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: str) -> list[Draft]:
+    """One more rewrite for every flagged sentence. Guards refuse some; the critic judges the rest.
+
+    A sentence whose tries all failed is tried again, the reviser seeing what failed.
+    """
+    asked = [_requests(draft, threshold) for draft in drafts]
+    flat = [request for requests in asked for request in requests.values()]
+    rewrites = iter(reviser.rewrite(flat) if flat else [])
+    result = []
+    for draft, requests in zip(drafts, asked, strict=True):
+        number = draft.rounds + 1
+        tried: dict[int, Sentence] = {}
+        for k, request in requests.items():
+            sentence = draft.sentences[k]
+            attempt = _attempt(request, next(rewrites), guard, number, sentence.now.p_factual)
+            if attempt.text:
+                mark = list_mark(present_text(sentence, draft.caption))
+                attempt = replace(attempt, text=mark + attempt.text)
+            tried[k] = replace(sentence, attempts=(*sentence.attempts, attempt))
+        pending = [k for k, sentence in tried.items() if sentence.pending is not None]
+        stale = min(pending, default=None)
+        result.append(replace(_changed(draft, tried), rounds=number, stale=stale))
+    return result
+
+
+def _requests(draft: Draft, threshold: float) -> dict[int, Request]:
+    """What the reviser is asked, by sentence. The context is the caption before this round."""
+    wanted = flagged(draft, threshold)
+    if not wanted:
+        return {}
+    text, spans = compose(draft.caption, draft.sentences)
+    requests = {}
+    for k in wanted:
+        span, sentence = spans[k], draft.sentences[k]
+        assert span is not None
+        context = text[max(0, span.start - CONTEXT_CHARACTERS) : span.start]
+        failed = tuple(
+            _without_mark(a.text) for a in sentence.attempts if a.accepted is False and a.text
+        )
+        requests[k] = Request(
+            context, _without_mark(span.of(text)), sentence.rationale or "", failed
+        )
+    return requests
+
+
+_MARKS = re.compile(r"(?:(?:[-*•–>]|#{1,6}|\d{1,3}[.)])[^\S\n]+)+(?=\S)")
+
+
+def list_mark(text: str) -> str:
+    """The bullet, number or heading mark that a sentence begins with: layout, kept as it is."""
+    found = _MARKS.match(text)
+    return found[0] if found else ""
+
+
+def _without_mark(text: str) -> str:
+    return text[len(list_mark(text)) :]
+
+
+def _attempt(
+    request: Request, rewrite: str | None, guard: str, number: int, before: float | None
+) -> Attempt:
+    if rewrite is None:
+        return Attempt("", False, Why.NO_REWRITE, number, before)
+    why, warning = check(request.sentence, request.rationale, rewrite, mode=guard)
+    if why is not None:
+        return Attempt(rewrite, False, why, number, before)
+    return Attempt(rewrite, None, Why.AWAITING_CRITIC, number, before, warning=warning)
+
+
+def drop_unfixable(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
+    """Removes the sentences that stayed nonfactual. What follows them is judged again."""
+    result = list(drafts)
+    while any(flagged(draft, critic.threshold) for draft in result):
+        result = judge([_drop_flagged(draft, critic.threshold) for draft in result], critic)
+    return result
+
+
+def _drop_flagged(draft: Draft, threshold: float) -> Draft:
+    gone = flagged(draft, threshold)
+    if not gone:
+        return draft
+    sentences = tuple(
+        replace(sentence, dropped=True) if k in gone else sentence
+        for k, sentence in enumerate(draft.sentences)
+    )
+    behind = any(not s.dropped for s in sentences[gone[0] :])
+    return replace(draft, sentences=sentences, stale=gone[0] if behind else None)
+
+
+def _changed(draft: Draft, changes: Mapping[int, Sentence]) -> Draft:
+    if not changes:
+        return draft
+    sentences = tuple(changes.get(k, s) for k, s in enumerate(draft.sentences))
+    return replace(draft, sentences=sentences)

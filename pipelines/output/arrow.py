@@ -1,0 +1,216 @@
+"""Parquet files and saved data sets with two more columns."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
+from revise_captions.io.readers import Source
+from revise_captions.io.rows import Row, dumps
+from revise_captions.pipelines.output.journal import sync_folder
+from revise_captions.pipelines.output.pairing import Pairing
+
+COLUMNS = ("revised_caption", "revision")
+GROUP_BYTES = 64 << 20
+GROUP_ROWS = 50_000
+
+
+def write_parquet(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
+    """Streams row groups of at most `GROUP_BYTES` or `GROUP_ROWS`.
+
+    From Parquet and data sets the columns and the schema's metadata stay as they are. From JSON and
+    tars, a column is text, integers, floats, booleans or bytes where all its values are, and JSON
+    text otherwise. Arrow text is UTF-8, so a lone surrogate becomes U+FFFD.
+    """
+    pyarrow = require_pyarrow()
+    import pyarrow.parquet as parquet
+
+    if source.tables is None:
+        kinds = _column_kinds(source)
+        schema = _with_columns(pyarrow.schema([(n, _TYPES[k]) for n, k in kinds.items()]))
+        tables = _tables_of_rows(pairs, kinds, schema)
+    else:
+        stored = source.tables()
+        schema = _with_columns(stored.schema)
+        tables = _tables_of_tables(source, stored, pairs, schema)
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        held: list[Any] = []
+        for table in tables:
+            held.append(table)
+            rows, size = sum(len(t) for t in held), sum(t.nbytes for t in held)
+            if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+                writer.write_table(pyarrow.concat_tables(held), row_group_size=rows)
+                held = []
+        if held:
+            table = pyarrow.concat_tables(held)
+            writer.write_table(table, row_group_size=max(1, len(table)))
+
+
+def _tables_of_tables(source: Source, tables: Tables, pairs: Pairing, schema: Any) -> Iterator[Any]:
+    import pyarrow
+
+    mine = source.select(itertools.count(1))
+    following = next(mine, 0)
+    first = 1
+    for table in tables.read():
+        chosen, added = [], []
+        for index, row in enumerate(rows_of(table, source.name, first)):
+            if row.line != following:
+                continue
+            following = next(mine, 0)
+            if (result := pairs.result_for(row)) is not None:
+                chosen.append(index)
+                added.append(result.revised)
+        first += len(table)
+        if chosen:
+            kept = table.take(pyarrow.array(chosen, pyarrow.int64()))
+            yield _append(kept, added, schema)
+        if not following:
+            return
+
+
+def _append(table: Any, added: list[Mapping[str, Any]], schema: Any) -> Any:
+    import pyarrow
+
+    arrays = []
+    for name in schema.names:
+        if name in COLUMNS:
+            values = [None if name not in row else _text(row[name]) for row in added]
+            arrays.append(pyarrow.array(values, schema.field(name).type))
+        else:
+            arrays.append(table.column(name))
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+
+def _with_columns(schema: Any) -> Any:
+    """The schema with the new columns at its end, or in their old places as text, and with Hugging
+    Face's own description of the columns completed."""
+    import pyarrow
+
+    for name in COLUMNS:
+        column = pyarrow.field(name, pyarrow.string())
+        at = schema.get_field_index(name)
+        schema = schema.append(column) if at < 0 else schema.set(at, column)
+    metadata = dict(schema.metadata or {})
+    if b"huggingface" in metadata:
+        described = json.loads(metadata[b"huggingface"])
+        features = described.get("info", {}).get("features")
+        if features is not None:
+            features |= {name: {"dtype": "string", "_type": "Value"} for name in COLUMNS}
+            metadata[b"huggingface"] = json.dumps(described).encode()
+    return schema.with_metadata(metadata or None)
+
+
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else dumps(value)
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+# --- From rows ----------------------------------------------------------------------------------
+
+_TYPES = {
+    str: "string",
+    int: "int64",
+    float: "float64",
+    bool: "bool",
+    bytes: "binary",
+    None: "string",
+    object: "string",
+}
+
+
+def _column_kinds(source: Source) -> dict[str, Any]:
+    """The kind of each column, over all rows: Parquet wants it before the first."""
+    kinds: dict[str, Any] = {}
+    for row in source.rows():
+        if isinstance(row, Row):
+            for name, value in row.data.items():
+                kinds[name] = _joined(kinds.get(name), _kind(value))
+    return {_text(name): kind for name, kind in kinds.items() if name not in COLUMNS}
+
+
+def _kind(value: object) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        return object
+    return type(value) if type(value) in (str, int, float, bool, bytes) else object
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if one is None or one is other:
+        return other
+    if other is None:
+        return one
+    return float if {one, other} == {int, float} else object
+
+
+def _tables_of_rows(pairs: Pairing, kinds: dict[str, Any], schema: Any) -> Iterator[Any]:
+    import pyarrow
+
+    for batch in _batched(pairs, 256):
+        rows = []
+        for row, result in batch:
+            data = {_text(name): value for name, value in row.data.items()}
+            cells = {name: _cell(data.get(name), kind) for name, kind in kinds.items()}
+            rows.append(cells | {name: _text(value) for name, value in result.revised.items()})
+        yield pyarrow.Table.from_pylist(rows, schema=schema)
+
+
+def _cell(value: Any, kind: Any) -> Any:
+    if value is None or kind in (int, bool, bytes):
+        return value
+    if kind is float:
+        return float(value)
+    return _text(value) if kind is str else _text(dumps(value))
+
+
+def _batched(pairs: Pairing, size: int) -> Iterator[list[Any]]:
+    rest = iter(pairs)
+    while batch := list(itertools.islice(rest, size)):
+        yield batch
+
+
+# --- A folder -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def data_set_folder(path: Path) -> Iterator[IO[bytes]]:
+    """Takes a Parquet file and leaves a folder that `datasets.load_from_disk` reads, atomically."""
+    work = path.with_name(path.name + ".partial")
+    shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+    try:
+        work.mkdir()
+        with (work / "rows.parquet").open("wb") as file:
+            yield file
+        _save_data_set(work)
+        if path.exists():
+            os.rename(path, work / "old")
+        os.rename(work / "done", path)
+        sync_folder(path)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _save_data_set(work: Path) -> None:
+    import datasets
+
+    shown = datasets.utils.logging.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        rows = str(work / "rows.parquet")
+        data = datasets.Dataset.from_parquet(rows, cache_dir=str(work / "cache"))
+        data.save_to_disk(str(work / "done"))
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
+    for name in (work / "done").iterdir():
+        with name.open("rb") as file:
+            os.fsync(file.fileno())

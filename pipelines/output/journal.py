@@ -1,0 +1,339 @@
+"""The journal beside an unfinished output: which windows are done, and what came of their rows.
+
+One header line, then one line a window, each with a checksum. Lines are only ever appended, so a
+run killed at any moment leaves whole lines and at most one torn one, which the next run cuts off.
+The final file is assembled from the journal alone, so it does not matter how often a run was cut.
+
+    revise-captions journal 1 <crc> {"run_key": …, "settings": {…}}
+    <crc> <window> <sha256 of the window's input> [[line, {…}], [line, reason, detail], …]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from revise_captions.errors import Reason, UserError
+from revise_captions.io.rows import BadRow, dumps
+from revise_captions.records import ImageRef, Record
+
+MAGIC = b"revise-captions journal 1 "
+FSYNC_SECONDS = 1.0
+"""A killed process loses nothing; a machine that loses power, at most this much work."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What the output row gains: `{"revised_caption": …, "revision": …}`, ready for JSON."""
+
+    line: int
+    revised: Mapping[str, Any]
+
+
+class _Entry(NamedTuple):
+    offset: int
+    size: int
+    digest: str
+
+
+def run_key(settings: Mapping[str, Any]) -> str:
+    """The hash of everything that decides a run's result, apart from its input."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+
+
+Mark = Callable[[str], str]
+
+
+def window_digest(items: Sequence[Record | BadRow], mark: Mark = lambda path: "") -> str:
+    """The hash of what stands in the input's rows. `mark` tells contents of image files apart."""
+    total = hashlib.sha256()
+    for item in items:
+        parts = _content(item)
+        if isinstance(item, Record) and item.image.path is not None:
+            parts.append(_utf8(mark(item.image.path)))
+        for part in parts:
+            total.update(b"%d:" % len(part))
+            total.update(part)
+    return total.hexdigest()
+
+
+def _content(item: Record | BadRow) -> list[bytes]:
+    line = b"%d" % item.line
+    if isinstance(item, BadRow):
+        original = item.original
+        text = original if isinstance(original, bytes) else _utf8(original)
+        return [line, _utf8(item.reason), text]
+    if item.raw is not None:
+        return [line, _utf8(item.raw)]
+    image: ImageRef = item.image
+    where = image.data if image.data is not None else _utf8(dumps([image.path, image.url]))
+    return [line, _utf8(dumps(item.captions)), where]
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+class Journal:
+    """Use as a context manager; one process at a time holds it. Not for several threads."""
+
+    def __init__(self, path: Path, descriptor: int, settings: Mapping[str, Any]) -> None:
+        self.path = path
+        self.settings = settings
+        self.run_key = run_key(settings)
+        self._file = descriptor
+        self._windows: dict[int, _Entry] = {}
+        self._end = 0
+        self._synced = time.monotonic()
+
+    @classmethod
+    def open(
+        cls, path: Path, settings: Mapping[str, Any], *, resume: bool = False, force: bool = False
+    ) -> Journal:
+        """Begins a journal, or goes on with the one at `path`.
+
+        `resume` goes on where there is one of the same settings, and else begins; `force` begins
+        anew over one that exists; both: go on if the settings are the same, else begin anew.
+        Raises `UserError`: another process holds it, it exists and neither was asked for, its
+        settings differ, or it is no journal.
+        """
+        journal = cls(path, _open_locked(path), settings)
+        try:
+            journal._begin_or_go_on(resume, force)
+        except BaseException:
+            os.close(journal._file)
+            raise
+        return journal
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """How many windows are finished."""
+        return len(self._windows)
+
+    def finished(self) -> dict[int, str]:
+        """The digests of the finished windows, by number."""
+        return {number: entry.digest for number, entry in self._windows.items()}
+
+    def done(self, window: int, digest: str) -> bool:
+        """Whether this window is finished. Raises `UserError` if it was with other input."""
+        entry = self._windows.get(window)
+        if entry is None:
+            return False
+        if entry.digest != digest:
+            raise UserError(
+                f"the input has changed since the run began: window {window} (counted from 0) "
+                f"is finished in {self.path}, with other rows",
+                hint="put the old input back, or start over with --force",
+            )
+        return True
+
+    def append(self, window: int, digest: str, results: Sequence[RowResult | BadRow]) -> None:
+        """Finishes a window. Raises `UserError` when it cannot be written (a full disk); what was
+        finished before stays good."""
+        body = f"{window} {digest} {dumps([_to_json(result) for result in results])}".encode()
+        line = b"%08x %b\n" % (zlib.crc32(body), body)
+        self._write(line)
+        self._windows[window] = _Entry(self._end, len(line), digest)
+        self._end += len(line)
+        if time.monotonic() - self._synced >= FSYNC_SECONDS:
+            self._sync()
+
+    def results(self) -> Iterator[RowResult | BadRow]:
+        """All rows' results in the order of the windows, one window in memory at a time.
+
+        Bad rows come without their source and original text, which the input still has.
+        """
+        for window in range(len(self._windows)):
+            if window not in self._windows:
+                raise RuntimeError(f"window {window} is not finished, but later ones are")
+            entry = self._windows[window]
+            line = os.pread(self._file, entry.size, entry.offset)
+            for item in json.loads(line.split(b" ", 3)[3]):
+                yield _from_json(item)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            self._sync()
+            os.close(self._file)
+            self._file = -1
+
+    def delete(self) -> None:
+        """The output is complete: the journal has done its work."""
+        self.path.unlink(missing_ok=True)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    # --- Opening --------------------------------------------------------------------------------
+
+    def _begin_or_go_on(self, resume: bool, force: bool) -> None:
+        content_size = os.fstat(self._file).st_size
+        head = os.pread(self._file, len(MAGIC), 0)
+        if head != MAGIC[: len(head)]:
+            hint = "move it away, or choose another name for the output"
+            raise UserError(f"{self.path} exists and is no journal", hint=hint)
+        header = self._read_header(content_size)
+        if header is None or (force and not resume):
+            self._begin()
+        elif not resume:
+            raise _unfinished(self.path)
+        elif header["run_key"] == self.run_key:
+            self._scan()
+        elif force:
+            self._begin()
+        else:
+            raise UserError(
+                f"{self.path} was begun with other settings: "
+                + _differences(header["settings"], self.settings),
+                hint="use the same settings, or start over with --force",
+            )
+
+    def _begin(self) -> None:
+        body = dumps({"run_key": self.run_key, "settings": self.settings}).encode()
+        header = MAGIC + b"%08x %b\n" % (zlib.crc32(body), body)
+        os.ftruncate(self._file, 0)
+        self._end = 0
+        self._write(header)
+        self._end = len(header)
+        self._sync()
+        sync_folder(self.path)
+
+    def _read_header(self, size: int) -> dict[str, Any] | None:
+        """The header, None where there is none or a torn one."""
+        line = next(self._lines(0, size), b"")
+        self._end = len(line)
+        body = _verified(line.removeprefix(MAGIC))
+        if body is None and line.endswith(b"\n"):
+            hint = "delete it to start over; its finished windows are lost"
+            raise UserError(f"{self.path} is damaged: its first line is not whole", hint=hint)
+        return None if body is None else dict(json.loads(body))
+
+    def _scan(self) -> None:
+        """Indexes the finished windows and cuts off what was torn."""
+        size = os.fstat(self._file).st_size
+        for line in self._lines(self._end, size):
+            body = _verified(line)
+            if body is None:
+                break
+            window, digest, _ = body.split(b" ", 2)
+            self._windows[int(window)] = _Entry(self._end, len(line), digest.decode())
+            self._end += len(line)
+        if self._end < size:
+            os.ftruncate(self._file, self._end)
+
+    def _lines(self, start: int, size: int) -> Iterator[bytes]:
+        with open(os.dup(self._file), "rb") as file:
+            file.seek(start)
+            while file.tell() < size:
+                yield file.readline()
+
+    # --- Writing --------------------------------------------------------------------------------
+
+    def _write(self, data: bytes) -> None:
+        try:
+            written = 0
+            while written < len(data):
+                written += os.pwrite(self._file, data[written:], self._end + written)
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise cannot_write(self.path, error) from None
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+        self._synced = time.monotonic()
+
+
+def refuse_early(path: Path, *, resume: bool = False, force: bool = False) -> None:
+    """Raises what `Journal.open` would whatever the settings, before models are loaded for them."""
+    if not path.exists():
+        return
+    descriptor = _open_locked(path)
+    try:
+        if os.fstat(descriptor).st_size and not (resume or force):
+            raise _unfinished(path)
+    finally:
+        os.close(descriptor)
+
+
+def _unfinished(path: Path) -> UserError:
+    hint = "go on with it with --resume, or start over with --force"
+    return UserError(f"{path} is from a run that did not finish", hint=hint)
+
+
+def _open_locked(path: Path) -> int:
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise cannot_write(path, error) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise cannot_write(path, error) from None
+            hint = "wait for it, or choose another name for the output"
+            raise UserError(f"another run is writing {path}", hint=hint) from None
+        # The run that held the lock may have finished and deleted the file meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(descriptor)):
+                return descriptor
+        os.close(descriptor)
+
+
+def cannot_write(path: Path | str, error: OSError) -> UserError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = "free some space, then go on with --resume" if full else ""
+    return UserError(f"cannot write {path}: {error.strerror or error}", hint=hint)
+
+
+def sync_folder(path: Path) -> None:
+    """Makes a new or renamed directory entry durable."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _verified(line: bytes) -> bytes | None:
+    """A line's body where the line is whole."""
+    checksum, _, body = line.removesuffix(b"\n").partition(b" ")
+    whole = line.endswith(b"\n") and checksum == b"%08x" % zlib.crc32(body)
+    return body if whole else None
+
+
+def _to_json(result: RowResult | BadRow) -> list[Any]:
+    if isinstance(result, RowResult):
+        return [result.line, result.revised]
+    return [result.line, str(result.reason), result.detail]
+
+
+def _from_json(item: list[Any]) -> RowResult | BadRow:
+    if len(item) == 2:
+        return RowResult(item[0], item[1])
+    return BadRow("", item[0], Reason(item[1]), item[2])
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    now = json.loads(dumps(now))
+    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    return "; ".join(f"{n} was {then.get(n)!r} and is {now.get(n)!r}" for n in names)

@@ -1,0 +1,58 @@
+"""The input's rows beside what the run found out about them, for the writers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.readers import Source
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.pipelines.output.journal import RowResult
+
+
+@dataclass(slots=True)
+class Pairing:
+    """Joins rows to their results, in step; bad ones go to the quarantine, the others come back."""
+
+    source: Source
+    results: Iterable[RowResult | BadRow]
+    quarantine: Callable[[BadRow], None]
+    written: int = 0
+    quarantined: int = 0
+    _rest: Iterator[RowResult | BadRow] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rest = iter(self.results)
+
+    def __iter__(self) -> Iterator[tuple[Row, RowResult]]:
+        for row in self.source.rows():
+            result = self.result_for(row)
+            if result is not None and isinstance(row, Row):
+                yield row, result
+
+    def result_for(self, row: Row | BadRow) -> RowResult | None:
+        """The next result, which must be this row's; None once it has gone to the quarantine."""
+        result = next(self._rest, None)
+        if result is None or result.line != row.line:
+            raise self._changed()
+        if isinstance(result, RowResult):
+            if isinstance(row, BadRow):
+                raise self._changed()
+            self.written += 1
+            return result
+        if isinstance(row, Row):
+            error = BadRecord(result.reason, result.detail)
+            row = BadRow.of(row, self.source.name, error)
+        self.quarantined += 1
+        self.quarantine(row)
+        return None
+
+    def finish(self) -> None:
+        if next(self._rest, None) is not None:
+            raise self._changed()
+
+    def _changed(self) -> UserError:
+        at = self.written + self.quarantined
+        hint = "put the old input back and --resume, or start over with --force"
+        return UserError(f"{self.source.name} changed during the run, at row {at + 1}", hint=hint)

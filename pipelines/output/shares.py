@@ -1,0 +1,76 @@
+"""Shares out of the tally's sums: what `Tally.to_json` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from revise_captions.stats.bootstrap import Sums
+
+#: What a record's counts are, column by column. `before` and `after`: of the original sentences in
+#: the original caption, and of what stands in the revised one.
+COLUMNS = (
+    *("scored_before", "factual_before", "assessable_before", "assessable_factual_before"),
+    *("scored_after", "factual_after", "assessable_after", "assessable_factual_after"),
+    *("flagged", "rewritten", "fixed"),
+    *("captions_before", "clean_before", "captions_after", "clean_after"),
+)
+COLUMN = {name: index for index, name in enumerate(COLUMNS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Of this process: a resumed run's earlier parts are not in it. Wall time in seconds."""
+
+    seconds: float
+    records: int
+    sentences: int
+
+    def as_json(self) -> dict[str, float | int | None]:
+        per = self.seconds if self.seconds > 0 else None
+        return {
+            "seconds": round(self.seconds, 3),
+            "records": self.records,
+            "sentences": self.sentences,
+            "records_per_second": None if per is None else round(self.records / per, 2),
+            "sentences_per_second": None if per is None else round(self.sentences / per, 2),
+        }
+
+
+def by_count(counter: Mapping[str, int]) -> dict[str, int]:
+    items: Iterable[tuple[str, int]] = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+    return {str(name): n for name, n in items}
+
+
+def share(sums: Sums, numerator: str, denominator: str) -> dict[str, Any]:
+    return dict(sums.ratio(COLUMN[numerator], COLUMN[denominator]).as_json())
+
+
+def factuality(sums: Sums) -> dict[str, Any]:
+    """Shares of the judged sentences that are judged factual, with and without what is not
+    assessable (sentences without a visual claim: they count as factual where they are counted)."""
+    result: dict[str, Any] = {}
+    for name, prefix in (("all", ""), ("assessable", "assessable_")):
+        scored = "assessable" if prefix else "scored"
+        before = (COLUMN[f"{prefix}factual_before"], COLUMN[f"{scored}_before"])
+        after = (COLUMN[f"{prefix}factual_after"], COLUMN[f"{scored}_after"])
+        result[name] = {
+            "before": sums.ratio(*before).as_json(),
+            "after": sums.ratio(*after).as_json(),
+            "change": sums.change(before, after).as_json(),
+        }
+    return result
+
+
+def table_6(sums: Sums) -> dict[str, Any]:
+    """The critic's own view of the sentences it flagged (VNLI-Critique, Table 6, second row).
+
+    `before` is 0 by construction. After: those whose accepted rewrite is judged factual, of all the
+    flagged ones, and of those for which the reviser gave a rewrite (refused ones included).
+    """
+    return {
+        "before": 0.0,
+        "of_flagged": share(sums, "fixed", "flagged"),
+        "of_rewritten": share(sums, "fixed", "rewritten"),
+    }

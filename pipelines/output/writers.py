@@ -1,0 +1,231 @@
+"""The final output: the input's rows with what the run found out, in the input's own kind.
+
+Whatever the kind, the output is written to a neighbour (`OUT.partial`), made durable, and only then
+given its name, after the quarantine has been given its own. A run that dies before leaves no file
+under either final name that was not complete.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from revise_captions.errors import UserError
+from revise_captions.io.arrow import require_pyarrow
+from revise_captions.io.readers import Kind, Source, kind_of_name
+from revise_captions.io.rows import BadRow, Row, dumps, splice
+from revise_captions.pipelines.output.journal import (
+    RowResult,
+    cannot_write,
+    sync_folder,
+)
+from revise_captions.pipelines.output.pairing import Pairing
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many rows went where; `quarantine` is None where no row was bad."""
+
+    rows: int
+    quarantined: int
+    quarantine: Path | None
+
+
+def journal_path(out: str) -> Path:
+    """`out.jsonl.journal`; for standard output, in the current folder."""
+    return Path("stdout.journal" if out == "-" else f"{out}.journal")
+
+
+def quarantine_path(out: str) -> Path:
+    """`out.quarantine.jsonl` beside `out.jsonl`, `out.jsonl.gz`, `out.parquet`, `out.tar`, …"""
+    if out == "-":
+        return Path("stdout.quarantine.jsonl")
+    path = Path(out)
+    stem = re.sub(r"(?i)\.(gz|zst|zstd)$", "", path.name)
+    stem = re.sub(r"(?i)\.(jsonl|ndjson|json|parquet|pq|tar|tgz)$", "", stem)
+    return path.with_name(f"{stem}.quarantine.jsonl")
+
+
+def output_kind(source: Source, out: str) -> Kind:
+    """The kind that OUT's name asks for, else the input's. Raises `UserError` where that input
+    cannot become that kind."""
+    if out == "-":
+        return Kind.JSONL
+    kind = kind_of_name(out) or source.kind
+    if kind is Kind.JSON and source.kind is Kind.JSONL:
+        return Kind.JSONL  # JSON Lines that are named .json
+    if kind is Kind.TAR and source.kind is not Kind.TAR:
+        hint = "name the output .jsonl or .parquet"
+        raise UserError(f"{out}: a tar can only be made of a tar, not of {source.kind}", hint=hint)
+    return kind
+
+
+def check_output(source: Source, out: str, *, force: bool = False, resume: bool = False) -> None:
+    """Raises `UserError` before any work is done: OUT exists, is the input, or cannot be written.
+
+    `resume` may go on under an existing name where there is a journal: the run was killed after
+    the output appeared, or was to replace an older one by `force`.
+    """
+    kind = output_kind(source, out)
+    if kind in (Kind.PARQUET, Kind.HUB):
+        require_pyarrow()
+    if out == "-":
+        return
+    path = Path(out)
+    if not path.parent.is_dir():
+        raise UserError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"the folder {path.parent} cannot be written to")
+    saved = (path / "state.json").is_file()
+    if path.exists() and not (saved if kind is Kind.HUB else path.is_file()):
+        hint = "choose another name; for a device or a pipe, write to - and redirect"
+        raise UserError(f"{out} exists and is no {kind} that could be replaced", hint=hint)
+    for name in (path, quarantine_path(out)):
+        if name.exists() and source.path.exists() and name.samefile(source.path):
+            hint = "the input is never overwritten; choose another name"
+            raise UserError(f"the output {name} is the input", hint=hint)
+    going_on = resume and journal_path(out).exists()
+    if path.exists() and not force and not going_on:
+        raise UserError(f"{out} exists", hint="choose another name, or replace it with --force")
+
+
+def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> Written:
+    """Assembles OUT from the source's rows and one result for each, in order.
+
+    JSON keeps the input's text and gains two members. Parquet keeps its schema and gains two text
+    columns (`revision` as JSON). A tar keeps its members and gains `KEY.revised.txt` and
+    `KEY.revision.json`. Bytes that go from the other kinds into JSON become base64.
+    Raises `UserError` when OUT cannot be written (a full disk).
+    """
+    kind = output_kind(source, out)
+    try:
+        with ExitStack() as stack:
+            if kind is Kind.HUB:
+                from revise_captions.pipelines.output.arrow import data_set_folder
+
+                file = stack.enter_context(data_set_folder(Path(out)))
+            else:
+                file = stack.enter_context(_output(out))
+            # Entered last, left first: the quarantine is in place before the output appears.
+            quarantine = stack.enter_context(_quarantine(quarantine_path(out)))
+            pairing = Pairing(source, results, quarantine)
+            _writer(kind)(source, pairing, file)
+            pairing.finish()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    path = quarantine_path(out) if pairing.quarantined else None
+    return Written(pairing.written, pairing.quarantined, path)
+
+
+def _writer(kind: Kind) -> Callable[[Source, Pairing, IO[bytes]], None]:
+    if kind is Kind.JSONL:
+        return _write_lines
+    if kind is Kind.JSON:
+        return _write_array
+    if kind is Kind.TAR:
+        from revise_captions.pipelines.output.webdataset import write_tar
+
+        return write_tar
+    from revise_captions.pipelines.output.arrow import write_parquet
+
+    return write_parquet
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def _write_lines(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
+    one_line = source.kind is Kind.JSON
+    for row, result in pairs:
+        text = _object(row, result)
+        # A line end inside JSON text is white space: strings write theirs as an escape.
+        text = _BREAK.sub(" ", text) if one_line else text
+        file.write(text.encode() + b"\n")
+
+
+def _write_array(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
+    separator = b"[\n"
+    for row, result in pairs:
+        file.write(separator + _object(row, result).encode())
+        separator = b",\n"
+    file.write(b"\n]\n" if separator == b",\n" else b"[]\n")
+
+
+_BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
+
+
+def _object(row: Row, result: RowResult) -> str:
+    if row.raw is None:
+        return dumps({**row.data, **result.revised})
+    return splice(row.raw, result.revised)
+
+
+# --- Files --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its name when the block ends well, whole and durable, or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    sync_folder(path)
+
+
+@contextmanager
+def _output(out: str) -> Iterator[IO[bytes]]:
+    if out == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with replacing(Path(out)) as file, _compressed(out, file) as text:
+        yield text
+
+
+@contextmanager
+def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """No names and times inside, so that equal rows make equal files."""
+    suffix = Path(out).suffix.lower()
+    if suffix in (".gz", ".tgz"):
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as text:
+            yield text  # type: ignore[misc]  # a GzipFile is an IO[bytes] but for its type
+    elif suffix in (".zst", ".zstd"):
+        import zstandard
+
+        packer = zstandard.ZstdCompressor(write_checksum=True)
+        with packer.stream_writer(file, closefd=False) as text:
+            yield text
+    else:
+        yield file
+
+
+@contextmanager
+def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
+    """Takes bad rows; the file appears with the first. One left by an earlier run goes."""
+    with ExitStack() as stack:
+        files: list[IO[bytes]] = []
+
+        def add(row: BadRow) -> None:
+            if not files:
+                files.append(stack.enter_context(replacing(path)))
+            files[0].write(dumps(row.as_json()).encode() + b"\n")
+
+        yield add
+        if not files:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,179 @@
+"""What `verify-revisions` does: a revised file in, the same file with verifications out.
+
+The rows' own revisions are taken as they stand; only `verification` is put into them. Windows,
+journal, writers, table and report are those of the main job, so it streams, keeps the order, and
+goes on after a crash with the same command and `--resume`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.fields import Fields
+from revise_captions.io.readers import Source, open_source
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.pipelines.job.local_runner import unfinished_windows
+from revise_captions.pipelines.job.models import FIRST_ROWS, load_critic_of
+from revise_captions.pipelines.job.progress import Progress
+from revise_captions.pipelines.job.run import check_outputs, work_through
+from revise_captions.pipelines.job.window import (
+    Loaded,
+    Result,
+    Settings,
+    Tools,
+    stored_signature,
+    verified,
+)
+from revise_captions.pipelines.options import Options, parse_shard
+from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
+from revise_captions.pipelines.output.outcomes import captions_of
+from revise_captions.pipelines.output.schema import from_json
+from revise_captions.pipelines.output.writers import journal_path
+from revise_captions.pipelines.verify.load import check_references, load_verifier
+from revise_captions.pipelines.verify.names import checks_of
+from revise_captions.records import Record
+from revise_captions.signature import settings_of
+
+if TYPE_CHECKING:
+    from revise_captions.pipelines.verify.verifier import Verifier
+
+
+def verify_file(options: Options) -> dict[str, Any]:
+    """Verifies a whole file and prints its table. Returns the summary that the report prints too.
+
+    Raises `UserError` for what the user can mend, `EngineDead` where a model stopped answering.
+    """
+    options.check()
+    if not checks_of(options.verify):
+        raise UserError("no check is asked for", hint="--verify text, or several with commas")
+    refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
+    with closing(_open(options)) as source:
+        check_outputs(source, options)
+        check_references(source, options.reference_field)
+        signature = _signature_in(source)
+        threshold = float(settings_of(signature)["threshold"])
+        with_critic = "critic" in checks_of(options.verify)
+        critic = load_critic_of(options) if with_critic else None
+        verifier = load_verifier(options, critic, threshold)
+        assert verifier is not None
+        tools = Tools(None, None, threshold, signature, verifier)
+        process = partial(_process, source, options, verifier)
+        return work_through(source, options, tools, _decisive(options, verifier), process)
+
+
+def _open(options: Options) -> Source:
+    return open_source(
+        options.source,
+        fields=Fields(
+            options.image_field, tuple(filter(None, (options.caption_field or "").split(",")))
+        ),
+        need_image="critic" in checks_of(options.verify),
+        shard=parse_shard(options.shard),
+        limit=options.limit,
+        spool=journal_path(options.out).with_name(f"{journal_path(options.out).name}.stdin"),
+    )
+
+
+def _signature_in(source: Source) -> str:
+    """The revisions' signature, from the first rows. Raises `UserError` where there are none."""
+    rows = (row.data for row in source.rows() if isinstance(row, Row))
+    found = next(filter(None, map(stored_signature, islice(rows, FIRST_ROWS))), "")
+    if "threshold" not in settings_of(found):
+        raise UserError(
+            f"{source.name}: there is no `revision` in the first {FIRST_ROWS} rows",
+            hint="IN is the output of revise-captions",
+        )
+    return found
+
+
+def _decisive(options: Options, verifier: Verifier) -> dict[str, Any]:
+    """Everything that decides what is written: the journal's key."""
+    return {
+        "verification": verifier.signature,
+        "in": options.source,
+        "image-field": options.image_field,
+        "caption-field": options.caption_field,
+        "reference-field": options.reference_field,
+        "image-root": str(options.image_root) if options.image_root else None,
+        "allow-urls": options.allow_urls,
+        "batch-size": options.batch_size,
+        "limit": options.limit,
+        "shard": options.shard,
+    }
+
+
+def _process(
+    source: Source, options: Options, verifier: Verifier, journal: Journal, progress: Progress
+) -> None:
+    """Journals every window that is not done yet."""
+    looking = Settings(stage="all" if verifier.critic is not None else "revise")
+    for number, digest, loaded in unfinished_windows(source, options, journal, looking, progress):
+        rows = verified_rows(loaded, verifier)
+        journal.append(number, digest, rows)
+        progress.advance(len(rows), sum(map(_sentences, rows)))
+
+
+def verified_rows(loaded: list[Loaded | BadRow], verifier: Verifier) -> list[RowResult | BadRow]:
+    """A window's rows with what the verifier found; a row without a revision goes to quarantine."""
+    results: list[Result | BadRow] = []
+    for row in loaded:
+        try:
+            results.append(row if isinstance(row, BadRow) else _stored(row[0]))
+        except BadRecord as error:
+            assert not isinstance(row, BadRow)
+            results.append(BadRow.of(row[0], row[0].source, error))
+    pictures = [None if isinstance(row, BadRow) else row[1] for row in loaded]
+    return [
+        item if isinstance(item, BadRow) else _with_verification(item)
+        for item in verified(results, pictures, verifier)
+    ]
+
+
+def _stored(record: Record) -> Result:
+    """The revisions that stand in a row. Raises `BadRecord(BAD_REVISION)` where they do not fit."""
+    row = {key: record.fields.get(key) for key in ("revised_caption", "revision")}
+    if not isinstance(row["revision"], Mapping):
+        raise BadRecord(Reason.BAD_REVISION, "no `revision`: run revise-captions first")
+    try:
+        parts = captions_of(row)
+        names = {field: field for field, _, _ in parts} or {}
+        if "" in names:
+            names = {"": next(iter(record.captions))}
+        return Result(
+            record,
+            {
+                names[field]: from_json(
+                    record.captions[names[field]], {"revised_caption": revised, "revision": part}
+                )
+                for field, revised, part in parts
+            },
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        detail = f"`revision` is not of this row's captions: {error!r}"
+        raise BadRecord(Reason.BAD_REVISION, detail) from error
+
+
+def _with_verification(result: Result) -> RowResult:
+    """The row's own revision, with what was found in it."""
+    row = {key: result.record.fields[key] for key in ("revised_caption", "revision")}
+    single = isinstance(row["revision"].get("sentences"), list)
+    if single:
+        found = next(iter(result.verifications.values()))
+        row["revision"] = {**row["revision"], "verification": found}
+    else:
+        row["revision"] = {
+            name: {**part, "verification": result.verifications[name]}
+            for name, part in row["revision"].items()
+        }
+    return RowResult(result.record.line, row)
+
+
+def _sentences(row: RowResult | BadRow) -> int:
+    if isinstance(row, BadRow):
+        return 0
+    return sum(len(part["sentences"]) for _, _, part in captions_of(row.revised))

@@ -1,0 +1,179 @@
+"""The bundled reviser: a small Qwen 3 trained by this project to edit a sentence by a rationale.
+
+It is too small to know anything about the world. What it has learned is to copy: a sentence as it
+stands, and into it what the rationale says instead. Guards are strict by default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import UserError
+from revise_captions.reviser.bundled_model import tokenizer as language
+from revise_captions.reviser.bundled_model.tokenizer import Codec
+from revise_captions.reviser.decoding import generate
+from revise_captions.reviser.protocol import Request
+
+if TYPE_CHECKING:
+    from transformers import Qwen3ForCausalLM
+
+CARD = "reviser.json"
+#: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.
+SHAPE = {
+    "hidden_size": 128,
+    "intermediate_size": 352,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviserCard:
+    """What a checkpoint says about itself, beside transformers' own files."""
+
+    prompt: str = language.VERSION
+    revision: str = ""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        text = json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
+        (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def read_card(folder: Path) -> ReviserCard:
+    """`reviser.json` of a folder. Raises UserError where broken or of another prompt version."""
+    path = folder / CARD
+    try:
+        card = ReviserCard(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path} is not a reviser's card: {error}") from None
+    if card.prompt != language.VERSION:
+        raise UserError(
+            f"{folder} was trained with prompt {card.prompt}, this version sends "
+            f"{language.VERSION}",
+            hint="train it again with python -m revise_captions.finetune.reviser.train",
+        )
+    return card
+
+
+def new_model(codec: Codec, **shape: int) -> Qwen3ForCausalLM:
+    """A fresh model of the bundled shape, randomly initialised from torch's generator."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    if unknown := shape.keys() - SHAPE.keys():
+        raise ValueError(f"unknown shape: {sorted(unknown)}, expected some of {sorted(SHAPE)}")
+    configure: Callable[..., Qwen3Config] = Qwen3Config
+    config = configure(
+        vocab_size=len(codec.tokenizer),
+        max_position_embeddings=1024,
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+        tie_word_embeddings=True,
+        pad_token_id=codec.pad,
+        eos_token_id=codec.eos,
+        bos_token_id=None,
+        **(SHAPE | shape),
+    )
+    return Qwen3ForCausalLM(config)
+
+
+@dataclass(frozen=True, slots=True)
+class BundledReviser:
+    """Greedy where nothing has failed yet; else the best of a beam search that is not among the
+    failed ones. `batch_size` counts sentences.
+    """
+
+    model: Qwen3ForCausalLM
+    codec: Codec
+    settings: Mapping[str, str]
+    batch_size: int = 32
+    strict: bool = True
+
+    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+        prompts = self.codec.prompts(requests)
+        answers: list[str | None] = [None] * len(requests)
+        first = [k for k, r in enumerate(requests) if prompts[k] is not None and not r.failed]
+        again = [k for k, r in enumerate(requests) if prompts[k] is not None and r.failed]
+        for chosen, beams in ((first, 1), (again, 1 + 2 * language.FAILED_TRIES)):
+            found = self._answers([requests[k] for k in chosen], beams)
+            for k, texts in zip(chosen, found, strict=True):
+                answers[k] = texts[0] if texts else None
+        return answers
+
+    def _answers(self, requests: Sequence[Request], beams: int) -> list[list[str]]:
+        """Usable answers, best first, without those that failed before."""
+        prompts = [prompt for prompt in self.codec.prompts(requests) if prompt is not None]
+        lengths = self.codec.texts([request.sentence for request in requests])
+        generated = generate(
+            self.model,
+            prompts,
+            [2 * len(ids) + 24 for ids in lengths],
+            pad=self.codec.pad,
+            eos=[self.codec.eos],
+            batch_size=max(1, self.batch_size // beams),
+            beams=beams,
+        )
+        result = []
+        for request, answers in zip(requests, generated, strict=True):
+            texts = [self.codec.decode(answer) for answer in answers]
+            refused = {text.casefold() for text in request.failed}
+            result.append([t for t in texts if t is not None and t.casefold() not in refused])
+        return result
+
+
+def load_bundled(
+    folder: Path, *, device: str, dtype: str, batch_size: int, name: str
+) -> BundledReviser:
+    """A checkpoint written by `train_reviser`. Raises UserError where it cannot be read."""
+    import torch
+    import transformers
+    from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+    card = read_card(folder)
+    try:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+        model = Qwen3ForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+    except (OSError, ValueError) as error:
+        raise UserError(f"the reviser in {folder} cannot be loaded: {error}") from None
+    torch.nn.Module.to(model, device).train(False)
+    settings = {
+        "reviser": name,
+        "reviser-revision": card.revision,
+        "reviser-prompt": card.prompt,
+        "reviser-dtype": dtype,
+        "reviser-device": device.split(":")[0],
+        "transformers": transformers.__version__,
+    }
+    return BundledReviser(model, Codec(tokenizer), settings, batch_size)
+
+
+def save_reviser(
+    model: Qwen3ForCausalLM, codec: Codec, card: ReviserCard, folder: Path
+) -> ReviserCard:
+    """Writes weights in bfloat16, tokenizer and card; returns the card with its revision.
+
+    The revision is a hash of the weights and the tokenizer as they stand in their files.
+    """
+    import copy
+    import hashlib
+    from dataclasses import replace
+
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    small = copy.deepcopy(model)
+    torch.nn.Module.to(small, torch.bfloat16)
+    small.save_pretrained(folder)
+    codec.tokenizer.save_pretrained(folder)
+    digest = hashlib.sha256()
+    for name in ("model.safetensors", "tokenizer.json"):
+        digest.update((folder / name).read_bytes())
+    card = replace(card, revision=digest.hexdigest()[:12])
+    card.write(folder)
+    return card

@@ -1,0 +1,214 @@
+"""What the bundled critic can do on held-out pictures, beside its floors: the card's figures.
+
+Floors: the same model with a grey picture, the same model without the context (each sentence as if
+it stood alone), and the majority class. Sentences that the critic left unscored are in no score;
+their share stands beside. All intervals are bootstraps over captions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from revise_captions.critic.protocol import Claim, Critic, Paragraph
+from revise_captions.picturebook.oracle.truth import check_rationale, context_decides
+from revise_captions.records import Span, Verdict
+from scripts.research.bundled_models.held_out import Item
+
+REPLICATES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Flat over sentences: P(factual) (NaN: unscored), truth, which caption, what its context does.
+
+    `needs_context`: it has another truth, or none, without; `context_decides`: nothing else tells.
+    `error`: what is wrong with it, "" where nothing is.
+    """
+
+    p: NDArray[np.float64]
+    factual: NDArray[np.bool_]
+    caption: NDArray[np.int64]
+    needs_context: NDArray[np.bool_]
+    context_decides: NDArray[np.bool_]
+    assessable: NDArray[np.bool_]
+    said_assessable: NDArray[np.bool_]
+    error: NDArray[np.str_]
+
+    def where(self, chosen: NDArray[np.bool_]) -> Judged:
+        return Judged(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+
+def judge_items(critic: Critic, items: Sequence[Item]) -> Judged:
+    """The critic's verdicts on whole captions."""
+    asked = [Paragraph(item.image, item.text, item.spans) for item in items]
+    return _collect(items, critic.judge(asked))
+
+
+def judge_alone(critic: Critic, items: Sequence[Item]) -> Judged:
+    """The floor without context: each sentence as a caption of its own."""
+    asked = [
+        Paragraph(item.image, span.of(item.text), (Span(0, span.end - span.start),))
+        for item in items
+        for span in item.spans
+    ]
+    answers = iter(critic.judge(asked))
+    return _collect(items, [[next(answers)[0] for _ in item.spans] for item in items])
+
+
+def judge_blind(critic: Critic, items: Sequence[Item]) -> Judged:
+    """The floor without the image: a grey one. The critic must have no domain gate."""
+    grey = Image.new("RGB", (128, 128), (128, 128, 128))
+    return judge_items(critic, [replace(item, image=grey) for item in items])
+
+
+def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Judged:
+    pairs = [
+        (number, sentence, factual, verdict)
+        for number, item in enumerate(items)
+        for sentence, factual, verdict in zip(
+            item.sentences, item.factual, verdicts[number], strict=True
+        )
+    ]
+    decided = [
+        context_decides(item.scene, item.text[: span.start], span.of(item.text))
+        for item in items
+        for span in item.spans
+    ]
+    return Judged(
+        np.array([np.nan if v.p_factual is None else v.p_factual for _, _, _, v in pairs]),
+        np.array([factual for _, _, factual, _ in pairs]),
+        np.array([number for number, _, _, _ in pairs]),
+        np.array([s.needs_context for _, s, _, _ in pairs]),
+        np.array(decided),
+        np.array([s.assessable for _, s, _, _ in pairs]),
+        np.array([v.assessable is not False for _, _, _, v in pairs]),
+        np.array(["" if factual else s.error_type for _, s, factual, _ in pairs]),
+    )
+
+
+def roc_auc(judged: Judged, threshold: float) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    both = judged.factual.any() and not judged.factual.all()
+    return float(roc_auc_score(judged.factual, judged.p)) if both else float("nan")
+
+
+def macro_f1(judged: Judged, threshold: float) -> float:
+    """Mean F1 of the two classes at the stored threshold."""
+    said = judged.p >= threshold
+    scores = []
+    for label in (True, False):
+        hit = np.sum((said == label) & (judged.factual == label))
+        total = np.sum(said == label) + np.sum(judged.factual == label)
+        scores.append(2 * hit / total if total else 1.0)
+    return float(np.mean(scores))
+
+
+def majority_f1(judged: Judged, threshold: float) -> float:
+    return macro_f1(replace(judged, p=np.ones_like(judged.p)), threshold)
+
+
+Score = Callable[[Judged, float], float]
+
+
+def with_interval(
+    score: Score, judged: Judged, threshold: float, seed: int = 0
+) -> tuple[float, float, float]:
+    """The score of what was scored, with its 95 % bootstrap interval over captions."""
+    scored = judged.where(~np.isnan(judged.p))
+    rng = np.random.default_rng(seed)
+    members = [np.flatnonzero(scored.caption == c) for c in np.unique(scored.caption)]
+    draws = []
+    for _ in range(REPLICATES):
+        picked = rng.integers(len(members), size=len(members))
+        draws.append(score(_rows(scored, np.concatenate([members[i] for i in picked])), threshold))
+    low, high = np.nanpercentile(draws, [2.5, 97.5])
+    return score(scored, threshold), float(low), float(high)
+
+
+def _rows(judged: Judged, index: NDArray[np.int64]) -> Judged:
+    return Judged(*(getattr(judged, name)[index] for name in judged.__slots__))
+
+
+def rationale_figures(critic: Critic, items: Sequence[Item], judged: Judged) -> dict[str, Any]:
+    """Share of rationales that the oracle finds correct: of truly wrong sentences, of flagged ones.
+
+    A rationale that the oracle cannot read counts as not correct; its share stands beside.
+    """
+    flat = [(item, k) for item in items for k in range(len(item.sentences))]
+    flagged = np.nan_to_num(judged.p, nan=1.0) < critic.threshold
+    wanted = [i for i in range(len(flat)) if not judged.factual[i] or flagged[i]]
+    claims = [Claim(item.image, item.text, item.spans, k) for item, k in (flat[i] for i in wanted)]
+    found: dict[int, bool | None] = {}
+    for i, text in zip(wanted, critic.explain(claims), strict=True):
+        item, k = flat[i]
+        context, sentence = item.text[: item.spans[k].start], item.spans[k].of(item.text)
+        found[i] = check_rationale(item.scene, context, sentence, text)
+    wrong = [found[i] for i in wanted if not judged.factual[i]]
+    of_flagged = [found[i] for i in wanted if flagged[i]]
+    return {
+        "truly_wrong": _correct(wrong),
+        "flagged": _correct(of_flagged),
+        "unparsed": sum(v is None for v in wrong) / max(1, len(wrong)),
+    }
+
+
+def _correct(found: Sequence[bool | None]) -> tuple[float, int]:
+    return sum(v is True for v in found) / max(1, len(found)), len(found)
+
+
+def by_error(judged: Judged, threshold: float) -> dict[str, tuple[float, int]]:
+    """For each kind of error, the share of wrong sentences that are flagged, and how many there
+    are: most first. Unscored ones count as not flagged.
+    """
+    kinds, counts = np.unique(judged.error[~judged.factual], return_counts=True)
+    flagged = np.nan_to_num(judged.p, nan=1.0) < threshold
+    return {
+        str(kinds[k]): (float(flagged[judged.error == kinds[k]].mean()), int(counts[k]))
+        for k in np.argsort(-counts, kind="stable")
+    }
+
+
+def _beside(
+    judged: Judged, alone: Judged, chosen: NDArray[np.bool_], threshold: float
+) -> dict[str, Any]:
+    """The chosen sentences with their context and without."""
+    return {
+        "sentences": int(chosen.sum()),
+        "macro_f1": with_interval(macro_f1, judged.where(chosen), threshold),
+        "macro_f1_without_context": with_interval(macro_f1, alone.where(chosen), threshold),
+    }
+
+
+def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, Any]:
+    """Every figure of one split. `blind`: the same critic without its domain gate."""
+    threshold = critic.threshold
+    judged = judge_items(critic, items)
+    alone = judge_alone(critic, items)
+    grey = judge_blind(blind, items)
+    unscored = float(np.isnan(judged.p).mean())
+    assessed = judged.where(~np.isnan(judged.p) & judged.factual)
+    return {
+        "captions": len(items),
+        "sentences": len(judged.p),
+        "share_factual": float(judged.factual.mean()),
+        "unscored": unscored,
+        "roc_auc": with_interval(roc_auc, judged, threshold),
+        "macro_f1": with_interval(macro_f1, judged, threshold),
+        "roc_auc_without_image": with_interval(roc_auc, grey, threshold),
+        "macro_f1_without_image": with_interval(macro_f1, grey, threshold),
+        "roc_auc_without_context": with_interval(roc_auc, alone, threshold),
+        "macro_f1_without_context": with_interval(macro_f1, alone, threshold),
+        "macro_f1_majority": with_interval(majority_f1, judged, threshold),
+        "needs_context": _beside(judged, alone, judged.needs_context, threshold),
+        "context_decides": _beside(judged, alone, judged.context_decides, threshold),
+        "by_error": by_error(judged, threshold),
+        "assessable_accuracy": float((assessed.assessable == assessed.said_assessable).mean()),
+        "rationales": rationale_figures(critic, items, judged),
+    }

@@ -1,0 +1,164 @@
+"""What the whole loop does to held-out captions, by the oracle: which step loses what.
+
+Every sentence of the final caption is judged by the oracle in the final context, so a rewrite, a
+deletion, and a sentence whose context changed are all measured in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from revise_captions.critic.protocol import Claim, Critic, Paragraph
+from revise_captions.picturebook.oracle.truth import Truth, oracle
+from revise_captions.pipelines.draft import new_draft
+from revise_captions.pipelines.job import rounds
+from revise_captions.pipelines.job.window import Settings, Tools, run_stages
+from revise_captions.records import Label, Unscored, Verdict, label_of
+from revise_captions.reviser.protocol import Reviser
+from scripts.research.bundled_models.held_out import Item
+
+WINDOW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class OracleCritic:
+    """A perfect critic: knows the truth of every sentence that the oracle can read."""
+
+    items: Mapping[int, Item]
+    threshold: float = 0.5
+
+    @classmethod
+    def of(cls, items: Sequence[Item]) -> OracleCritic:
+        return cls({id(item.image): item for item in items})
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"critic": "oracle"}
+
+    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+        return [
+            [
+                self._verdict(self.items[id(q.image)], q.text[: s.start], s.of(q.text))
+                for s in q.spans[q.first :]
+            ]
+            for q in paragraphs
+        ]
+
+    def _verdict(self, item: Item, context: str, sentence: str) -> Verdict:
+        truth = oracle(item.scene, context, sentence)
+        if truth is Truth.UNPARSED:
+            return Verdict(None, Unscored.NO_ANSWER)
+        return Verdict(0.0 if truth is Truth.FALSE else 1.0, None, truth is not Truth.NOTHING)
+
+    def explain(self, claims: Sequence[Claim]) -> list[str]:
+        return [self._rationale(claim) for claim in claims]
+
+    def _rationale(self, claim: Claim) -> str:
+        """The longest rationale of the sentence; "" for one that only a rewrite made."""
+        item = self.items[id(claim.image)]
+        text = claim.spans[claim.index].of(claim.text)
+        for sentence in item.sentences:
+            if sentence.span.of(item.text) == text and sentence.rationales:
+                return max(sentence.rationales, key=len)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """One sentence: its truth before, its truth after (None: gone), and how it got there."""
+
+    before: Truth
+    after: Truth | None
+    flagged: bool
+    rewritten: bool
+    critic_after: bool
+    captioner: str
+
+
+def run_loop(
+    items: Sequence[Item], critic: Critic, reviser: Reviser, settings: Settings
+) -> list[list[Fate]]:
+    """The fates of every caption's sentences, window by window as in a real run."""
+    tools = Tools(critic, reviser, critic.threshold, "")
+    fates: list[list[Fate]] = []
+    for start in range(0, len(items), WINDOW):
+        window = items[start : start + WINDOW]
+        drafts = [new_draft(item.image, item.text, item.spans) for item in window]
+        for item, draft in zip(window, run_stages(drafts, tools, settings), strict=True):
+            fates.append(_fates(item, draft, critic.threshold))
+    return fates
+
+
+def _fates(item: Item, draft: rounds.Draft, threshold: float) -> list[Fate]:
+    present, spans = rounds.compose(draft.caption, draft.sentences)
+    fates = []
+    for labelled, sentence, span in zip(item.sentences, draft.sentences, spans, strict=True):
+        after = None
+        if span is not None:
+            after = oracle(item.scene, present[: span.start], span.of(present))
+        fates.append(
+            Fate(
+                labelled.truth,
+                after,
+                bool(sentence.attempts) or _nonfactual(sentence.verdict, threshold),
+                sentence.accepted is not None and not sentence.dropped,
+                span is not None and not _nonfactual(sentence.now, threshold),
+                item.captioner,
+            )
+        )
+    return fates
+
+
+def _nonfactual(verdict: Verdict, threshold: float) -> bool:
+    return label_of(verdict, threshold) is Label.NONFACTUAL
+
+
+def loop_figures(fates: Sequence[Sequence[Fate]]) -> dict[str, Any]:
+    """The issue's figures, with numbers of sentences. A truth that the oracle cannot read counts
+    against the loop: as not true after, and as content not kept."""
+    flat = [fate for caption in fates for fate in caption]
+    wrong = [fate for fate in flat if fate.before is Truth.FALSE]
+    true = [fate for fate in flat if fate.before is Truth.TRUE]
+    mended = [fate for fate in wrong if fate.after in (Truth.TRUE, Truth.NOTHING)]
+    deleted = [fate for fate in wrong if fate.after is None]
+    fixed = len(mended) + len(deleted)
+    flagged = [fate for fate in flat if fate.flagged]
+    return {
+        "sentences": len(flat),
+        "wrong": len(wrong),
+        "wrong_that_end_true": _share(fixed, len(wrong)),
+        "of_these_deleted": _share(len(deleted), fixed),
+        "wrong_flagged": _share(sum(fate.flagged for fate in wrong), len(wrong)),
+        "true_made_false": _share(sum(f.after is Truth.FALSE for f in true), len(true)),
+        "true_made_unreadable": _share(sum(f.after is Truth.UNPARSED for f in true), len(true)),
+        "true_kept": _share(sum(f.after is Truth.TRUE for f in true), len(true)),
+        "factuality_before": _factuality(fates, before=True),
+        "factuality_after": _factuality(fates, before=False),
+        "table_6": {
+            "flagged": len(flagged),
+            "true_before": _share(sum(f.before is not Truth.FALSE for f in flagged), len(flagged)),
+            "true_after": _share(
+                sum(f.after in (Truth.TRUE, Truth.NOTHING) for f in flagged), len(flagged)
+            ),
+            "critic_after": _share(sum(f.critic_after for f in flagged), len(flagged)),
+        },
+    }
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
+def _factuality(fates: Sequence[Sequence[Fate]], *, before: bool) -> float:
+    """Mean share of true sentences per caption; an emptied caption counts as nothing right."""
+    shares = []
+    for caption in fates:
+        truths = [f.before if before else f.after for f in caption]
+        there = [t for t in truths if t is not None]
+        right = sum(t in (Truth.TRUE, Truth.NOTHING) for t in there)
+        shares.append(right / len(there) if there else 0.0)
+    return float(np.mean(shares))

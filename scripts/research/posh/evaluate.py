@@ -1,0 +1,250 @@
+"""Every figure about scene graphs and POSH, beside its floor, published peers and target.
+
+    python -m scripts.research.posh.evaluate DATA [--out figures.json] [--only flickr8k]
+
+The table of the last run is in README.md beside this file. With `--only`, `--write` leaves the rows
+of the other parts as they are.
+
+DATA is the folder of the public collections, one folder each: `factual_sg`, `discosg`,
+`decapbench`, `ud_english_ewt`, `lvlm_captions`, `flickr8k_expert`, `faithscore`, `imageinwords`,
+and where one has them `docent` and `caparena`. What is not there is left out and said so; of the
+last two the published rows are printed all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from revise_captions.text.markdown import write_blocks
+from scripts.research.posh.figures import Figure, as_table
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where the data is, which parser, which sentence encoder."""
+
+    data: Path
+    pipeline: str
+    encoder: str
+
+
+def _factual(on: Setting) -> Iterator[Figure]:
+    from scripts.research.posh.graphs import factual
+
+    yield from factual(on.data / "factual_sg" / "dev.csv", on.pipeline)
+
+
+def _discosg(on: Setting) -> Iterator[Figure]:
+    from scripts.research.posh.graphs import discosg
+
+    yield from discosg(on.data / "discosg" / "train_300.json", on.pipeline)
+
+
+def _decapbench(on: Setting) -> Iterator[Figure]:
+    from scripts.research.posh.graphs import decapbench
+
+    yield from decapbench(on.data / "decapbench" / "oracle_facts.jsonl", on.pipeline)
+
+
+def _treebank(on: Setting) -> Iterator[Figure]:
+    from scripts.research.posh.graphs import treebank
+
+    yield from treebank(on.data / "ud_english_ewt" / "test.conllu", on.pipeline)[1]
+
+
+def _speed(on: Setting) -> Iterator[Figure]:
+    from scripts.research.posh.speed import speed
+
+    yield from speed(on.data / "lvlm_captions", on.pipeline)
+
+
+def _flickr8k(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.text.sentence_encoder import load_encoder
+    from scripts.research.posh import people
+
+    encoder = load_encoder(on.encoder)
+    items = people.flickr8k(on.data / "flickr8k_expert" / "flickr8k_expert.json")
+    found = people.overall(items, OfflineJudge(encoder), on.pipeline)
+    plain, local = people.cosine(items, encoder), OfflineJudge(encoder, gist=0)
+    alone = people.overall(items, local, on.pipeline)
+    name = "Flickr8k-Expert τ-c"
+    yield people.figure(
+        f"{name}: offline POSH",
+        items,
+        found,
+        people.tau_c,
+        floor=people.tau_c(*_flat(items, plain)),
+        floor_name="cosine",
+        target=0.575,
+        peers=people.PEERS,
+    )
+    yield people.figure(f"{name}: structure without the gist", items, alone, people.tau_c)
+    yield people.figure(f"{name}: cosine to the best reference", items, plain, people.tau_c)
+    yield people.figure(f"{name}: stem overlap", items, people.overlap(items), people.tau_c)
+    yield _test(name, people.paired(items, found, plain, people.tau_c))
+
+
+def _flat(items, scores):  # type: ignore[no-untyped-def]
+    import numpy as np
+
+    counts = [len(item.values) for item in items]
+    return np.repeat(scores, counts), np.array([v for item in items for v in item.values])
+
+
+def _faithscore(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.text.sentence_encoder import load_encoder
+    from scripts.research.posh import facts, people
+
+    encoder = load_encoder(on.encoder)
+    judge = OfflineJudge(encoder, gist=0)
+    items, claims = facts.faithscore(on.data / "faithscore")
+    found = facts.supported(claims, judge, on.pipeline)
+    name = "FaithScore facts ROC-AUC"
+    words = facts.containment(items)
+    yield people.figure(
+        f"{name}: offline POSH with words and boxes",
+        items,
+        found,
+        people.auc,
+        floor=people.auc(*_flat(items, words)),
+        floor_name="word overlap",
+        target=0.85,
+    )
+    alone = facts.least(claims, judge, on.pipeline)
+    yield people.figure(f"{name}: offline POSH alone", items, alone, people.auc)
+    yield people.figure(f"{name}: cosine", items, people.cosine(items, encoder), people.auc)
+    yield _test(name, people.paired(items, found, words, people.auc))
+
+
+def _test(name: str, found) -> Figure:  # type: ignore[no-untyped-def]
+    return Figure(
+        f"{name}: above its floor by",
+        found.difference,
+        found.low,
+        found.high,
+        note=f"paired over images, p = {found.p:.3f}",
+    )
+
+
+def _imageinwords(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.text.sentence_encoder import load_encoder
+    from scripts.research.posh.people import imageinwords
+
+    judge = OfflineJudge(load_encoder(on.encoder))
+    yield from imageinwords(on.data / "imageinwords" / "IIW-400.jsonl", judge, on.pipeline)
+
+
+def _contrasts(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.text.sentence_encoder import load_encoder
+    from scripts.research.posh.contrasts import figures
+
+    encoder = load_encoder(on.encoder)
+    yield from figures(on.data / "factual_sg/dev.csv", OfflineJudge(encoder), encoder, on.pipeline)
+
+
+def _docent(on: Setting) -> Iterator[Figure]:
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.text.sentence_encoder import load_encoder
+    from scripts.research.posh.docent import figures, found_in
+
+    judge = OfflineJudge(load_encoder(on.encoder)) if found_in(on.data) else None
+    yield from figures(on.data, judge, on.pipeline)
+
+
+PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
+    "treebank": ("ud_english_ewt/test.conllu", _treebank),
+    "factual": ("factual_sg/dev.csv", _factual),
+    "discosg": ("discosg/train_300.json", _discosg),
+    "decapbench": ("decapbench/oracle_facts.jsonl", _decapbench),
+    "speed": ("lvlm_captions", _speed),
+    "flickr8k": ("flickr8k_expert/flickr8k_expert.json", _flickr8k),
+    "faithscore": ("faithscore/annotation.jsonl", _faithscore),
+    "imageinwords": ("imageinwords/IIW-400.jsonl", _imageinwords),
+    "contrasts": ("factual_sg/dev.csv", _contrasts),
+    "docent": ("", _docent),
+}
+
+
+def put(path: Path, found: list[Figure], *, only: bool = False) -> None:
+    """Replaces what stands between the marks of a file: all rows, or those with a target.
+
+    `only`: rows of other figures stay as they are.
+    """
+    text = path.read_text(encoding="utf-8")
+    chosen = {"posh": found, "posh-targets": [row for row in found if row.target is not None]}
+    marks = [mark for mark in chosen if f"<!-- {mark} -->" in text and f"<!-- /{mark} -->" in text]
+    if not marks:
+        raise click.ClickException(f"{path} has no <!-- posh --> … <!-- /posh -->")
+    blocks = {mark: as_table(chosen[mark]) for mark in marks}
+    if only:
+        for mark, table in blocks.items():
+            before = text.split(f"<!-- {mark} -->\n")[1].split(f"<!-- /{mark} -->")[0]
+            blocks[mark] = with_rows(before.strip(), table)
+    write_blocks(path, blocks)
+
+
+def with_rows(table: str, new: str) -> str:
+    """A table with another's rows in place of its own of the same name; new ones at its end.
+
+    What stands in brackets after a name ("p = 0.004") is no part of it.
+    """
+    rows = {_name(line): line for line in table.splitlines()}
+    rows.update((_name(line), line) for line in new.splitlines())
+    return "\n".join(rows.values())
+
+
+def _name(row: str) -> str:
+    return row.split("|")[1].partition("[")[0].strip()
+
+
+@click.command()
+@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--parser", default="bundled", show_default=True, help="A spaCy pipeline.")
+@click.option("--encoder", default="", help="Folder or hub id of the sentence encoder.")
+@click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Only these parts.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Figures as JSON.")
+@click.option(
+    "--write",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Put the table between this file's <!-- posh --> and <!-- /posh -->, or the rows with a "
+    "target between the same two of posh-targets.",
+)
+def main(
+    data: Path,
+    parser: str,
+    encoder: str,
+    only: tuple[str, ...],
+    out: Path | None,
+    write: tuple[Path, ...],
+) -> None:
+    """Print every figure about scene graphs and POSH as a Markdown table."""
+    on = Setting(data, parser, encoder)
+    found: list[Figure] = []
+    for name in only or PARTS:
+        needed, part = PARTS[name]
+        if not (data / needed).exists():
+            click.echo(f"{name}: no {needed} in {data}, left out", err=True)
+            continue
+        click.echo(name, err=True)
+        found += part(on)
+    click.echo(as_table(found))
+    for path in write:
+        put(path, found, only=bool(only))
+    if out is not None:
+        text = json.dumps([figure.as_json() for figure in found], indent=1, ensure_ascii=False)
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Prompts as OpenAI's chat messages, and what is read out of a completion."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.engines.openai.plain_text import defused
+from revise_captions.engines.protocol import Picture, Prompt, Template
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def messages_of(prompt: Prompt) -> list[dict[str, Any]]:
+    """The system's turn, if any, and the user's; pictures as PNG data URIs, data defused.
+
+    A turn without pictures is a plain string, which every server takes.
+    """
+    content: list[dict[str, Any]] = []
+    text = ""
+    for part in prompt.parts:
+        if isinstance(part, Picture):
+            if text:
+                content.append({"type": "text", "text": text})
+                text = ""
+            content.append({"type": "image_url", "image_url": {"url": data_uri(part.image)}})
+        else:
+            text += part.text if isinstance(part, Template) else defused(part.text)
+    if text:
+        content.append({"type": "text", "text": text})
+    system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    return [*system, {"role": "user", "content": content if prompt.pictures else text}]
+
+
+def data_uri(image: Image) -> str:
+    """The image, losslessly: the server sees the very pixels."""
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "PNG", compress_level=1)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+def is_completion(found: dict[str, Any]) -> bool:
+    """Whether a server's answer has a first choice with a message."""
+    choices = found.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return False
+    message = choices[0].get("message")
+    return isinstance(message, dict) and isinstance(message.get("content", ""), str | None)
+
+
+def text_of(choice: dict[str, Any]) -> str:
+    return str(choice["message"].get("content") or "")
+
+
+def first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
+    """Log-probabilities for the answer's first token, by token text (or `token_id:…`).
+
+    The token that was chosen is in it too. Empty where the server gave none. One text may stand
+    for several tokens (` yes` and `yes` are told apart, two byte fallbacks may not be): summed.
+    """
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+        return {}
+    first = content[0]
+    found: dict[str, float] = {}
+    listed = first.get("top_logprobs")
+    for entry in listed if isinstance(listed, list) else []:
+        value = _entry(entry)
+        if value is not None:
+            found[value[0]] = value[1]
+    chosen = _entry(first)
+    if chosen is not None and listed:
+        found.setdefault(*chosen)
+    return found
+
+
+def _entry(entry: Any) -> tuple[str, float] | None:
+    if not isinstance(entry, dict):
+        return None
+    token, value = entry.get("token"), entry.get("logprob")
+    if not isinstance(token, str) or not isinstance(value, int | float) or math.isnan(value):
+        return None
+    return token, min(float(value), 0.0)
+
+
+def begins_with(text: str, word: str) -> bool:
+    """Whether the first word of an answer is this one, quotation marks and asterisks aside."""
+    first = re.search(r"\w+", text)
+    return first is not None and first[0].casefold() == word.casefold()

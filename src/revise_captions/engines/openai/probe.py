@@ -1,0 +1,123 @@
+"""Connecting to a server: what it can do, from its answer to one question before any data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from revise_captions.engines.openai import messages
+from revise_captions.engines.openai.http import Http, Refused, Unanswered
+from revise_captions.engines.openai.server import (
+    TOP,
+    TOP_OPTIONS,
+    OpenAIEngine,
+    Scoring,
+    by_id,
+    id_options,
+)
+from revise_captions.engines.protocol import Data, Prompt, Template
+from revise_captions.errors import UserError
+
+QUESTION = Prompt((Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")))
+WORDS = ("Yes", "No")
+
+
+def settle(engine: OpenAIEngine, *, scores: bool) -> OpenAIEngine:
+    """The engine with options that its server takes, and `settings` that say how it scores.
+
+    Raises `Refused` or `Unanswered`.
+    """
+    extras = True
+    try:
+        engine.chat(QUESTION, max_tokens=1)
+    except Refused as error:
+        if error.status not in (400, 422):
+            raise
+        extras = False  # a server that refuses what it does not know, as OpenAI's own does
+    engine = _with(engine, extras, "top", dict(engine.settings))
+    if not extras:
+        engine.chat(QUESTION, max_tokens=1)
+    if not scores:
+        return engine
+    scoring = _scoring(engine)
+    none = f"{engine.samples} samples" if engine.samples else "none"
+    said = {"id": "by token id", "top": f"top {TOP}", "none": none}[scoring]
+    return _with(engine, extras, scoring, {**engine.settings, "logprobs": said})
+
+
+def _with(
+    engine: OpenAIEngine, extras: bool, scoring: Scoring, settings: dict[str, str]
+) -> OpenAIEngine:
+    return OpenAIEngine(
+        engine.http,
+        engine.model,
+        settings,
+        in_flight=engine.in_flight,
+        samples=engine.samples,
+        extras=extras,
+        scoring=scoring,
+    )
+
+
+def _scoring(engine: OpenAIEngine) -> Scoring:
+    ids = engine.word_ids(WORDS)
+    if ids is not None and by_id(_logprobs(engine, id_options(ids)), ids) is not None:
+        return "id"
+    return "top" if _logprobs(engine, TOP_OPTIONS) else "none"
+
+
+def _logprobs(engine: OpenAIEngine, options: Mapping[str, Any]) -> dict[str, float]:
+    """What a server gives for these options; nothing where it does not know them."""
+    try:
+        return messages.first_logprobs(engine.chat(QUESTION, **options))
+    except Refused as error:
+        if error.status not in (400, 422):
+            raise
+        return {}
+
+
+def connect(
+    model: str,
+    url: str,
+    *,
+    in_flight: int = 16,
+    samples: int = 0,
+    scores: bool = False,
+    timeout: float = 300.0,
+) -> OpenAIEngine:
+    """The engine for a model on the server at `url` (`http://host:8000/v1`), asked once.
+
+    The key is `OPENAI_API_KEY`, if the server wants one. `scores`: whether it will be asked for
+    log-probabilities. Raises UserError where the server does not answer, does not have the model,
+    or cannot do what is asked of it.
+    """
+    http = Http(url, key=os.environ.get("OPENAI_API_KEY"), timeout=timeout)
+    try:
+        known = http.get("models").get("data")
+    except Unanswered as error:
+        raise UserError(
+            f"no server answers at {url}: {error}",
+            hint=f"start one (vllm serve {model}), or correct the address",
+        ) from None
+    except Refused as error:
+        raise _refused(url, error) from None
+    names = [str(m.get("id")) for m in known or [] if isinstance(m, dict)]
+    if names and model not in names and not any(n.startswith(f"{model}@") for n in names):
+        raise UserError(
+            f"the server at {url} has no model {model!r}",
+            hint=f"it has {', '.join(names[:5])}",
+        )
+    settings = {"engine": "openai", "model": model, "server": url}
+    engine = OpenAIEngine(http, model, settings, in_flight=in_flight, samples=samples)
+    try:
+        return settle(engine, scores=scores)
+    except Unanswered as error:
+        raise UserError(f"the server at {url} does not answer a question: {error}") from None
+    except Refused as error:
+        raise _refused(url, error) from None
+
+
+def _refused(url: str, error: Refused) -> UserError:
+    hint = "set OPENAI_API_KEY to its key" if error.status in (401, 403) else ""
+    return UserError(f"the server at {url} refuses: {error.detail}", hint=hint)

@@ -1,0 +1,208 @@
+"""A model on a server that speaks OpenAI's protocol: vLLM, transformers, SGLang, llama.cpp, …
+
+What a server can do is found out from its answers, not from its name:
+
+    by id     vLLM returns the log-probabilities of the ids in `logprob_token_ids`, exactly; the
+              ids of the answer words come from its `/tokenize`
+    top       `top_logprobs` lists the 20 likeliest tokens; a word that is not among them has less
+              probability than the last one, and counts as having none
+    samples   if wanted, the share of each word in that many sampled answers (the paper's way with
+              closed models, section 4.1: five)
+    none      the sentence is `unscored: the engine gives no log-probabilities`
+
+An answer that lacks what the first one had is looked at anew: nothing is guessed. A server that
+refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt that it refuses
+(4xx), or fails on after all retries, is `Failed`, and its neighbours are not.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, TypeVar
+
+from revise_captions.engines.answer_words import (
+    answer_of,
+    is_spelling,
+    log_sum,
+    spellings,
+)
+from revise_captions.engines.openai import messages
+from revise_captions.engines.openai.http import Http, Refused, Unanswered
+from revise_captions.engines.protocol import Answer, Failed, Prompt, Written
+from revise_captions.errors import EngineDead
+from revise_captions.records import Unscored
+
+#: Prompts in a row that may fail before the server counts as gone.
+DEAD_AFTER = 8
+#: Most tokens that `top_logprobs` may ask for.
+TOP = 20
+#: Tokens of a sampled answer: enough for "**Yes**".
+SAMPLE_TOKENS = 4
+TOP_OPTIONS: dict[str, Any] = {"logprobs": True, "max_tokens": 1, "top_logprobs": TOP}
+#: How a server's answers are scored, see the module; the strongest way that it has.
+Scoring = Literal["id", "top", "none"]
+Result = TypeVar("Result")
+
+
+def id_options(ids: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Asks vLLM for the log-probabilities of these tokens and no others."""
+    return {
+        "logprobs": True,
+        "max_tokens": 1,
+        "logprob_token_ids": [number for numbers in ids for number in numbers],
+        "return_tokens_as_token_ids": True,
+    }
+
+
+class OpenAIEngine:
+    """Made by `probe.connect`. `in_flight`: requests that wait for answers at the same time."""
+
+    def __init__(
+        self,
+        http: Http,
+        model: str,
+        settings: Mapping[str, str],
+        *,
+        in_flight: int = 16,
+        samples: int = 0,
+        extras: bool = True,
+        scoring: Scoring = "top",
+    ) -> None:
+        self.http, self.model, self.settings = http, model, settings
+        self.scoring: Scoring = scoring
+        self.in_flight, self.samples = in_flight, samples
+        self._extras = extras
+        self._ids: dict[tuple[str, ...], list[list[int]] | None] = {}
+        self._lost = 0
+        self._lock = threading.Lock()
+
+    def answer_logprobs(
+        self, prompts: Sequence[Prompt], words: Sequence[str]
+    ) -> list[Answer | Failed]:
+        """See `protocol.Engine`."""
+        ids = self.word_ids(words) if self.scoring == "id" else None
+        return self._each(prompts, lambda prompt: self._scored(prompt, words, ids))
+
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+        """See `protocol.Engine`."""
+        return self._each(prompts, lambda prompt: self._written(prompt, max_tokens))
+
+    def word_ids(self, words: Sequence[str]) -> list[list[int]] | None:
+        """Ids of each word's one-token spellings, from vLLM's `/tokenize`; None without one."""
+        asked = tuple(words)
+        if asked not in self._ids:
+            try:
+                self._ids[asked] = [self._spelled(word) for word in asked]
+            except (Refused, Unanswered):
+                self._ids[asked] = None
+            if self._ids[asked] is not None and not all(self._ids[asked] or []):
+                self._ids[asked] = None
+        return self._ids[asked]
+
+    def _spelled(self, word: str) -> list[int]:
+        found = set()
+        for text in spellings(word):
+            asked = {"model": self.model, "prompt": text, "add_special_tokens": False}
+            tokens = self.http.post("../tokenize", asked).get("tokens")
+            if isinstance(tokens, list) and len(tokens) == 1 and isinstance(tokens[0], int):
+                found.add(tokens[0])
+        return sorted(found)
+
+    def _each(
+        self, prompts: Sequence[Prompt], ask: Callable[[Prompt], Result]
+    ) -> list[Result | Failed]:
+        """Asks for all, so many at a time; answers in the order asked."""
+        pool = ThreadPoolExecutor(max_workers=self.in_flight)
+        try:
+            # the pool's queue holds what waits; a window of the input is all that ever does
+            return list(pool.map(lambda prompt: self._guarded(prompt, ask), prompts))
+        finally:
+            # After a dead server, or Ctrl-C, what has not begun never will.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _guarded(self, prompt: Prompt, ask: Callable[[Prompt], Result]) -> Result | Failed:
+        try:
+            result = ask(prompt)
+        except Refused as error:
+            with self._lock:
+                self._lost = 0  # whoever refuses is alive
+            return Failed(error.reason, error.detail)
+        except Unanswered as error:
+            with self._lock:
+                self._lost += 1
+                dead = error.gone or self._lost >= DEAD_AFTER
+            if dead:
+                raise EngineDead(f"{self.http.base} stopped answering: {error}") from error
+            return Failed(Unscored.ENGINE_ERROR, str(error))
+        with self._lock:
+            self._lost = 0
+        return result
+
+    def chat(self, prompt: Prompt, **options: Any) -> dict[str, Any]:
+        """The first choice of a chat completion. Raises `Refused` or `Unanswered`."""
+        body = {
+            "model": self.model,
+            "messages": messages.messages_of(prompt),
+            "temperature": 0.0,
+            **options,
+        }
+        if self._extras:
+            body["chat_template_kwargs"] = {"enable_thinking": False}
+        found = self.http.post("chat/completions", body, check=messages.is_completion)
+        choice: dict[str, Any] = found["choices"][0]
+        return choice
+
+    def _scored(
+        self, prompt: Prompt, words: Sequence[str], ids: list[list[int]] | None
+    ) -> Answer | Failed:
+        if ids is not None:
+            listed = messages.first_logprobs(self.chat(prompt, **id_options(ids)))
+            if (answer := by_id(listed, ids)) is not None:
+                return answer
+        if self.scoring != "none":
+            listed = messages.first_logprobs(self.chat(prompt, **TOP_OPTIONS))
+            if listed:
+                return by_text(listed, words)
+        return self._sampled(prompt, words)
+
+    def _sampled(self, prompt: Prompt, words: Sequence[str]) -> Answer | Failed:
+        if not self.samples:
+            return Failed(Unscored.NO_LOGPROBS, "the server's answer holds no logprobs")
+        counts = [0] * len(words)
+        for seed in range(self.samples):
+            choice = self.chat(prompt, temperature=1.0, seed=seed, max_tokens=SAMPLE_TOKENS)
+            for k, word in enumerate(words):
+                counts[k] += messages.begins_with(messages.text_of(choice), word)
+        total = self.samples
+        return answer_of([math.log(n / total) if n else -math.inf for n in counts])
+
+    def _written(self, prompt: Prompt, max_tokens: int) -> Written | Failed:
+        choice = self.chat(prompt, max_tokens=max_tokens)
+        return Written(messages.text_of(choice).strip(), choice.get("finish_reason") != "length")
+
+
+def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> Answer | None:
+    """The answer from `token_id:…` entries; None where one that was asked for is not there."""
+    masses = []
+    for numbers in ids:
+        if any(f"token_id:{number}" not in listed for number in numbers):
+            return None
+        masses.append(log_sum(listed[f"token_id:{number}"] for number in numbers))
+    return answer_of(masses)
+
+
+def by_text(listed: Mapping[str, float], words: Sequence[str]) -> Answer | Failed:
+    """The answer from the likeliest tokens' texts.
+
+    Where no word is among them, their share is not known, only that it is small: no answer.
+    """
+    masses = [
+        log_sum(value for token, value in listed.items() if is_spelling(token, word))
+        for word in words
+    ]
+    if all(mass == -math.inf for mass in masses):
+        return Failed(Unscored.NO_ANSWER, f"no answer word among the {len(listed)} likeliest")
+    return answer_of(masses)

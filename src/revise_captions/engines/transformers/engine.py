@@ -1,0 +1,287 @@
+"""A model in this process, through transformers: any VLM or LLM with a chat template.
+
+Answers are scored in one forward pass per batch, of which only the logits behind each prompt's
+last token are computed. Prompts of like length share a batch, padded at the end, where causal
+attention never looks: so a prompt's positions and its answer are those it has alone. Where memory
+runs out, or a batch fails for another reason, it is cut in two and tried again, down to single
+prompts; what fails alone is `Failed`, and its neighbours are not.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from revise_captions.engines.answer_words import answer_of, word_ids
+from revise_captions.engines.model_files import (
+    answer_ends,
+    explained,
+    find_model,
+    named,
+)
+from revise_captions.engines.protocol import (
+    Answer,
+    Data,
+    Failed,
+    Part,
+    Picture,
+    Prompt,
+    Template,
+    Written,
+)
+from revise_captions.engines.transformers.inputs import Encoder, Row, collate
+from revise_captions.errors import EngineDead, UserError
+from revise_captions.records import Unscored
+
+Result = TypeVar("Result")
+
+
+class TransformersEngine:
+    """Made by `load_engine`. `batch_size` counts prompts."""
+
+    def __init__(
+        self, model: Any, encoder: Encoder, settings: Mapping[str, str], *, batch_size: int
+    ) -> None:
+        self.model, self.encoder, self.settings = model.eval(), encoder, settings
+        self.batch_size = batch_size
+        self.ends = answer_ends(model, encoder.tokenizer, encoder.name)
+        pad = encoder.tokenizer.pad_token_id
+        self.pad = int(self.ends[0] if pad is None else pad)
+        text = model.config.get_text_config()
+        self.longest = int(getattr(text, "max_position_embeddings", 0) or 1 << 20)
+        self._words: dict[tuple[str, ...], list[list[int]]] = {}
+        self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+
+    def answer_logprobs(
+        self, prompts: Sequence[Prompt], words: Sequence[str]
+    ) -> list[Answer | Failed]:
+        """See `protocol.Engine`. Raises UserError where a word is no single token."""
+        asked = tuple(words)
+        if asked not in self._words:
+            vocabulary = self.encoder.tokenizer.get_vocab()
+            self._words[asked] = word_ids(vocabulary, asked, self.encoder.name)
+        ids = self._words[asked]
+        return self._each(prompts, 1, lambda rows: self._score(rows, ids))
+
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+        """See `protocol.Engine`."""
+        return self._each(prompts, max_tokens, lambda rows: self._write(rows, max_tokens))
+
+    def check(self, *, scores: bool) -> None:
+        """One question about a grey square: does the model run, and, where `scores`, do its answers
+        have numbers?
+
+        Raises UserError where it does not, before any data is read.
+        """
+        from PIL import Image
+
+        grey = Image.new("RGB", (224, 224), (127, 127, 127))
+        self.encoder.check(grey)
+        picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
+        parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
+        asked = [Prompt(parts, shared=2 if picture else 0)]
+        answer: Answer | Written | Failed = (
+            self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
+        )
+        if isinstance(answer, Failed):
+            raise UserError(
+                f"{self.encoder.name} loads but does not answer: {answer.detail}",
+                hint="try --dtype float32, or another model",
+            )
+
+    def _each(
+        self,
+        prompts: Sequence[Prompt],
+        room: int,
+        run: Callable[[Sequence[Row]], list[Result]],
+    ) -> list[Result | Failed]:
+        """Runs prompts in batches of like length, longest first; answers in the order asked."""
+        results: list[Result | Failed] = [
+            Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens") for _ in prompts
+        ]
+        rows = self._encoded(prompts)
+        fitting = []
+        for k, row in enumerate(rows):
+            if isinstance(row, Failed):
+                results[k] = row
+            elif len(row) + room <= self.longest:
+                fitting.append((-len(row), k, row))
+        fitting.sort(key=lambda item: item[:2])
+        for start in range(0, len(fitting), self.batch_size):
+            batch = fitting[start : start + self.batch_size]
+            answers = self._guarded([row for _, _, row in batch], run)
+            for (_, k, _), answer in zip(batch, answers, strict=True):
+                results[k] = answer
+        return results
+
+    def _encoded(self, prompts: Sequence[Prompt]) -> list[Row | Failed]:
+        try:
+            return list(self.encoder.rows(prompts))
+        except (ValueError, TypeError, IndexError, RuntimeError) as error:
+            if len(prompts) == 1:
+                return [Failed(Unscored.ENGINE_ERROR, _first_line(error))]
+        middle = len(prompts) // 2
+        return self._encoded(prompts[:middle]) + self._encoded(prompts[middle:])
+
+    def _guarded(
+        self, rows: Sequence[Row], run: Callable[[Sequence[Row]], list[Result]]
+    ) -> list[Result | Failed]:
+        """The batch, or its two halves where it fails. The order, and so each prompt's
+        neighbours in length, stays.
+        """
+        import torch
+
+        try:
+            with torch.inference_mode():
+                return list(run(rows))
+        except (RuntimeError, ValueError, IndexError) as error:
+            problem = _first_line(error)
+            if not isinstance(error, torch.OutOfMemoryError) and "CUDA error" in str(error):
+                raise EngineDead(f"the device stopped answering: {problem}") from error
+            if len(rows) == 1:
+                return [Failed(Unscored.ENGINE_ERROR, problem)]
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        middle = len(rows) // 2
+        return self._guarded(rows[:middle], run) + self._guarded(rows[middle:], run)
+
+    def _inputs(self, rows: Sequence[Row], *, left: bool) -> dict[str, Any]:
+        device, dtype = self.model.device, self.model.dtype
+        return {
+            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
+            for name, value in collate(rows, self.pad, left=left).items()
+        }
+
+    def _score(self, rows: Sequence[Row], words: Sequence[Sequence[int]]) -> list[Answer]:
+        import torch
+
+        ends = torch.tensor([len(row) - 1 for row in rows])
+        places, column = ends.unique(return_inverse=True)
+        if not self._keeps:
+            column = ends
+        kept = {"logits_to_keep": places.to(self.model.device)} if self._keeps else {}
+        output = self.model(**self._inputs(rows, left=False), **kept, use_cache=False)
+        logits = output.logits[torch.arange(len(rows)), column].float()
+        whole = logits.logsumexp(-1)
+        masses = torch.stack([logits[:, list(ids)].logsumexp(-1) - whole for ids in words], dim=1)
+        return [answer_of(mass) for mass in masses.double().tolist()]
+
+    def _write(self, rows: Sequence[Row], limit: int) -> list[Written]:
+        import transformers
+
+        settings: Callable[..., Any] = transformers.GenerationConfig
+        config = settings(
+            max_new_tokens=limit,
+            do_sample=False,
+            num_beams=1,
+            pad_token_id=self.pad,
+            eos_token_id=list(self.ends),
+            use_cache=True,
+        )
+        inputs = self._inputs(rows, left=True)
+        made = self.model.generate(**inputs, generation_config=config)
+        new = made[:, inputs["input_ids"].shape[1] :].tolist()
+        return [self._written(ids) for ids in new]
+
+    def _written(self, ids: list[int]) -> Written:
+        end = next((k for k, i in enumerate(ids) if i in self.ends), None)
+        text = self.encoder.tokenizer.decode(ids[:end], skip_special_tokens=True)
+        return Written(str(text).strip(), end is not None)
+
+
+def load_engine(
+    name: str,
+    *,
+    option: str,
+    dtype: str = "auto",
+    device: str = "auto",
+    batch_size: int = 16,
+    scores: bool = False,
+    quantization: Any = None,
+) -> TransformersEngine:
+    """The model of that name (a folder or a hub id), asked once whether it runs.
+
+    `option`: what the user gave the name to, for messages. `dtype` auto: float32 on a CPU, else
+    bfloat16. `scores`: it will be asked for log-probabilities. `quantization`: transformers'
+    settings for weights in few bits. Code that comes with a model is never run. Raises UserError
+    where it cannot be had.
+    """
+    import transformers
+
+    folder = find_model(name, option)
+    place, number = device_and_dtype(device, dtype)
+    bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
+    tokenizer, processor, model = _parts(folder, name, number, bits)
+    settings = {
+        "engine": "transformers",
+        "model": named(name, folder),
+        "dtype": str(number).removeprefix("torch."),
+        "device": place.split(":")[0],
+        "attention": str(getattr(model.config, "_attn_implementation", "")),
+        "transformers": transformers.__version__,
+    }
+    encoder = Encoder(tokenizer, processor, name)
+    placed = model if bits else model.to(place)
+    engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
+    engine.check(scores=scores)
+    return engine
+
+
+def _parts(
+    folder: Path, name: str, dtype: Any, more: Mapping[str, Any]
+) -> tuple[Any, Any | None, Any]:
+    """Tokenizer, processor (None for a language model) and model, loaded with `more`."""
+    import safetensors
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder)
+        sees = config.model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+        kind: Any = (
+            transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+        )
+        if not sees:
+            tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+            return tokenizer, None, kind.from_pretrained(folder, dtype=dtype, **more)
+        processor: Any = transformers.AutoProcessor.from_pretrained(folder)
+        if not hasattr(processor, "image_processor"):
+            raise UserError(
+                f"{name}: the folder has no image processor (preprocessor_config.json)",
+                hint="copy the processor's files of the original model into it",
+            )
+        return processor.tokenizer, processor, kind.from_pretrained(folder, dtype=dtype, **more)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise explained(name, error, "AutoModelForImageTextToText") from error
+    except safetensors.SafetensorError as error:
+        raise UserError(
+            f"{name}: its weights are not readable safetensors: {error}",
+            hint="its files may be incomplete: download it again",
+        ) from error
+
+
+def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
+    """`auto` resolved. Raises UserError for a device that torch does not have."""
+    import torch
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(
+            f"--device {device} cannot be used: {_first_line(error)}", hint="try cpu"
+        ) from None
+    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    if dtype == "auto":
+        return device, torch.float32 if device == "cpu" else torch.bfloat16
+    if dtype not in known:
+        raise UserError(f"unknown dtype {dtype!r}, expected auto, {', '.join(known)}")
+    return device, known[dtype]
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,199 @@
+"""Prompts as inputs of a transformers model: token ids, and what its processor made of pictures.
+
+A prompt is encoded in two parts. Its head, which ends after the last picture and between two
+words, goes through the model's own processor, once per picture. Its tail is text: encoded whole
+where it holds nothing that looks like a token of the chat format, else piece by piece, data with
+the special tokens off and cut inside whatever looks like an added token. That the parts give the
+same ids as the whole is checked when a model is loaded (`Encoder.check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.engines.protocol import Data, Picture, Prompt, Template
+from revise_captions.engines.transformers.chat_template import (
+    ChatFormat,
+    Rendered,
+    added_tokens,
+    is_safe,
+)
+from revise_captions.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One prompt, encoded. `kinds`: per-token inputs next to the ids, as long as they are (which
+    tokens are an image's); `pictures`: all other inputs, the first dimension running over images.
+    """
+
+    ids: list[int]
+    kinds: Mapping[str, list[int]] = field(default_factory=dict)
+    pictures: Mapping[str, torch.Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Encoder:
+    """Prompts to rows, for one model. `processor` None: a language model without pictures."""
+
+    def __init__(self, tokenizer: Any, processor: Any | None, name: str) -> None:
+        self.tokenizer, self.processor, self.name = tokenizer, processor, name
+        speaker = processor if processor is not None else tokenizer
+        if not speaker.chat_template:
+            raise UserError(
+                f"{name} has no chat template, so it is not an instruct model",
+                hint="name its instruct version, for example Qwen/Qwen3-VL-8B-Instruct",
+            )
+        self._speaker = speaker
+        self.format = ChatFormat(self._render, name, pictures=processor is not None)
+        self._added = added_tokens(list(tokenizer.get_added_vocab()))
+        bos = getattr(tokenizer, "bos_token", None)
+        self._bos = str(bos) if bos else None
+
+    def _render(self, messages: list[dict[str, Any]]) -> str:
+        """As text, the assistant's turn opened, thinking off where that is an option."""
+        known = "enable_thinking" in str(self._speaker.chat_template)
+        option = {"enable_thinking": False} if known else {}
+        return str(
+            self._speaker.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, **option
+            )
+        )
+
+    def rows(self, prompts: Sequence[Prompt]) -> list[Row]:
+        """One row per prompt. Heads that are the same (the same image objects) are made once."""
+        heads: dict[tuple[object, ...], Row] = {}
+        rows = []
+        for prompt in prompts:
+            rendered, pictures = self.format.rendered(prompt), prompt.pictures
+            if self.processor is None:
+                rows.append(Row(self._text_only(rendered)))
+                continue
+            key = (rendered.head, *map(id, pictures))
+            if key not in heads:
+                heads[key] = self._processed(rendered.head, pictures)
+            head, tail = heads[key], self._tail(rendered.tail)
+            kinds = {name: [*kind, *[0] * len(tail)] for name, kind in head.kinds.items()}
+            rows.append(Row([*head.ids, *tail], kinds, head.pictures))
+        return rows
+
+    def unexpanded(self, prompt: Prompt) -> list[int]:
+        """Ids with one placeholder for each picture, for an engine that puts pictures in itself."""
+        rendered = self.format.rendered(prompt)
+        if self.processor is None:
+            return self._text_only(rendered)
+        return [*self._ids(rendered.head), *self._tail(rendered.tail)]
+
+    def check(self, image: Image) -> None:
+        """Raises UserError where a prompt in parts has other ids than the same prompt whole."""
+        if self.processor is None:
+            return
+        parts = (
+            Picture(image),
+            Template("Given the image"),
+            Template(" and a text:\n"),
+            Data('A dog, and 2 cats. It\'s (not) "here"!'),
+            Template("\nYes or No?"),
+        )
+        prompt = Prompt(parts, shared=2)
+        rendered = self.format.rendered(prompt)
+        whole = rendered.head + "".join(part.text for part in rendered.tail)
+        if self.rows([prompt])[0].ids != self._processed(whole, [image]).ids:
+            raise UserError(
+                f"the tokenizer of {self.name} gives a prompt in parts other tokens than whole",
+                hint="serve the model instead, and name it as MODEL@http://host:8000/v1",
+            )
+
+    def _text_only(self, rendered: Rendered) -> list[int]:
+        parts = (Template(rendered.head), *rendered.tail)
+        start = "" if self._bos is None or rendered.head.startswith(self._bos) else self._bos
+        # a tokenizer that would add its own first token adds it to text that does not have it yet
+        if start and self.tokenizer("")["input_ids"][:1] != [self.tokenizer.bos_token_id]:
+            start = ""
+        return self._tail((Template(start), *parts))
+
+    def _tail(self, parts: Sequence[Template | Data]) -> list[int]:
+        if is_safe(parts, self._added):
+            return self._ids("".join(part.text for part in parts))
+        ids: list[int] = []
+        for part in parts:
+            ids += self._ids(part.text) if isinstance(part, Template) else self.plain(part.text)
+        return ids
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def plain(self, text: str) -> list[int]:
+        """Ids of untrusted text: none of them is an added token's."""
+        ids: list[int] = []
+        start = 0
+        while found := self._added.search(text, start):
+            ids += self._plain(text[start : found.start() + 1])
+            start = found.start() + 1
+        return [*ids, *self._plain(text[start:])]
+
+    def _plain(self, text: str) -> list[int]:
+        encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+        return list(encoded["input_ids"])
+
+    def _processed(self, text: str, pictures: Sequence[Image]) -> Row:
+        """Text with its pictures through the model's processor, without any padding."""
+        assert self.processor is not None
+        # as transformers' own `apply_chat_template` does: no second <bos>
+        extra = {"add_special_tokens": False} if self._bos and text.startswith(self._bos) else {}
+        images = {"images": [list(pictures)]} if pictures else {}
+        found = dict(self.processor(text=[text], return_tensors="pt", **images, **extra))
+        ids = found.pop("input_ids")
+        found.pop("attention_mask", None)
+        kinds = {k: v[0].tolist() for k, v in found.items() if tuple(v.shape) == tuple(ids.shape)}
+        kinds = {k: v for k, v in kinds.items() if k.endswith("token_type_ids")}
+        return Row(ids[0].tolist(), kinds, {k: v for k, v in found.items() if k not in kinds})
+
+
+def collate(rows: Sequence[Row], pad: int, *, left: bool) -> dict[str, torch.Tensor]:
+    """Inputs of a batch: ids, mask and kinds of shape (rows, longest), pictures stacked.
+
+    Pictures of different sizes are filled up with zeros, which is how the processors pad, too.
+    """
+    import torch
+
+    width = max(map(len, rows))
+    names = dict.fromkeys(name for row in rows for name in row.kinds)
+    inputs = {
+        "input_ids": torch.full((len(rows), width), pad),
+        "attention_mask": torch.zeros((len(rows), width), dtype=torch.long),
+        **{name: torch.zeros((len(rows), width), dtype=torch.long) for name in names},
+    }
+    for k, row in enumerate(rows):
+        at = slice(width - len(row), width) if left else slice(0, len(row))
+        inputs["input_ids"][k, at] = torch.tensor(row.ids)
+        inputs["attention_mask"][k, at] = 1
+        for name, kind in row.kinds.items():
+            inputs[name][k, at] = torch.tensor(kind)
+    for name in dict.fromkeys(name for row in rows for name in row.pictures):
+        inputs[name] = _stacked([row.pictures[name] for row in rows if name in row.pictures])
+    return inputs
+
+
+def _stacked(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Joined along the first dimension, the others filled up to the largest with zeros."""
+    import torch
+
+    inner = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+    if all(list(part.shape[1:]) == inner for part in parts):
+        return torch.cat(list(parts))
+    joined = parts[0].new_zeros((sum(part.shape[0] for part in parts), *inner))
+    start = 0
+    for part in parts:
+        at = (slice(start, start + part.shape[0]), *(slice(0, size) for size in part.shape[1:]))
+        joined[at] = part
+        start += part.shape[0]
+    return joined

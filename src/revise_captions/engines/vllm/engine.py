@@ -1,0 +1,136 @@
+"""A model in this process, through vLLM (extra `vllm`): continuous batching on a GPU.
+
+Prompts go in as token ids, so that data stays data, each picture as one placeholder that vLLM
+expands. Answer words are asked for by id (`logprob_token_ids`): exact, whatever the top of the
+distribution is. Prompts of a caption come one after the other and share their beginning, which
+vLLM's prefix cache computes once; `vllm.counts` says what it saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from revise_captions.engines.answer_words import answer_of, log_sum, word_ids
+from revise_captions.engines.model_files import explained, find_model
+from revise_captions.engines.protocol import (
+    Answer,
+    Data,
+    Failed,
+    Part,
+    Picture,
+    Prompt,
+    Template,
+    Written,
+)
+from revise_captions.engines.transformers.inputs import Encoder
+from revise_captions.engines.vllm.requests import (
+    Request,
+    Vllm,
+    find_vllm,
+    scoring,
+    start,
+)
+from revise_captions.errors import UserError
+from revise_captions.records import Unscored
+
+
+class VllmEngine:
+    """Made by `load_engine`."""
+
+    def __init__(self, vllm: Vllm, encoder: Encoder) -> None:
+        self.vllm, self.encoder = vllm, encoder
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return self.vllm.settings
+
+    def answer_logprobs(
+        self, prompts: Sequence[Prompt], words: Sequence[str]
+    ) -> list[Answer | Failed]:
+        """See `protocol.Engine`. Raises UserError where a word is no single token."""
+        ids = word_ids(self.encoder.tokenizer.get_vocab(), words, self.encoder.name)
+        options = scoring([number for numbers in ids for number in numbers], max_tokens=1)
+        return [
+            found if isinstance(found, Failed) else _answer(found.outputs[0], ids)
+            for found in self.vllm.outputs(self._requests(prompts), options, 1)
+        ]
+
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+        """See `protocol.Engine`."""
+        from vllm import SamplingParams
+
+        options = SamplingParams(temperature=0.0, max_tokens=max_tokens)
+        return [
+            found if isinstance(found, Failed) else _written(found.outputs[0])
+            for found in self.vllm.outputs(self._requests(prompts), options, max_tokens)
+        ]
+
+    def check(self, *, scores: bool) -> None:
+        """One question: does the model run? Raises UserError where it does not."""
+        from PIL import Image
+
+        grey = Image.new("RGB", (224, 224), (127, 127, 127))
+        picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
+        parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
+        asked = [Prompt(parts, shared=2 if picture else 0)]
+        found: Any = (
+            self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
+        )
+        if isinstance(found, Failed):
+            raise UserError(f"{self.encoder.name} loads but does not answer: {found.detail}")
+
+    def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
+        return [Request(self.encoder.unexpanded(p), p.pictures) for p in prompts]
+
+
+def _written(output: Any) -> Written:
+    return Written(str(output.text).strip(), output.finish_reason == "stop")
+
+
+def _answer(output: Any, ids: Sequence[Sequence[int]]) -> Answer | Failed:
+    first = output.logprobs[0] if output.logprobs else {}
+    if any(number not in first for numbers in ids for number in numbers):
+        return Failed(Unscored.NO_LOGPROBS, "vLLM left out a token that was asked for")
+    return answer_of([log_sum(first[number].logprob for number in numbers) for numbers in ids])
+
+
+def load_engine(
+    name: str, *, option: str, dtype: str = "auto", scores: bool = False, **options: Any
+) -> VllmEngine:
+    """The model of that name (a folder or a hub id) in vLLM, asked once whether it runs.
+
+    `dtype` auto: the checkpoint's own. `options` go to `vllm.LLM`. Code that comes with a model is
+    never run. Raises UserError where it cannot be had.
+    """
+    find_vllm()
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    folder = find_model(name, option)
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder)
+        sees = config.model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+        processor: Any = transformers.AutoProcessor.from_pretrained(folder) if sees else None
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+        encoder = Encoder(tokenizer, processor, name)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise explained(name, error) from error
+    pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}
+    vllm = start(name, folder, dtype=dtype, **{**pictures, **options})
+    if sees and getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", False):
+        expect_whole_images(name, vllm.settings["device"])
+    engine = VllmEngine(vllm, encoder)
+    engine.check(scores=scores)
+    return engine
+
+
+def expect_whole_images(name: str, device: str) -> None:
+    """Raises UserError where vLLM would compute a model whose images attend to themselves in both
+    directions (Gemma 3) causally: it does so on a CPU, without a word."""
+    if device == "cpu":
+        raise UserError(
+            f"vLLM on a CPU does not let an image attend to itself as {name} does, so its answers "
+            "would be others",
+            hint="leave --engine out",
+        )

@@ -1,0 +1,162 @@
+"""vLLM's own object: started, asked request by request, and what its prefix cache saved.
+
+Requests are token ids and pictures, so that data stays data. A request that vLLM refuses costs its
+own answer only: the batch is halved until it stands alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.engines.model_files import explained, named
+from revise_captions.engines.protocol import Failed
+from revise_captions.errors import EngineDead, UserError
+from revise_captions.records import Unscored
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A prompt as vLLM takes it: it puts the pictures' tokens into `ids` itself."""
+
+    ids: Sequence[int]
+    pictures: Sequence[Image] = ()
+
+
+@dataclass(slots=True)
+class Counts:
+    """`cached` of `tokens` prompt tokens came from the prefix cache."""
+
+    cached: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.cached:,} of {self.tokens:,} prompt tokens from the prefix cache"
+
+
+class Vllm:
+    """Made by `start`. When nobody holds it any more, or at Python's end, vLLM is shut down, and
+    what its prefix cache saved is written to standard error."""
+
+    def __init__(self, llm: Any, settings: Mapping[str, str]) -> None:
+        self.llm, self.settings = llm, settings
+        self.longest = int(llm.llm_engine.model_config.max_model_len)
+        self.counts = Counts()
+        # its worker processes outlive the object, and Python waits for them at its end
+        weakref.finalize(self, _end, llm.llm_engine.engine_core, self.counts)
+
+    def outputs(self, requests: Sequence[Request], options: Any, room: int) -> list[Any]:
+        """vLLM's `RequestOutput` of each request, or `Failed`, in the order asked.
+
+        `options`: vLLM's `SamplingParams`; `room`: how many tokens an answer may have. Raises
+        EngineDead where vLLM has stopped.
+        """
+        results: list[Any] = []
+        asked: list[tuple[int, dict[str, Any]]] = []
+        for k, request in enumerate(requests):
+            results.append(Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens"))
+            if len(request.ids) + room > self.longest:
+                continue
+            inputs: dict[str, Any] = {"prompt_token_ids": list(request.ids)}
+            if request.pictures:
+                inputs["multi_modal_data"] = {"image": list(request.pictures)}
+            asked.append((k, inputs))
+        answers = self._run([inputs for _, inputs in asked], options) if asked else []
+        for (k, _), answer in zip(asked, answers, strict=True):
+            results[k] = answer
+        return results
+
+    def _run(self, inputs: Sequence[dict[str, Any]], options: Any) -> list[Any]:
+        """The batch; where vLLM refuses it, its halves, down to the prompt that it refuses."""
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        try:
+            outputs = self.llm.generate(list(inputs), options, use_tqdm=False)
+        except EngineDeadError as error:
+            raise EngineDead(f"vLLM stopped: {error}") from error
+        except (ValueError, TypeError, RuntimeError) as error:
+            if len(inputs) == 1:
+                text = str(error).strip() or type(error).__name__
+                long = "longer than the maximum" in text or "max_model_len" in text
+                reason = Unscored.TOO_LONG if long else Unscored.ENGINE_ERROR
+                return [Failed(reason, text.splitlines()[0])]
+            middle = len(inputs) // 2
+            return self._run(inputs[:middle], options) + self._run(inputs[middle:], options)
+        self.counts.tokens += sum(len(output.prompt_token_ids or []) for output in outputs)
+        self.counts.cached += sum(output.num_cached_tokens or 0 for output in outputs)
+        return list(outputs)
+
+
+def _end(core: Any, counts: Counts) -> None:
+    if counts.tokens:
+        print(f"vLLM: {counts}", file=sys.stderr)
+    core.shutdown()
+
+
+def scoring(ids: Sequence[int], **options: Any) -> Any:
+    """`SamplingParams` that ask for the log-probabilities of exactly these ids, greedily.
+
+    They are those of the model, whatever else the options allow or forbid.
+    """
+    from vllm import SamplingParams
+
+    try:
+        return SamplingParams(temperature=0.0, logprob_token_ids=list(ids), **options)
+    except TypeError as error:
+        raise UserError(
+            "this vLLM cannot give log-probabilities by token id", hint="pip install -U vllm"
+        ) from error
+
+
+def find_vllm() -> Any:
+    """The module. Raises UserError where it is not installed."""
+    # read when it is imported: its log is no result, which is what standard output is for
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    try:
+        import vllm
+    except ImportError as error:
+        raise UserError(
+            f"--engine vllm needs the package vllm ({error})",
+            hint="pip install 'revise-captions[vllm]', on a machine with a GPU",
+        ) from None
+    return vllm
+
+
+def device_type() -> str:
+    """What vLLM computes on: `cpu`, `cuda`, …"""
+    find_vllm()
+    from vllm.platforms import current_platform
+
+    return str(current_platform.device_type)
+
+
+def start(name: str, folder: Path, **options: Any) -> Vllm:
+    """The model in a folder. `options` go to `vllm.LLM`; code that comes with a model is never run.
+
+    Raises UserError, in the name that the user gave, where vLLM does not load it.
+    """
+    import transformers
+
+    vllm = find_vllm()
+    try:
+        llm = vllm.LLM(str(folder), seed=0, **options)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise explained(name, error) from error
+    settings = {
+        "engine": "vllm",
+        "model": named(name, folder),
+        "dtype": str(llm.llm_engine.model_config.dtype).removeprefix("torch."),
+        "device": device_type(),
+        "vllm": vllm.__version__,
+        "transformers": transformers.__version__,
+    }
+    return Vllm(llm, settings)

@@ -1,0 +1,152 @@
+"""Parquet files and Hugging Face data sets: rows out of Arrow tables, a few at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import Reason, UserError
+from revise_captions.io.rows import BadRow, Row
+
+BATCH = 64
+"""Rows held at once: few enough for full-size images."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """`schema` (a `pyarrow.Schema` with its metadata), how many rows if known, and the tables."""
+
+    schema: Any
+    length: int | None
+    read: Callable[[], Iterator[Any]]
+
+
+def parquet_tables(path: Path, name: str) -> Tables:
+    """The tables of a Parquet file, columns as they are stored. Raises `UserError`."""
+    pyarrow = require_pyarrow()
+    import pyarrow.parquet as parquet
+
+    try:
+        # A buffer size turns on streaming: else a whole row group's column is read at once.
+        file = parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"cannot read {name} as Parquet: {_line(error)}") from None
+
+    def read() -> Iterator[Any]:
+        with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as again:
+            try:
+                for batch in again.iter_batches(batch_size=BATCH):
+                    yield pyarrow.Table.from_batches([batch])
+            except (pyarrow.ArrowException, OSError) as error:
+                raise UserError(f"{name} is damaged: {_line(error)}") from None
+
+    with file:
+        return Tables(file.schema_arrow, file.metadata.num_rows, read)
+
+
+def open_hub(name: str, split: str | None) -> Any:
+    """A `Dataset` (folder of `save_to_disk`) or an `IterableDataset` (any other folder, hub id)."""
+    try:
+        import datasets
+    except ImportError:
+        hint = "pip install 'revise-captions[hub]'"
+        raise UserError(f"{name} needs the library datasets", hint=hint) from None
+    folder = Path(name)
+    saved = any((folder / f).is_file() for f in ("state.json", "dataset_dict.json"))
+    try:
+        if saved:
+            data = datasets.load_from_disk(name)
+        else:
+            data = datasets.load_dataset(name, split=split, streaming=True)
+    except Exception as error:  # a hundred kinds: network, names, scripts, features, files
+        hint = "for a hub id: is the name right, is there a network, are you logged in?"
+        raise UserError(f"cannot open the data set {name}: {_line(error)}", hint=hint) from None
+    if not isinstance(data, dict):
+        return data
+    splits = list(data)
+    if split is None and len(splits) == 1:
+        split = splits[0]
+    if split not in data:
+        found = f"{name} has the splits {', '.join(map(str, splits))}"
+        raise UserError(f"{found}; expected one of them", hint=f"name it: {name}:{splits[0]}")
+    return data[split]
+
+
+def hub_tables(data: Any, name: str) -> Tables:
+    """The tables of an open data set. Images stay encoded. Raises `UserError`."""
+    if data.features is None:
+        data = data._resolve_features()
+    length = len(data) if hasattr(data, "__len__") else None
+
+    def read() -> Iterator[Any]:
+        try:
+            yield from data.with_format("arrow").iter(batch_size=BATCH)
+        except Exception as error:  # whatever the data set's own reading raises
+            raise UserError(f"{name} broke off while reading: {_line(error)}") from None
+
+    return Tables(data.features.arrow_schema, length, read)
+
+
+def table_rows(tables: Tables, name: str) -> Iterator[Row | BadRow]:
+    """One row each; `line` is its number."""
+    first = 1
+    for table in tables.read():
+        yield from rows_of(table, name, first)
+        first += len(table)
+
+
+def rows_of(table: Any, name: str, first: int) -> Iterator[Row | BadRow]:
+    """The rows of one table, numbered from `first`. Text that is not UTF-8 makes a bad row.
+
+    A text column `revision`, which an earlier stage wrote, comes back as the object it holds.
+    """
+    try:
+        rows: list[dict[str, Any] | None] = table.to_pylist()
+    except (UnicodeDecodeError, ValueError, OverflowError):
+        rows = [None] * len(table)
+    for index, data in enumerate(rows):
+        number = first + index
+        row = _by_value(table, index, name, number) if data is None else Row(number, data)
+        yield row if isinstance(row, BadRow) else _with_revision(row)
+
+
+def _with_revision(row: Row) -> Row:
+    text = row.data.get("revision")
+    if not isinstance(text, str) or not text.startswith("{"):
+        return row
+    try:
+        return Row(row.line, {**row.data, "revision": json.loads(text)})
+    except ValueError:
+        return row  # a column of that name that is not ours
+
+
+def _by_value(table: Any, index: int, name: str, number: int) -> Row | BadRow:
+    """One row of a table in which some value has no Python form."""
+    data: dict[str, Any] = {}
+    for column in table.column_names:
+        value = table.column(column)[index]
+        try:
+            data[column] = value.as_py()
+        except UnicodeDecodeError as error:
+            detail = f'column "{column}", byte {error.start}: {error.reason}'
+            return BadRow(name, number, Reason.INVALID_UTF8, detail, value.as_buffer().to_pybytes())
+        except (ValueError, OverflowError):  # nanosecond times
+            data[column] = str(value.cast("string").as_py())
+    return Row(number, data)
+
+
+def require_pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        hint = "pip install 'revise-captions[parquet]'"
+        raise UserError("Parquet needs the library pyarrow", hint=hint) from None
+    return pyarrow
+
+
+def _line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else text[:300] + "…"

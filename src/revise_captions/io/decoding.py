@@ -1,0 +1,183 @@
+"""From the bytes of a stranger's image to upright RGB pixels, or to a precise reason why not."""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from revise_captions.errors import BadRecord, Reason
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What one image may cost. `max_pixels` is Pillow's own bound (a quarter of a GiB as RGB)."""
+
+    max_pixels: int = 89_478_485
+    max_bytes: int = 64 << 20
+    url_seconds: float = 30.0
+
+
+LIMITS = ImageLimits()
+
+
+_MAGIC = {
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"\xff\x4f\xff\x51": "JPEG 2000",
+    b"\0\0\0\x0cjP  ": "JPEG 2000",
+}
+
+
+def decode(data: bytes, limits: ImageLimits) -> Image:
+    """The first frame, upright, as RGB. Raises `BadRecord`."""
+    from PIL import Image as pillow
+    from PIL import ImageOps
+
+    _refuse_other_kinds(data)
+    try:
+        with _strict(), pillow.open(io.BytesIO(data), formats=_formats()) as image:
+            width, height = image.size
+            if width < 1 or height < 1:
+                detail = f"an image of {width} × {height} pixels is empty"
+                raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+            if width * height > limits.max_pixels:
+                detail = f"{width:,} × {height:,} pixels; the limit is {limits.max_pixels:,}"
+                raise too_large(detail)
+            image.load()
+            return _to_rgb(ImageOps.exif_transpose(image))
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning, MemoryError) as error:
+        raise too_large(str(error) or "not enough memory to decode it") from None
+    except BadRecord:
+        raise
+    except Exception as error:  # Pillow's decoders raise nearly every type on hostile bytes
+        raise _undecodable(data, error) from None
+
+
+@functools.cache
+def _formats() -> tuple[str, ...]:
+    """Those of `FORMATS` that this build of Pillow has."""
+    from PIL import Image as pillow
+
+    pillow.init()
+    return tuple(name for name in FORMATS if name in pillow.OPEN)
+
+
+def _to_rgb(image: Image) -> Image:
+    from PIL import Image as pillow
+
+    mode = image.mode
+    if mode.startswith("I") or mode == "F":
+        return _scaled(image)
+    if mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        rgba = image.convert("RGBA")
+        white = pillow.new("RGBA", rgba.size, (255, 255, 255, 255))
+        return pillow.alpha_composite(white, rgba).convert("RGB")
+    return image if mode == "RGB" else image.convert("RGB")
+
+
+def _scaled(image: Image) -> Image:
+    """Integers wider than 8 bits and floats, mapped to 8 bits by what range they can hold.
+
+    16 bits: 0 … 65,535. 32-bit integers and floats say nothing about their range, so: up to 1
+    (floats), 255, 65,535, or else from the smallest to the largest value found.
+    """
+    import numpy as np
+    from PIL import Image as pillow
+
+    values = np.nan_to_num(np.asarray(image, dtype=np.float64), posinf=0.0, neginf=0.0)
+    low, high = 0.0, 65_535.0
+    if not image.mode.startswith("I;16"):
+        least, most = float(values.min()), float(values.max())
+        bounds = (1.0, 255.0, 65_535.0) if image.mode == "F" else (255.0, 65_535.0)
+        fitting = [bound for bound in bounds if least >= 0 and most <= bound]
+        low, high = (0.0, fitting[0]) if fitting else (least, most)
+    eight = np.rint((values - low) * (255.0 / max(high - low, 1e-12))).astype(np.uint8)
+    return pillow.fromarray(eight).convert("RGB")
+
+
+_OTHER_KINDS = {
+    b"<svg": "an SVG drawing",
+    b"<!doctype html": "an HTML page",
+    b"<html": "an HTML page",
+    b"<?xml": "an XML or SVG document",
+    b"%pdf": "a PDF",
+    b"%!ps": "a PostScript file",
+    b"{": "JSON text",
+    b"version https://git-lfs": "a Git LFS pointer (run `git lfs pull`)",
+}
+
+
+def _refuse_other_kinds(data: bytes) -> None:
+    if not data:
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "the image has no bytes at all")
+    head = data[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for start, name in _OTHER_KINDS.items():
+        if head.startswith(start):
+            raise BadRecord(Reason.IMAGE_UNREADABLE, f"not an image but {name}")
+    if data[4:8] == b"ftyp" and data[8:12] in (b"heic", b"heix", b"mif1", b"msf1"):
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "HEIC is not supported; convert it to JPEG or PNG")
+
+
+def _undecodable(data: bytes, error: Exception) -> BadRecord:
+    kind = sniff(data)
+    text = "" if "BytesIO" in str(error) else f" ({error})"
+    if not kind:
+        return BadRecord(Reason.IMAGE_UNREADABLE, f"not an image format that is known here{text}")
+    cut_riff = kind == "WebP" and int.from_bytes(data[4:8], "little") + 8 > len(data)
+    if cut_riff or "truncated" in str(error).lower():
+        detail = f"the {kind} ends too early, after {len(data):,} bytes{text}"
+        return BadRecord(Reason.IMAGE_TRUNCATED, detail)
+    return BadRecord(Reason.IMAGE_UNREADABLE, f"a damaged {kind}{text}")
+
+
+_strict_lock = threading.Lock()
+
+
+@contextmanager
+def _strict() -> Iterator[None]:
+    """Pillow fills truncated images with grey where the process once asked it to; not here."""
+    from PIL import ImageFile
+
+    if not ImageFile.LOAD_TRUNCATED_IMAGES:
+        yield
+        return
+    with _strict_lock:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+        try:
+            yield
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+
+
+def too_large(detail: str) -> BadRecord:
+    return BadRecord(Reason.IMAGE_TOO_LARGE, detail)
+
+
+def sniff(data: bytes) -> str:
+    """The name of the image format that `data` starts like, or "" (of what Pillow opens here)."""
+    for magic, name in _MAGIC.items():
+        if data.startswith(magic):
+            return name
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "WebP"
+    if data[4:12] in (b"ftypavif", b"ftypavis"):
+        return "AVIF"
+    return "PPM" if re.match(rb"P[1-7f][\s#]", data) else ""
+
+
+# --- Bytes --------------------------------------------------------------------------------------

@@ -1,0 +1,218 @@
+"""Which fields of a row hold its image and its captions, and the `Record` that comes of them.
+
+Names are looked for once a file, in its first rows, in the orders of `CAPTIONS` and `IMAGES` below
+(upper and lower case alike), so that all rows of a file are read the same way; a row without them
+goes to the quarantine. A row is known by its place in the file: ids may repeat, nothing reads them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.images import parse_image
+from revise_captions.io.rows import Row
+from revise_captions.records import ImageRef, Record
+
+MAX_CAPTION = 1_000_000
+"""Characters; a longer caption is a file in the wrong field."""
+
+CAPTIONS = (
+    "vlm_caption",  # PixelProse; what a model wrote comes before what people or alt texts said
+    "generated_caption",
+    "synthetic_caption",
+    "recaption",
+    "detailed_caption",
+    "dense_caption",
+    "long_caption",
+    "caption",
+    "description",  # DOCCI
+    "conversations",  # ShareGPT4V, LLaVA: the first turn of "gpt"
+    "messages",  # chat format: the first turn of "assistant"
+    "text",
+    "txt",  # WebDataset
+    "response",  # M-HalDetect
+    "cand",  # LongCap-Arena
+    "candidate",
+    "original_caption",
+)
+IMAGES = (
+    "image",
+    "image_path",
+    "image_file",  # DOCCI
+    "image_filename",
+    "image_bytes",
+    "image_base64",
+    "img",  # CapArena
+    "img_path",
+    "file_name",  # Hugging Face imagefolder, LongCap-Arena
+    "filename",
+    "jpg",  # WebDataset
+    "jpeg",
+    "png",
+    "webp",
+    "gif",
+    "bmp",
+    "tif",
+    "tiff",
+    "avif",
+    "images",
+    "file_path",
+    "filepath",
+    "path",
+    "image_url",
+    "img_url",
+    "url",  # PixelProse, LAION
+)
+_ASSISTANT = ("gpt", "assistant", "model", "chatgpt", "bot")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names, dotted into nested objects (`json.caption`, `turns.1.value`); None, (): find them."""
+
+    image: str | None = None
+    captions: tuple[str, ...] = ()
+
+
+def recognise(
+    rows: Sequence[Mapping[str, Any]], given: Fields, *, need_image: bool = True
+) -> Fields:
+    """`given`, completed from what the file's first rows contain.
+
+    Raises `UserError` where a given name is in none of them, or no known name is.
+    """
+    for name in filter(None, (given.image, *given.captions)):
+        if rows and all(look_up(row, name) is None for row in rows):
+            raise _no_such_field(name, rows)
+    captions = given.captions or tuple(filter(None, [_first_known(rows, CAPTIONS, _is_caption)]))
+    image = given.image or _first_known(rows, IMAGES, _is_image)
+    if rows and not captions:
+        raise _none_known("caption", rows)
+    if rows and need_image and image is None:
+        raise _none_known("image", rows)
+    return Fields(image, captions)
+
+
+def to_record(row: Row, fields: Fields, *, source: str) -> Record:
+    """The record in a row. Raises `BadRecord` (captions: missing, not text, empty, too long;
+    image: missing, unreadable). Without an image field, the record's `ImageRef` is empty."""
+    captions = captions_of(row, fields)
+    image = ImageRef()
+    if fields.image is not None:
+        value = look_up(row.data, fields.image)
+        if value is None:
+            detail = f'no field "{fields.image}"; {_found([row.data])}'
+            raise BadRecord(Reason.MISSING_IMAGE, detail)
+        image = parse_image(value)
+    return Record(source, row.line, image, captions, row.data, row.raw)
+
+
+def captions_of(row: Row, fields: Fields) -> dict[str, str]:
+    """A row's captions by field. Raises `BadRecord` as `to_record`."""
+    captions = {name: _caption(row.data, name) for name in fields.captions}
+    if not captions:
+        raise BadRecord(Reason.MISSING_CAPTION, f"no caption field; {_found([row.data])}")
+    return captions
+
+
+def look_up(row: Mapping[str, Any], name: str) -> Any:
+    """The value at a name or dotted path, or None. A key that itself has the dots comes first."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.lstrip("-").isdecimal():
+            value = value[int(part)] if -len(value) <= int(part) < len(value) else None
+        else:
+            return None
+    return value
+
+
+def _caption(row: Mapping[str, Any], name: str) -> str:
+    value = look_up(row, name)
+    if value is None:
+        raise BadRecord(Reason.MISSING_CAPTION, f'no field "{name}"; {_found([row])}')
+    text = value if isinstance(value, str) else _answer(value)
+    if text is None:
+        detail = f'"{name}" holds {_describe(value)}; expected a text, or turns with an answer'
+        raise BadRecord(Reason.CAPTION_NOT_TEXT, detail)
+    if not text.strip():
+        raise BadRecord(Reason.EMPTY_CAPTION, f'"{name}" is empty')
+    if len(text) > MAX_CAPTION:
+        detail = f'"{name}" has {len(text):,} characters; the limit is {MAX_CAPTION:,}'
+        raise BadRecord(Reason.CAPTION_TOO_LONG, detail)
+    return text
+
+
+def _answer(turns: object) -> str | None:
+    """The model's first answer in a conversation: `{from, value}` or `{role, content}` turns."""
+    if not isinstance(turns, list):
+        return None
+    for turn in turns:
+        if not isinstance(turn, Mapping):
+            return None
+        if turn.get("from", turn.get("role")) in _ASSISTANT:
+            content = turn.get("value", turn.get("content"))
+            if isinstance(content, list):  # parts; one text part is the caption
+                texts = [p.get("text") for p in content if isinstance(p, Mapping) and "text" in p]
+                content = texts[0] if len(texts) == 1 else None
+            return content if isinstance(content, str) else None
+    return None
+
+
+def _is_caption(value: object) -> bool:
+    return isinstance(value, str) or _answer(value) is not None
+
+
+def _is_image(value: object) -> bool:
+    return isinstance(value, str | bytes | PathLike | Mapping | list) or hasattr(value, "save")
+
+
+def _first_known(rows: Sequence[Mapping[str, Any]], known: Iterable[str], fits: Any) -> str | None:
+    """The known name that comes first in the order, spelled as in the file, and holds a value that
+    fits; names on the top level before those inside a WebDataset row's `json`."""
+    present: dict[str, str] = {}
+    for row in rows:
+        nested = row.get("json")
+        inner = [f"json.{key}" for key in nested] if isinstance(nested, Mapping) else []
+        for name in [*row, *inner]:
+            if name.lower() not in present and fits(look_up(row, name)):
+                present[name.lower()] = name
+    order = [*known, *(f"json.{name}" for name in known)]
+    return next((present[name] for name in order if name in present), None)
+
+
+def _no_such_field(name: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
+    near = difflib.get_close_matches(name, _names(rows), 1)
+    hint = f'did you mean "{near[0]}"?' if near else _found(rows)
+    return UserError(f'no field "{name}" in the first {len(rows)} rows', hint=hint)
+
+
+def _none_known(what: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
+    return UserError(
+        f"no field known to hold the {what} in the first {len(rows)} rows",
+        hint=f"{_found(rows)}; pass --{what}-field NAME",
+    )
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _found(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = _names(rows)
+    more = f", … ({len(names)} in all)" if len(names) > 20 else ""
+    return f"found fields: {', '.join(names[:20])}{more}" if names else "found no fields"
+
+
+def _describe(value: object) -> str:
+    names = {dict: "an object", list: "a list", bool: "true or false", int: "a number"}
+    names |= {float: "a number", bytes: "bytes"}
+    return names.get(type(value), type(value).__name__)

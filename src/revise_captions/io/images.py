@@ -1,0 +1,249 @@
+"""From the value of an image field to upright RGB pixels, or to a precise reason why not.
+
+Values come from files that strangers wrote, so: what may be read from disk is confined to the image
+root where one is given, sizes are checked before anything is decoded, only formats that Pillow
+decodes by itself are opened (no EPS, which would start Ghostscript), and nothing blocks on a pipe.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from revise_captions.errors import BadRecord, Reason
+from revise_captions.io.decoding import LIMITS, ImageLimits, decode, sniff, too_large
+from revise_captions.records import ImageRef, Record
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+#: Reads a record's image, or raises `BadRecord`.
+LoadImage = Callable[[Record], "Image"]
+
+
+def parse_image(value: object) -> ImageRef:
+    """What an image field's value points to; nothing is read yet.
+
+    A string is a data URI, an http(s) URL, base64 of an image, or else a path (`file://` too), as a
+    `Path` always is. Bytes are an encoded image, as is a Hugging Face `{"bytes": …, "path": …}`
+    (bytes first). A list of exactly one of these stands for it. Raises `BadRecord` (MISSING_IMAGE,
+    IMAGE_UNREADABLE).
+    """
+    match value:
+        case None | "" | b"" | []:
+            raise BadRecord(Reason.MISSING_IMAGE, "the image field is empty")
+        case bytes() | bytearray() | memoryview():
+            return ImageRef(data=bytes(value))
+        case str():
+            return _parse_text(value)
+        case os.PathLike():
+            return ImageRef(path=os.fsdecode(value))
+        case [one]:
+            return parse_image(one)
+        case list() | tuple():
+            detail = f"{len(value)} images in one record; expected one"
+            raise BadRecord(Reason.MISSING_IMAGE, detail)
+        case dict():
+            return _parse_mapping(value)
+    if hasattr(value, "save") and hasattr(value, "convert"):
+        return ImageRef(data=_as_png(value))
+    detail = f"the image field holds {type(value).__name__}; expected a path, a URL, or bytes"
+    raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+
+
+def load_image(
+    ref: ImageRef,
+    *,
+    root: Path | None = None,
+    folder: Path = Path(),
+    allow_urls: bool = False,
+    limits: ImageLimits = LIMITS,
+) -> Image:
+    """The image as RGB, upright by its EXIF orientation.
+
+    Animations give their first frame, transparency is laid on white, 16-bit and float pixels are
+    scaled to 8 bits, colour profiles are ignored. With a `root`, relative paths start there and
+    nothing outside it is read, whether by `..`, an absolute path or a symbolic link. Without, they
+    start at `folder` (the input's own) and absolute paths are allowed. Raises `BadRecord`.
+    """
+    return decode(image_bytes(ref, root, folder, allow_urls, limits), limits)
+
+
+def image_bytes(
+    ref: ImageRef,
+    root: Path | None = None,
+    folder: Path = Path(),
+    allow_urls: bool = False,
+    limits: ImageLimits = LIMITS,
+) -> bytes:
+    """The encoded image as it is stored, not looked into. Arguments and errors: `load_image`."""
+    if ref.data is not None:
+        data = ref.data
+    elif ref.url is not None:
+        data = _fetch(ref.url, allow_urls, limits)
+    elif ref.path is not None:
+        data = _read(resolve_path(ref.path, root, folder), limits)
+    else:
+        raise BadRecord(Reason.MISSING_IMAGE, "the record names no image")
+    if len(data) > limits.max_bytes:
+        raise too_large(f"{len(data):,} bytes; the limit is {limits.max_bytes:,}")
+    return data
+
+
+# --- Values -------------------------------------------------------------------------------------
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]+={0,2}\s*")
+_PATH_MAX = 4096
+
+
+def _parse_text(text: str) -> ImageRef:
+    head = text[:16].lower().lstrip()
+    if head.startswith("data:"):
+        return ImageRef(data=_data_uri(text.lstrip()))
+    if head.startswith(("http://", "https://")):
+        return ImageRef(url=text.strip())
+    if head.startswith("file://"):
+        return ImageRef(path=unquote(urlsplit(text.strip()).path))
+    data = _base64_image(text)
+    return ImageRef(path=text) if data is None else ImageRef(data=data)
+
+
+def _parse_mapping(value: dict[Any, Any]) -> ImageRef:
+    encoded = value.get("bytes")
+    if isinstance(encoded, str):
+        return ImageRef(data=_base64_bytes(encoded))
+    for name in ("bytes", "path", "url"):
+        if value.get(name):
+            return parse_image(value[name])
+    names = ", ".join(map(str, value)) or "none"
+    detail = f"the image field is an object with the keys {names}; expected bytes, path or url"
+    raise BadRecord(Reason.MISSING_IMAGE, detail)
+
+
+def _data_uri(uri: str) -> bytes:
+    head, comma, body = uri.partition(",")
+    if not comma:
+        raise BadRecord(Reason.IMAGE_UNREADABLE, "a data URI without a comma holds no data")
+    if head.lower().endswith(";base64"):
+        return _base64_bytes(unquote(body) if "%" in body else body)
+    return unquote_to_bytes(body)
+
+
+def _base64_image(text: str) -> bytes | None:
+    """The decoded bytes where `text` is base64 of an image rather than a path.
+
+    A path hardly ever spells an image's first bytes without a dot; a text in the base64 alphabet
+    that no file system takes as a path cannot be one at all.
+    """
+    if len(text) < 32 or not _BASE64.fullmatch(text, 0, min(len(text), 2 * _PATH_MAX)):
+        return None
+    start = re.sub(r"\s", "", text[:64])[:32].translate(_URLSAFE)
+    looks = sniff(base64.b64decode(start)) if len(start) == 32 and "=" not in start else ""
+    if not looks and len(text) <= _PATH_MAX:
+        return None
+    if not _BASE64.fullmatch(text):
+        return None
+    return _base64_bytes(text)
+
+
+_URLSAFE = str.maketrans("-_", "+/")
+
+
+def _base64_bytes(text: str) -> bytes:
+    compact = "".join(text.split()).translate(_URLSAFE)
+    compact += "=" * (-len(compact) % 4)
+    try:
+        return base64.b64decode(compact, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadRecord(Reason.IMAGE_UNREADABLE, f"broken base64: {error}") from None
+
+
+def _as_png(image: Any) -> bytes:
+    """A Pillow image that a caller handed over, as bytes without loss."""
+    buffer = io.BytesIO()
+    try:
+        image.save(buffer, "PNG")
+    except (OSError, ValueError):
+        image.convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _fetch(url: str, allow_urls: bool, limits: ImageLimits) -> bytes:
+    if not allow_urls:
+        detail = f"{_short(url)} is a URL; pass --allow-urls to fetch images from the network"
+        raise BadRecord(Reason.URL_NOT_ALLOWED, detail)
+    from revise_captions.io.url_fetch import FetchLimits, fetch
+
+    return fetch(url, limits=FetchLimits(max_bytes=limits.max_bytes, seconds=limits.url_seconds))
+
+
+def resolve_path(path: str, root: Path | None, folder: Path) -> Path:
+    """Where an image path leads, as `load_image` says. Raises `BadRecord`; looks for no file."""
+    if re.match(r"[a-z][a-z0-9+.-]+://", path):
+        detail = f"{_short(path)}: expected a local path or an http(s) URL"
+        raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+    if root is None:
+        return folder / path
+    try:
+        base = root.resolve()
+        real = (base / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{_short(path)}: {error}") from None
+    if not real.is_relative_to(base):
+        detail = f"{_short(path)} leads to {_short(str(real))}, outside the image root {base}"
+        raise BadRecord(Reason.IMAGE_OUTSIDE_ROOT, detail)
+    return real
+
+
+def mark_of(path: str, root: Path | None, folder: Path) -> str:
+    """What tells an image file from one of the same name with other content, at the cost of two
+    small reads: its size and a checksum of its first and last 4 KiB; "" for what is no file.
+    """
+    try:
+        real = resolve_path(path, root, folder)
+        with open(os.open(real, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                return ""
+            ends = file.read(_END)
+            file.seek(max(0, about.st_size - _END))
+            return f"{about.st_size}.{zlib.crc32(ends + file.read(_END)):08x}"
+    except (BadRecord, OSError, ValueError):
+        return ""  # reading it for the critic will say what is wrong with it
+
+
+_END = 4096
+
+
+def _read(path: Path, limits: ImageLimits) -> bytes:
+    name = _short(str(path))
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise BadRecord(Reason.IMAGE_UNREADABLE, f"{name} is not a regular file")
+        # O_NONBLOCK: should the file turn into a pipe meanwhile, opening it does not hang.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limits.max_bytes:
+                raise too_large(f"{name} has {size:,} bytes; the limit is {limits.max_bytes:,}")
+            return file.read(limits.max_bytes + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{name} does not exist") from None
+    except ValueError as error:  # a NUL or a lone surrogate: no file has such a name
+        raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{name}: {error}") from None
+    except OSError as error:
+        missing = error.errno == 36 or "too long" in str(error)
+        reason = Reason.IMAGE_NOT_FOUND if missing else Reason.IMAGE_UNREADABLE
+        raise BadRecord(reason, f"{name}: {error.strerror}") from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:120]}…{text[-30:]}"

@@ -1,0 +1,253 @@
+"""JSON Lines and JSON arrays, plain or compressed, without ever holding the file."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from revise_captions.errors import Reason, UserError
+from revise_captions.io.rows import BadRow, Row
+
+MAX_LINE = 64 << 20
+"""Bytes. A longer line goes to the quarantine without being held in memory."""
+KEPT_OF_LONG_LINE = 4096
+_CHUNK = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+
+
+def chunks(path: Path, name: str) -> Iterator[bytes]:
+    """The file's bytes in pieces of about 1 MiB, decompressed if its first bytes say so.
+
+    Raises `UserError` for a file that cannot be read, is no UTF-8 at all, or ends too early: what
+    a cut-off download lacks can be neither processed nor put into the quarantine.
+    """
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+            file.seek(0)
+            if magic.startswith(b"\x1f\x8b"):
+                with gzip.open(file) as text:
+                    yield from iter(lambda: text.read(_CHUNK), b"")
+            elif magic == b"\x28\xb5\x2f\xfd":
+                yield from _zstd(file)
+            else:
+                yield from iter(lambda: file.read(_CHUNK), b"")
+    except (EOFError, zlib.error, gzip.BadGzipFile, _Zstd) as error:
+        hint = "is the file whole? its checksum or a new download will tell"
+        raise UserError(f"{name} cannot be decompressed: {error}", hint=hint) from None
+    except OSError as error:
+        raise UserError(f"cannot read {name}: {error.strerror}") from None
+
+
+class _Zstd(Exception):
+    pass
+
+
+def _zstd(file: Any) -> Iterator[bytes]:
+    import zstandard
+
+    # zstandard's own stream reader ends a truncated frame in silence; this one does not.
+    rest = b""
+    frame = None
+    try:
+        while (data := rest or file.read(_CHUNK // 8)) or frame is not None:
+            if not data:
+                raise _Zstd("it ends in the middle of a frame")
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            if out := frame.decompress(data):
+                yield out
+            rest = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    except zstandard.ZstdError as error:
+        raise _Zstd(str(error)) from None
+
+
+# --- Lines --------------------------------------------------------------------------------------
+
+
+class _Line(NamedTuple):
+    """`start` is all of the line, or its beginning where `size` (bytes) is over the limit."""
+
+    start: bytes
+    size: int
+
+
+def json_lines(path: Path, name: str, max_line: int = MAX_LINE) -> Iterator[Row | BadRow]:
+    """One row a line. `line` counts blank lines too, as editors do; they are no rows."""
+    for number, (text, size) in enumerate(_lines(chunks(path, name), max_line), 1):
+        if number == 1:
+            text = _without_bom(text, name)
+        if size > max_line:
+            detail = f"{size:,} bytes; the limit is {max_line:,}. Its first {len(text):,} are kept"
+            bad = Reason.LINE_TOO_LONG
+            yield BadRow(name, number, bad, detail, text.decode("utf-8", "replace"))
+        elif text and not text.isspace():
+            yield _row(text, name, number)
+
+
+def count_lines(path: Path) -> int:
+    """How many lines are not blank."""
+    return sum(
+        bool(line.start and not line.start.isspace())
+        for line in _lines(chunks(path, str(path)), MAX_LINE)
+    )
+
+
+def _lines(pieces: Iterator[bytes], max_line: int) -> Iterator[_Line]:
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        *whole, rest = piece.split(b"\n")
+        for part in whole:
+            size += len(part)
+            line = b"".join([*held, part]) if held else part
+            yield _Line(line if size <= max_line else line[:KEPT_OF_LONG_LINE], size)
+            held, size = [], 0
+        if rest:
+            held.append(rest)
+            size += len(rest)
+            if size > max_line:
+                held = [b"".join(p[:KEPT_OF_LONG_LINE] for p in held)[:KEPT_OF_LONG_LINE]]
+    if held:
+        yield _Line(b"".join(held), size)
+
+
+def _without_bom(text: bytes, name: str) -> bytes:
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        hint = f"iconv -f UTF-16 -t UTF-8 {name} > utf8.jsonl"
+        raise UserError(f"{name} is UTF-16; expected UTF-8", hint=hint)
+    return text.removeprefix(_BOM)
+
+
+def _row(line: bytes, name: str, number: int) -> Row | BadRow:
+    line = line.removesuffix(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        detail = f"byte {error.start}: {error.reason}"
+        return BadRow(name, number, Reason.INVALID_UTF8, detail, line)
+    try:
+        data = _parse(text)
+    except json.JSONDecodeError as error:
+        detail = f"{error.msg} at character {error.pos}"
+        return BadRow(name, number, Reason.MALFORMED_JSON, detail, text)
+    except RecursionError:
+        return BadRow(name, number, Reason.MALFORMED_JSON, "nested too deeply", text)
+    return _checked(data, name, number, text)
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer of more digits than Python converts; the text itself is kept
+        return json.loads(text, parse_int=float)
+
+
+def _checked(data: Any, name: str, number: int, text: str) -> Row | BadRow:
+    if isinstance(data, dict):
+        return Row(number, data, text)
+    detail = f"a JSON {_JSON_NAMES.get(type(data), 'value')}; expected an object"
+    return BadRow(name, number, Reason.NOT_AN_OBJECT, detail, text)
+
+
+_JSON_NAMES = {
+    list: "array",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+
+
+# --- One array ----------------------------------------------------------------------------------
+
+_BETWEEN = re.compile(r"[ \t\n\r]*")
+
+
+class _Text:
+    """A window over the file's text: `text[at:]` is what has been read and not yet used."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self.text = ""
+        self.at = 0
+        self.used = 0
+        self._pieces = chunks(path, name)
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+
+    def more(self, pieces: int = 1) -> bool:
+        """Reads on; False at the end of the file."""
+        new = []
+        for _ in range(pieces):
+            piece = next(self._pieces, None)
+            try:
+                new.append(self._decoder.decode(piece or b"", final=piece is None))
+            except UnicodeDecodeError as error:
+                raise self.broken(f"is not UTF-8: {error.reason}") from None
+            if piece is None:
+                break
+        self.used += self.at
+        self.text = self.text[self.at :] + "".join(new)
+        self.at = 0
+        return piece is not None
+
+    def peek(self) -> str:
+        """The next character that is not white space, "" at the end."""
+        while True:
+            match = _BETWEEN.match(self.text, self.at)
+            self.at = match.end() if match else self.at
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more() and not self.text:
+                return ""
+
+    def broken(self, what: str) -> UserError:
+        where = f"after character {self.used + self.at:,}"
+        hint = "one object a line (JSON Lines) can be read around a bad row; an array cannot"
+        return UserError(f"{self.name} {what}, {where}", hint=hint)
+
+
+def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
+    """One row an element of the one array in the file; `line` is the element's number."""
+    text = _Text(path, name)
+    if text.peek() != "[":
+        raise text.broken("is no JSON array")
+    text.at += 1
+    number = 0
+    while (sign := text.peek()) != "]":
+        if number:
+            if sign != ",":
+                raise text.broken(f"breaks between elements {number} and {number + 1}")
+            text.at += 1
+            text.peek()
+        number += 1
+        yield _element(text, number)
+
+
+def _element(text: _Text, number: int) -> Row | BadRow:
+    decoder = json.JSONDecoder()
+    pieces = 1
+    while True:
+        try:
+            value, end = decoder.raw_decode(text.text, text.at)
+        except json.JSONDecodeError as error:
+            # Cut off by the window, most likely: read on, twice as much each time.
+            if len(text.text) - text.at > MAX_LINE or not text.more(pieces):
+                raise text.broken(f"breaks in element {number} ({error.msg})") from None
+            pieces *= 2
+            continue
+        except RecursionError:
+            raise text.broken(f"is nested too deeply in element {number}") from None
+        if end < len(text.text) or not text.more():
+            raw = text.text[text.at : end]
+            text.at = end
+            return _checked(value, text.name, number, raw)

@@ -1,0 +1,269 @@
+"""Any supported input as one `Source`: an ordered, repeatable stream of records and bad rows.
+
+JSON Lines and JSON arrays (also gzip or Zstandard), Parquet, WebDataset tars, Hugging Face data
+sets. Nothing is held beyond a batch of rows. Every row is a `Record`, or a `BadRow` that says why
+not, in the order of the file; blank lines are no rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.fields import Fields, recognise, to_record
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.records import Record
+
+if TYPE_CHECKING:
+    from revise_captions.io.arrow import Tables
+
+T = TypeVar("T")
+#: Rows that are worked on together. Shards are made of whole windows.
+WINDOW = 64
+FIRST_ROWS = 100
+"""How many readable rows decide which fields hold image and caption."""
+NO_FIELDS = Fields()
+
+
+class Kind(StrEnum):
+    JSONL = "JSON Lines"
+    JSON = "JSON array"
+    PARQUET = "Parquet"
+    TAR = "WebDataset tar"
+    HUB = "Hugging Face data set"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Iterate for `Record | BadRow`, as often as needed; `rows()` skips making records.
+
+    `shard` (i, n) takes the windows of rows whose 0-based number is i modulo n, so that a run of
+    shards works in the windows of the whole; `limit` then stops after that many rows. `folder` is
+    where relative image paths start.
+    """
+
+    name: str
+    kind: Kind
+    path: Path
+    folder: Path
+    read: Callable[[], Iterator[Row | BadRow]]
+    count_all: Callable[[], int | None]
+    tables: Callable[[], Tables] | None = None
+    spooled: bool = False
+    fields: Fields = NO_FIELDS
+    shard: tuple[int, int] = (0, 1)
+    limit: int | None = None
+    window: int = WINDOW
+
+    def __iter__(self) -> Iterator[Record | BadRow]:
+        for row in self.rows():
+            if isinstance(row, BadRow):
+                yield row
+                continue
+            try:
+                yield to_record(row, self.fields, source=self.name)
+            except BadRecord as error:
+                yield BadRow.of(row, self.name, error)
+
+    def rows(self) -> Iterator[Row | BadRow]:
+        return self.select(self.read())
+
+    def select(self, rows: Iterable[T]) -> Iterator[T]:
+        """What shard and limit leave of something that has one item for each row of the file."""
+        index, count = self.shard
+        if count > 1:
+            numbered = enumerate(rows)
+            rows = (row for number, row in numbered if number // self.window % count == index)
+        return itertools.islice(rows, self.limit)
+
+    def count(self) -> int | None:
+        """How many rows iteration will give, bad ones included; None where only reading tells."""
+        total = self.count_all()
+        if total is None:
+            return None
+        index, count = self.shard
+        cycles, rest = divmod(total, self.window * count)
+        mine = cycles * self.window + min(max(rest - index * self.window, 0), self.window)
+        return mine if self.limit is None else min(mine, self.limit)
+
+    def close(self) -> None:
+        """Removes the copy that was made of standard input or a pipe."""
+        if self.spooled:
+            self.path.unlink(missing_ok=True)
+
+
+def open_source(
+    name: str,
+    *,
+    fields: Fields = NO_FIELDS,
+    need_image: bool = True,
+    shard: tuple[int, int] = (0, 1),
+    limit: int | None = None,
+    spool: Path | None = None,
+    window: int = WINDOW,
+) -> Source:
+    """A file, `-` for standard input, a data set's folder, or a hub id `owner/name[:split]`.
+
+    Standard input, or a pipe, is first copied to `spool` (else to a temporary file), because a run
+    reads its input twice; relative image paths then start in the current folder.
+    Raises `UserError` for what cannot be opened, and where the fields are not to be found.
+    """
+    index, count = shard
+    if not 0 <= index < count:
+        hint = "shards of n are numbered 0/n to (n-1)/n"
+        raise UserError(f"there is no shard {index}/{count}", hint=hint)
+    source = open_rows(name, spool)
+    readable = (row.data for row in source.read() if isinstance(row, Row))
+    try:
+        known = recognise(
+            list(itertools.islice(readable, FIRST_ROWS)), fields, need_image=need_image
+        )
+    except UserError as error:
+        source.close()
+        raise UserError(f"{name}: {error.message}", hint=error.hint) from None
+    return replace(source, fields=known, shard=shard, limit=limit, window=window)
+
+
+def open_rows(name: str, spool: Path | None = None) -> Source:
+    """As `open_source`, for someone who needs the rows and no record of them: no fields known."""
+    if name == "-" or Path(name).is_fifo():
+        path = _spool(name, spool)
+        opened = _open_file(name, path, _kind_by_content(path, name))
+        return replace(opened, folder=Path(), spooled=True)
+    if Path(name).is_file():
+        path = Path(name)
+        return _open_file(name, path, _kind_by_name(path))
+    return _open_hub(name)
+
+
+def _open_file(name: str, path: Path, kind: Kind) -> Source:
+    from revise_captions.io import jsonl, webdataset
+
+    count_all: Callable[[], int | None] = _unknown
+    tables: Callable[[], Tables] | None = None
+    match kind:
+        case Kind.JSONL:
+            read = partial(jsonl.json_lines, path, name)
+            count_all = partial(jsonl.count_lines, path)
+        case Kind.JSON:
+            read = partial(jsonl.json_array, path, name)
+        case Kind.TAR:
+            read = partial(webdataset.tar_rows, path, name)
+            count_all = partial(webdataset.count_groups, path)
+        case _:
+            from revise_captions.io import arrow
+
+            tables = partial(arrow.parquet_tables, path, name)
+            read = partial(_read_tables, tables, name)
+            count_all = partial(_count_tables, tables)
+    return Source(name, kind, path, path.parent, read, count_all, tables)
+
+
+def _unknown() -> None:
+    return None
+
+
+def _read_tables(tables: Callable[[], Tables], name: str) -> Iterator[Row | BadRow]:
+    from revise_captions.io.arrow import table_rows
+
+    return table_rows(tables(), name)
+
+
+def _count_tables(tables: Callable[[], Tables]) -> int | None:
+    return tables().length
+
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
+
+
+def _open_hub(name: str) -> Source:
+    folder, split = name, ""
+    if not Path(name).is_dir() and ":" in name:
+        folder, _, split = name.rpartition(":")
+    is_folder = Path(folder).is_dir()
+    if not is_folder and (not _HUB_ID.fullmatch(name) or _suffix(Path(folder)) in _KINDS):
+        hint = "expected a file, -, a data set's folder, or a Hugging Face id owner/name"
+        raise UserError(f"{name} does not exist", hint=hint)
+    from revise_captions.io import arrow
+
+    data = arrow.open_hub(folder, split or None)
+    tables = partial(arrow.hub_tables, data, name)
+    read = partial(_read_tables, tables, name)
+    base = Path(folder) if is_folder else Path()
+    return Source(name, Kind.HUB, Path(folder), base, read, partial(_count_tables, tables), tables)
+
+
+# --- Which kind ---------------------------------------------------------------------------------
+
+_KINDS = {
+    ".jsonl": Kind.JSONL,
+    ".ndjson": Kind.JSONL,
+    ".json": Kind.JSON,
+    ".parquet": Kind.PARQUET,
+    ".pq": Kind.PARQUET,
+    ".tar": Kind.TAR,
+    ".tgz": Kind.TAR,
+}
+
+
+def kind_of_name(name: str) -> Kind | None:
+    """The kind that a file name asks for (`.json` for an array), None where it does not say."""
+    return _KINDS.get(_suffix(Path(name)))
+
+
+def _suffix(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _kind_by_name(path: Path) -> Kind:
+    kind = kind_of_name(path.name)
+    return _kind_by_content(path, str(path)) if kind in (None, Kind.JSON) else kind
+
+
+def _kind_by_content(path: Path, name: str) -> Kind:
+    from revise_captions.io.jsonl import chunks
+
+    head = next(chunks(path, name), b"")
+    if head.startswith(b"PAR1"):
+        return Kind.PARQUET
+    if head[257:262] == b"ustar":
+        return Kind.TAR
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"["):
+        return Kind.JSON
+    if text.startswith((b"{", b"\xff\xfe", b"\xfe\xff")) or not text:
+        return Kind.JSONL
+    if _suffix(path) == ".json":
+        return Kind.JSONL
+    hint = "expected JSON Lines, a JSON array, Parquet, a tar, or a Hugging Face data set"
+    raise UserError(f"{name} is of no kind that can be read here", hint=hint)
+
+
+def _spool(name: str, path: Path | None) -> Path:
+    if path is None:
+        descriptor, temporary = tempfile.mkstemp(prefix="revise-captions-", suffix=".stdin")
+        os.close(descriptor)
+        path = Path(temporary)
+    try:
+        with ExitStack() as stack:
+            pipe = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))
+            shutil.copyfileobj(pipe, stack.enter_context(path.open("wb")), 1 << 20)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UserError(f"cannot copy {name} to {path}: {error.strerror}") from None
+    return path

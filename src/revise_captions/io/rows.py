@@ -1,0 +1,128 @@
+"""Rows as they stand in a file, before anything is made of them; JSON text that stays itself."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from revise_captions.errors import BadRecord, Reason
+from revise_captions.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row that could be read. `line` is 1-based: the file's line, or the row's number where a
+    format has no lines. `raw` is the row's exact text in JSON formats, without its line end."""
+
+    line: int
+    data: Mapping[str, Any]
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """One row for the quarantine. `original` is its text, or its bytes where they are no UTF-8."""
+
+    source: str
+    line: int
+    reason: Reason
+    detail: str
+    original: str | bytes = ""
+
+    @classmethod
+    def of(cls, row: Row | Record, source: str, error: BadRecord) -> BadRow:
+        data = row.data if isinstance(row, Row) else row.fields
+        original = dumps(data) if row.raw is None else row.raw
+        return cls(source, row.line, error.reason, error.detail, original)
+
+    def as_json(self) -> dict[str, Any]:
+        """The line of the quarantine file."""
+        head = {"file": self.source, "line": self.line}
+        head |= {"reason": str(self.reason), "detail": self.detail}
+        if isinstance(self.original, str):
+            return head | {"text": self.original}
+        return head | {"bytes": base64.b64encode(self.original).decode()}
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def dumps(value: object) -> str:
+    """JSON on one line, always encodable as UTF-8: lone surrogates are written as escapes.
+
+    Bytes become base64 (what `parse_image` reads back), other types from columnar formats (dates,
+    decimals, …) their text.
+    """
+    text = json.dumps(value, ensure_ascii=False, default=_as_json)
+    if text.isascii():
+        return text
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def splice(raw: str, additions: Mapping[str, Any]) -> str:
+    """The JSON object `raw` with `additions` as its last members.
+
+    The text of every other member stays as it is, to the byte: numbers beyond 64 bits, `1.0`,
+    escapes, the order of keys, duplicate keys. Members of the same names are replaced.
+    """
+    escaped = "\\u" in raw  # a key can hide behind escapes
+    if escaped or any(f'"{name}"' in raw for name in additions):
+        raw = _without(raw, additions)
+    end = raw.rindex("}")
+    body = dumps(additions)[1:-1]
+    empty = raw[:end].rstrip().endswith("{") and raw[:end].strip() == "{"
+    return raw[:end] + ("" if empty or not body else ", ") + body + raw[end:]
+
+
+_WHITE = re.compile(r"[ \t\n\r]*")
+_decoder = json.JSONDecoder(parse_int=float)  # values are skipped: no limit on their digits
+
+
+def _without(raw: str, names: Container[str]) -> str:
+    """`raw` without these members; the others keep the commas and white space between them."""
+    members = _members(raw)
+    if all(key not in names for key, _, _ in members):
+        return raw
+    parts: list[str] = []
+    end = kept = members[0][1]
+    for key, start, stop in members:
+        if key not in names:
+            parts += [raw[end:start] if parts else "", raw[start:stop]]
+            kept = stop
+        end = stop
+    space = raw[kept : _skip(raw, kept)] if parts and kept < end else ""
+    return raw[: members[0][1]] + "".join(parts) + space + raw[end:]
+
+
+def _members(raw: str) -> list[tuple[str, int, int]]:
+    """Each member of the JSON object `raw`: its key, and where its text `"key": value` stands."""
+    members = []
+    at = _skip(raw, raw.index("{") + 1)
+    while raw[at] != "}":
+        key, end = _decoder.raw_decode(raw, at)
+        value = _skip(raw, _skip(raw, end) + 1)  # past the colon
+        _, end = _decoder.raw_decode(raw, value)
+        members.append((key, at, end))
+        at = _skip(raw, end)
+        if raw[at] == ",":
+            at = _skip(raw, at + 1)
+    return members
+
+
+def _skip(text: str, at: int) -> int:
+    match = _WHITE.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,262 @@
+"""What `score-posh` does: a file of pairs in, a file of scores out, a window at a time.
+
+A line that holds no pair gets a line that says so in `error`; nothing of it is scored, and the
+number of such lines is printed. OUT appears under its name when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from revise_captions.errors import UserError
+from revise_captions.graphs.parse import Coreference
+from revise_captions.posh.corpus import CRITERIA, Mean, Row, mean, row_of
+from revise_captions.posh.display import for_html, for_terminal
+from revise_captions.posh.judge import Judge
+from revise_captions.posh.score import (
+    Graded,
+    Pair,
+    Score,
+    score_captions,
+    signature_of,
+)
+
+_WINDOW = 256
+Scorer = Callable[[Iterable[Pair]], Iterator[Score]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The command's arguments; see `score-posh --help`."""
+
+    source: Path
+    out: Path
+    generation_field: str = "generation"
+    reference_field: str = "reference"
+    group_field: str = ""
+    judge: str = "offline"
+    encoder: str = ""
+    parser: str = "bundled"
+    coreference: str = "rules"
+    engine: str = "transformers"
+    device: str = "auto"
+    batch_size: int = 16
+    no_rewriting: bool = False
+    unreadable_is_absent: bool = False
+    html: Path | None = None
+    show: int = 0
+    force: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run found: a row per scored pair, and how many lines were none."""
+
+    rows: list[Row] = field(default_factory=list)
+    failed: int = 0
+    shown: int = 0
+
+
+def load_judge(job: Job) -> Judge:
+    """The judge that a job names. Raises UserError where it cannot be had."""
+    if job.judge == "offline":
+        from revise_captions.posh.offline_judge import OfflineJudge
+        from revise_captions.text.sentence_encoder import load_encoder
+
+        device = "cpu" if job.device == "auto" else job.device
+        return OfflineJudge(load_encoder(job.encoder, device=device))
+    from revise_captions.engines.load import load_engine
+    from revise_captions.posh.language_judge import LanguageJudge
+
+    engine = load_engine(
+        job.judge,
+        engine=job.engine,
+        option="--judge",
+        device=job.device,
+        batch_size=job.batch_size,
+        scores=True,
+    )
+    return LanguageJudge(
+        engine,
+        rewriting=not job.no_rewriting,
+        unreadable_is_absent=job.unreadable_is_absent,
+    )
+
+
+def load_coreference(job: Job) -> Coreference | None:
+    """None for the rules alone. Raises UserError where the resolver cannot be had."""
+    if job.coreference == "rules":
+        return None
+    from revise_captions.graphs.parser.maverick import HUB_ID, Maverick
+
+    name = HUB_ID if job.coreference == "maverick" else job.coreference
+    return Maverick(name, "cpu" if job.device == "auto" else job.device)
+
+
+def run(job: Job, judge: Judge | None = None) -> Outcome:
+    """Scores the file and prints the means. Raises UserError before anything is written."""
+    if not job.source.is_file():
+        raise UserError(f"there is no file {job.source}", hint="IN is a JSON Lines file")
+    for path in (job.out, job.html):
+        if path is not None and path.exists() and not job.force:
+            raise UserError(f"{path} exists", hint="name another file, or add --force")
+    if job.out.resolve() == job.source.resolve():
+        raise UserError("OUT is IN", hint="name another file")
+    judge = judge if judge is not None else load_judge(job)
+    coreference = load_coreference(job)
+    signature = signature_of(judge, job.parser, coreference)
+    outcome = Outcome()
+
+    def score(pairs: Iterable[Pair]) -> Iterator[Score]:
+        return score_captions(pairs, judge, job.parser, coreference)
+
+    with ExitStack() as files:
+        lines = files.enter_context(_whole(job.out))
+        page = files.enter_context(_whole(job.html)) if job.html is not None else None
+        source = files.enter_context(job.source.open(encoding="utf-8", errors="replace"))
+        scored = _scored(job, source, score, signature, lines, outcome)
+        if page is not None:
+            page.writelines(for_html(scored, signature))
+        else:
+            for _ in scored:
+                pass
+    _print(outcome, signature)
+    return outcome
+
+
+class _whole:
+    """A file that appears under its name only when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.part = path, path.with_name(path.name + ".part")
+
+    def __enter__(self) -> IO[str]:
+        try:
+            self.file = self.part.open("w", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"cannot write {self.path}: {error.strerror}") from error
+        return self.file
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.file.close()
+        if kind is None:
+            os.replace(self.part, self.path)
+        else:
+            self.part.unlink(missing_ok=True)
+
+
+def _scored(
+    job: Job, source: IO[str], scorer: Scorer, signature: str, out: IO[str], outcome: Outcome
+) -> Iterator[tuple[str, Score]]:
+    """Writes a line for each of the source's, in order; yields what was scored, with its name."""
+    numbered = enumerate(source, 1)
+    while window := list(islice(numbered, _WINDOW)):
+        read = [_read(job, number, line) for number, line in window if line.strip()]
+        pairs = [item for item in read if not isinstance(item, _Failed)]
+        scores = scorer(item.pair for item in pairs)
+        for item in read:
+            if isinstance(item, _Failed):
+                outcome.failed += 1
+                out.write(json.dumps({"line": item.line, "error": item.why}) + "\n")
+                continue
+            score = next(scores)
+            row = row_of(score, item.group)
+            outcome.rows.append(row)
+            out.write(_line(item, row, score, signature))
+            if outcome.shown < job.show:
+                outcome.shown += 1
+                click.echo(for_terminal(score, colour=sys.stdout.isatty()) + "\n")
+            yield item.group, score
+        click.echo(f"{len(outcome.rows)} pairs scored", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    line: int
+    group: str
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    line: int
+    why: str
+
+
+def _read(job: Job, number: int, line: str) -> _Read | _Failed:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return _Failed(number, "not JSON")
+    if not isinstance(row, Mapping):
+        return _Failed(number, "not a JSON object")
+    generation, references = row.get(job.generation_field), row.get(job.reference_field)
+    if isinstance(references, str):
+        references = [references]
+    if not isinstance(generation, str) or not generation.strip():
+        return _Failed(number, f"no text in the field {job.generation_field!r}")
+    if not isinstance(references, list) or not references:
+        return _Failed(number, f"no text in the field {job.reference_field!r}")
+    if not all(isinstance(text, str) and text.strip() for text in references):
+        return _Failed(number, f"the field {job.reference_field!r} holds what is no text")
+    group = row.get(job.group_field) if job.group_field else None
+    name = str(group) if group is not None else f"line {number}"
+    return _Read(number, name, Pair(generation, tuple(references)))
+
+
+def _line(item: _Read, row: Row, score: Score, signature: str) -> str:
+    """One line of OUT. Spans are `[start, end)` in code points of their text."""
+    found: dict[str, Any] = {"line": item.line}
+    found |= {name: _rounded(row.value(name)) for name in CRITERIA}
+    found["statistics"] = row.as_json()
+    found["generation"] = _graded(score.generation)
+    found["references"] = [_graded(graded) for graded in score.references]
+    found["signature"] = signature
+    return json.dumps(found, ensure_ascii=False) + "\n"
+
+
+def _graded(graded: Graded) -> list[dict[str, Any]]:
+    return [
+        {
+            "part": str(part.part),
+            "component": part.phrase(graded.graph),
+            "span": list(part.span),
+            "grade": _rounded(grade.score),
+            **({"unscored": grade.unscored} if grade.unscored else {}),
+        }
+        for part, grade in zip(graded.parts, graded.grades, strict=True)
+    ]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _print(outcome: Outcome, signature: str, echo: Callable[[str], None] = click.echo) -> None:
+    for criterion in CRITERIA:
+        echo(f"{criterion:<11}{_interval(mean(outcome.rows, criterion))}")
+    parts = [side for row in outcome.rows for side in (row.mistakes, row.omissions)]
+    unscored = sum(side.unscored for side in parts)
+    asked = unscored + sum(side.scored for side in parts)
+    echo(f"{len(outcome.rows)} pairs, {asked} components, {unscored} of them unscored")
+    if outcome.failed:
+        echo(f"{outcome.failed} lines of IN hold no pair: see `error` in OUT")
+    echo(signature)
+
+
+def _interval(found: Mean) -> str:
+    if found.value is None:
+        return "no pair could be scored"
+    spread = "" if found.low is None else f"  [{found.low:.4f}, {found.high:.4f}]"
+    left = f"  ({found.unscored} pairs unscored)" if found.unscored else ""
+    return f"{found.value:.4f}{spread}{left}"

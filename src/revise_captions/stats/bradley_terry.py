@@ -1,0 +1,147 @@
+"""Ratings of captioners from pairwise comparisons: Bradley–Terry and Elo, with intervals.
+
+Both on Elo's scale: 400 points are odds of ten to one, and the mean is 1,000. A tie is half a win
+for either. Bradley–Terry is the maximum-likelihood estimate (Hunter 2004, the MM algorithm); it
+exists only where nobody can be set apart as always winning, and is NaN otherwise. Elo depends on
+the order of the battles, so its value is the median over resamples in random order (CapArena,
+with its K of 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.stats.bootstrap import weights
+from revise_captions.stats.leaderboard import keys_of
+from revise_captions.stats.paired_tests import bounds, units_of
+
+Floats = npt.NDArray[np.float64]
+SCALE, BASE, START, K = 400.0, 10.0, 1000.0, 4.0
+_STEPS, _ENOUGH = 2000, 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Battles:
+    """`first`, `second`: places in `captioners`; `won`: 1, ½ or 0 for the first; `images`."""
+
+    captioners: tuple[str, ...]
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    won: Floats
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One captioner's rating, None where it does not exist; interval over images."""
+
+    captioner: str
+    rating: float | None
+    low: float | None
+    high: float | None
+
+
+def battles(rows: Sequence[tuple[str, str, float, str]]) -> Battles:
+    """From (first, second, won by the first, image)."""
+    names = sorted({name for row in rows for name in row[:2]})
+    place = {name: k for k, name in enumerate(names)}
+    return Battles(
+        tuple(names),
+        np.array([place[row[0]] for row in rows], dtype=np.int64),
+        np.array([place[row[1]] for row in rows], dtype=np.int64),
+        np.array([row[2] for row in rows], dtype=np.float64),
+        tuple(row[3] for row in rows),
+    )
+
+
+def wins(
+    fought: Battles, counts: npt.ArrayLike | None = None, won: npt.ArrayLike | None = None
+) -> Floats:
+    """(replicates, captioners, captioners): how often the row beat the column.
+
+    `counts` (battles, replicates): how often a battle counts; once by default. `won` (battles,
+    replicates): who won it in each replicate, where that differs.
+    """
+    n = len(fought.captioners)
+    first = fought.won[:, None] if won is None else np.asarray(won, np.float64)
+    drawn = np.ones((len(first), 1)) if counts is None else np.asarray(counts, np.float64)
+    table = np.zeros((n * n, max(drawn.shape[1], first.shape[1])))
+    np.add.at(table, fought.first * n + fought.second, first * drawn)
+    np.add.at(table, fought.second * n + fought.first, (1 - first) * drawn)
+    return table.T.reshape(-1, n, n)
+
+
+def bradley_terry(won: Floats) -> Floats:
+    """Ratings (replicates, captioners) from `wins`; NaN where there is no estimate."""
+    found = np.full(won.shape[:2], np.nan)
+    exists = np.array([_connected(table) for table in won], dtype=bool)
+    table = won[exists]
+    if not len(table):
+        return found
+    games = table + table.transpose(0, 2, 1)
+    total = table.sum(2)
+    strength = np.ones_like(total)
+    for _ in range(_STEPS):
+        pairs = games / (strength[:, :, None] + strength[:, None, :])
+        step = total / pairs.sum(2)
+        step /= np.exp(np.log(step).mean(1, keepdims=True))
+        moved = np.abs(np.log(step / strength)).max()
+        strength = step
+        if moved < _ENOUGH:
+            break
+    found[exists] = START + SCALE * np.log10(strength)
+    return found
+
+
+def _connected(table: Floats) -> bool:
+    """Everybody has won against everybody through some chain: then the estimate exists."""
+    from scipy.sparse.csgraph import connected_components
+
+    parts = connected_components(table > 0, directed=True, connection="strong")[0]
+    return bool(parts == 1)
+
+
+def elo(fought: Battles, counts: npt.NDArray[np.uint8], seed: int = 0) -> Floats:
+    """Ratings (replicates, captioners) after each replicate's battles, in random order."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(fought.won))
+    orders = [rng.permutation(np.repeat(rows, counts[:, b])) for b in range(counts.shape[1])]
+    longest = max((len(order) for order in orders), default=0)
+    padded = np.full((len(orders), longest), -1)
+    for line, order in zip(padded, orders, strict=True):
+        line[: len(order)] = order
+    ratings = np.full((len(orders), len(fought.captioners)), START)
+    each = np.arange(len(orders))
+    for battle in padded.T:
+        a, b = fought.first[battle], fought.second[battle]
+        expected = 1 / (1 + BASE ** ((ratings[each, b] - ratings[each, a]) / SCALE))
+        gain = np.where(battle >= 0, K * (fought.won[battle] - expected), 0)
+        ratings[each, a] += gain
+        ratings[each, b] -= gain
+    return ratings
+
+
+def resampled(fought: Battles, replicates: int) -> npt.NDArray[np.uint8]:
+    """How often each battle counts in each replicate: images are resampled, not battles."""
+    names, unit = units_of(fought.images)
+    return weights(keys_of(names), replicates)[unit]
+
+
+def rated(fought: Battles, replicates: int = 1000) -> dict[str, tuple[Rated, ...]]:
+    """`Bradley–Terry` and `Elo` ratings with intervals, best first."""
+    counts = resampled(fought, replicates)
+    drawn = bradley_terry(wins(fought, counts)), elo(fought, counts)
+    values = bradley_terry(wins(fought))[0], np.median(drawn[1], axis=0)
+    units = len(set(fought.images))
+    found = {}
+    for name, value, spread in zip(("Bradley–Terry", "Elo"), values, drawn, strict=True):
+        rows = [
+            Rated(who, float(v) if np.isfinite(v) else None, *bounds(spread[:, k], units))
+            for k, (who, v) in enumerate(zip(fought.captioners, value, strict=True))
+        ]
+        found[name] = tuple(sorted(rows, key=lambda row: -(row.rating or -np.inf)))
+    return found

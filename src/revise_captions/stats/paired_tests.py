@@ -1,0 +1,238 @@
+"""Any figure with an interval over images, and the paired test of two metrics.
+
+A figure is a function of scores and truths, one of each for every row; rows that look at the same
+image come and go together. Intervals: central 95 % of the Poisson bootstrap (`statistics.weights`,
+keyed by the image's name, so the same resamples serve every metric). Test of two metrics: in each
+permutation they swap their scores on a random half of the images (the PERM-BOTH of Deutsch et al.
+2021, over images); scores are first put on one scale by `comparable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.stats.bootstrap import LEVEL, MIN_RECORDS, weights
+from revise_captions.stats.leaderboard import keys_of
+from revise_captions.stats.weighted_classification import Batch
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Statistic = Callable[[Floats, Floats], float]
+Scale = Callable[[Floats], Floats]
+#: Weights that are held at a time: rows × replicates.
+_MOST = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`value` None where the figure does not exist; `low`, `high` None where resampling cannot say.
+
+    `rows` that it is of, and `units` (images) that were resampled.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    rows: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """First minus second. `p_value`: two-sided, of “the two are equally good”; None: no figure."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+
+
+def measured(
+    statistic: Statistic,
+    scores: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    images: Sequence[str],
+    replicates: int = 1000,
+    batch: Batch | None = None,
+) -> Measured:
+    """The statistic of all rows, with its interval. `images`: the image of each row.
+
+    `batch`: the same statistic of many weightings at once, which is faster.
+    """
+    x, y = _floats(scores), _floats(truth)
+    names, unit = units_of(images)
+    value = statistic(x, y) if len(x) else float("nan")
+    if not np.isfinite(value):
+        return Measured(None, None, None, len(x), len(names))
+    drawn = _resampled(statistic, x, y, names, unit, replicates, batch)
+    return Measured(float(value), *bounds(drawn, len(names)), len(x), len(names))
+
+
+def _resampled(
+    statistic: Statistic,
+    x: Floats,
+    y: Floats,
+    names: Sequence[str],
+    unit: Ints,
+    replicates: int,
+    batch: Batch | None,
+) -> Floats:
+    if batch is None:
+        rows = resamples(names, unit, replicates)
+        return np.array([statistic(x[chosen], y[chosen]) for chosen in rows])
+    drawn = weights(keys_of(names), replicates)
+    step = max(1, _MOST // max(1, len(x)))
+    parts = [
+        batch(x, y, drawn[unit, start : start + step].astype(np.float64))
+        for start in range(0, replicates, step)
+    ]
+    return np.concatenate(parts)
+
+
+def units_of(images: Sequence[str]) -> tuple[list[str], Ints]:
+    """The distinct names, sorted, and the place of each row's name among them."""
+    names, unit = np.unique(np.asarray(images, dtype=object).astype(str), return_inverse=True)
+    return list(names), unit.astype(np.int64)
+
+
+def resamples(names: Sequence[str], unit: Ints, replicates: int) -> Sequence[Ints]:
+    """For each replicate, the rows that are in it, some of them several times."""
+    drawn = weights(keys_of(names), replicates)
+    rows = np.arange(len(unit))
+    return [np.repeat(rows, drawn[unit, b]) for b in range(replicates)]
+
+
+def bounds(drawn: Floats, units: int) -> tuple[float | None, float | None]:
+    """The central interval of resampled values; none where too few units or values exist."""
+    known = drawn[np.isfinite(drawn)]
+    if units < MIN_RECORDS or len(known) < len(drawn) / 2 or np.ptp(known) == 0:
+        return None, None
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def ranks(scores: Floats) -> Floats:
+    """Average ranks: the scale for statistics that only look at the order."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(scores), dtype=np.float64)
+
+
+def standardised(scores: Floats) -> Floats:
+    """Mean 0 and deviation 1: the scale for Pearson's r."""
+    spread = scores.std()
+    return (scores - scores.mean()) / spread if spread > 0 else scores - scores.mean()
+
+
+def unchanged(scores: Floats) -> Floats:
+    """Probabilities are on one scale as they are."""
+    return scores
+
+
+def compared(
+    statistic: Statistic,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    images: Sequence[str],
+    *,
+    comparable: Scale = ranks,
+    replicates: int = 1000,
+    seed: int = 0,
+    batch: Batch | None = None,
+) -> Compared:
+    """Two metrics' scores of the same rows. The p-value counts the observed arrangement too."""
+    a, b, y = _floats(first), _floats(second), _floats(truth)
+    names, unit = units_of(images)
+    observed = statistic(a, y) - statistic(b, y) if len(y) else float("nan")
+    if not np.isfinite(observed):
+        return Compared(None, None, None, None)
+    spread = [_resampled(statistic, s, y, names, unit, replicates, batch) for s in (a, b)]
+    once = np.ones((len(y), 1))
+
+    def plain(scores: Floats) -> float:
+        return statistic(scores, y) if batch is None else float(batch(scores, y, once)[0])
+
+    x, z = comparable(a), comparable(b)
+    rng = np.random.default_rng(seed)
+    reached, existing = 1, 1
+    for _ in range(replicates):
+        swap = (rng.random(len(names)) < 0.5)[unit]
+        gap = plain(np.where(swap, z, x)) - plain(np.where(swap, x, z))
+        if np.isfinite(gap):
+            existing += 1
+            reached += abs(gap) >= abs(observed) - 1e-12
+    drawn = spread[0] - spread[1]
+    return Compared(float(observed), *bounds(drawn, len(names)), reached / existing)
+
+
+def measured_sums(
+    statistic: Callable[[Floats], float],
+    counts: npt.ArrayLike,
+    images: Sequence[str],
+    replicates: int = 1000,
+) -> Measured:
+    """As `measured`, for a statistic of summed counts: `counts` (rows, …), summed over rows."""
+    table = _floats(counts)
+    names, by_unit = _unit_sums(table, images)
+    value = statistic(by_unit.sum(0)) if len(table) else float("nan")
+    if not np.isfinite(value):
+        return Measured(None, None, None, len(table), len(names))
+    drawn = _of_sums(statistic, weights(keys_of(names), replicates).T, by_unit)
+    return Measured(float(value), *bounds(drawn, len(names)), len(table), len(names))
+
+
+def compared_sums(
+    statistic: Callable[[Floats], float],
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    images: Sequence[str],
+    *,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Compared:
+    """As `compared`, for a statistic of summed counts: metrics swap their counts of an image."""
+    names, one = _unit_sums(_floats(first), images)
+    other = _unit_sums(_floats(second), images)[1]
+    gap = one - other
+    observed = statistic(one.sum(0)) - statistic(other.sum(0)) if len(one) else float("nan")
+    if not np.isfinite(observed):
+        return Compared(None, None, None, None)
+    drawn = weights(keys_of(names), replicates).T
+    spread = _of_sums(statistic, drawn, one) - _of_sums(statistic, drawn, other)
+    swap = np.random.default_rng(seed).random((replicates, len(names))) < 0.5
+    flipped = _of_sums(statistic, ~swap, gap, other) - _of_sums(statistic, swap, gap, other)
+    known = np.isfinite(flipped)
+    reached = 1 + int((np.abs(flipped[known]) >= abs(observed) - 1e-12).sum())
+    p_value = reached / (1 + int(known.sum()))
+    return Compared(float(observed), *bounds(spread, len(names)), p_value)
+
+
+def _unit_sums(counts: Floats, images: Sequence[str]) -> tuple[list[str], Floats]:
+    names, unit = units_of(images)
+    sums = np.zeros((len(names), *counts.shape[1:]))
+    np.add.at(sums, unit, counts)
+    return names, sums
+
+
+def _of_sums(
+    statistic: Callable[[Floats], float],
+    chosen: npt.NDArray[Any],
+    counts: Floats,
+    base: Floats | None = None,
+) -> Floats:
+    """The statistic of `chosen` (replicates, units) times `counts`, plus all of `base`."""
+    flat = chosen.astype(np.float64) @ counts.reshape(len(counts), -1)
+    if base is not None:
+        flat += base.reshape(len(base), -1).sum(0)
+    shape = counts.shape[1:]
+    return np.array([statistic(row.reshape(shape)) for row in flat])
+
+
+def _floats(values: npt.ArrayLike) -> Floats:
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,53 @@
+"""What commands write between marks in Markdown files: `<!-- name -->` to `<!-- /name -->`.
+
+A checkout's pages are README.md and those in docs. Each mark is in one of them, and a command finds
+it by the mark, so that a text can move from one page to another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from revise_captions.errors import UserError
+
+
+def with_block(text: str, block: str, name: str = "figures") -> str:
+    """`text` with `block` between its marks. Raises ValueError where it has not one pair."""
+    marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    filled, count = marks.subn(lambda found: f"{found[1]}{block}\n{found[2]}", text)
+    if count != 1:
+        raise ValueError(f"{count} pairs of <!-- {name} --> and <!-- /{name} -->, expected 1")
+    return filled
+
+
+def write_blocks(path: Path, blocks: Mapping[str, str]) -> None:
+    """Puts each block, by the name of its marks, into the file at `path`; all of them or none."""
+    text = path.read_text(encoding="utf-8")
+    for name, block in blocks.items():
+        text = with_block(text, block, name)
+    path.write_text(text, encoding="utf-8")
+
+
+def pages(root: Path) -> list[Path]:
+    """README.md of the checkout at `root`, and the pages in docs by name; elsewhere none."""
+    return [*root.glob("README.md"), *sorted((root / "docs").glob("*.md"))]
+
+
+def page_with(root: Path, name: str) -> Path:
+    """The page with the marks `name`. Raises `UserError` where none has them, or several."""
+    opening = f"<!-- {name} -->"
+    found = [page for page in pages(root) if opening in page.read_text(encoding="utf-8")]
+    if len(found) != 1:
+        raise UserError(
+            f"{len(found)} of README.md and docs/*.md in {root} have {opening}, expected 1",
+            hint="Only a checkout of the repository has such pages: run the command from one.",
+        )
+    return found[0]
+
+
+def write_to_pages(root: Path, blocks: Mapping[str, str]) -> None:
+    """Puts each block, by the name of its marks, into the page of the checkout that has them."""
+    for name, page in [(name, page_with(root, name)) for name in blocks]:
+        write_blocks(page, {name: blocks[name]})

@@ -1,0 +1,231 @@
+"""A critic of ours through vLLM: the answers of the engine in process, and what is sent for them.
+
+vLLM is imitated (`fake_vllm`); scripts/checks/vllm_vision.py asks vLLM itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
+
+import fake_vllm
+import numpy as np
+import pytest
+import tinycritic
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from revise_captions.critic.hub_names import write_hub_names
+from revise_captions.critic.load import load
+from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.image_prefetch import resized
+from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.vllm import VllmCritic
+from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.errors import EngineDead, UserError
+from revise_captions.records import Unscored, Verdict
+from revise_captions.text.sentences import split
+
+TEXTS = [
+    "There is a red circle. It is on the left. Both wear hats.",
+    "The sky is grey, and two people walk.  The scene feels calm.",
+    "There are 3 blue boats near the house.\nDer Kreis ist rot und der Himmel blau. It is red.",
+]
+LONG = 48
+
+
+@pytest.fixture(scope="module")
+def paragraphs() -> list[Paragraph]:
+    rng = np.random.default_rng(0)
+    images = [Image.fromarray(rng.integers(0, 256, (70, 90, 3), dtype=np.uint8)) for _ in TEXTS]
+    return [Paragraph(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    place = tmp_path_factory.mktemp("critics")
+    return {
+        regime: tinycritic.saved(
+            place / regime, regime, fluent=True, threshold=0.9, max_length=LONG
+        )
+        for regime in Regime
+    }
+
+
+@pytest.fixture
+def fakes(folders, monkeypatch):
+    """vLLM for one of the folders, on a device."""
+
+    def made(regime: Regime, device: str = "cuda", **decided) -> tuple[LocalCritic, fake_vllm.Fake]:
+        local = load_critic(folders[regime], device="cpu")
+        plain = load_critic(folders[regime], device="cpu").model
+        plain.set_attn_implementation("eager")
+        network = fake_vllm.paligemma(plain, block=regime is Regime.IMAGE_PREFIX)
+        expand = fake_vllm.expand_paligemma(local.codec, local.images)
+        fake = fake_vllm.Fake(
+            network, expand, device=device, eos=local.codec.eos, **{"prefix_lm": True, **decided}
+        )
+        return local, fake_vllm.installed(monkeypatch, fake)
+
+    return made
+
+
+def test_the_fixture_s_answers_depend_on_the_regime(folders, paragraphs):
+    found = [
+        [v.p_factual for v in load_critic(folder, device="cpu").judge(paragraphs[:1])[0]]
+        for folder in folders.values()
+    ]
+    for one, two in pairwise(found):
+        assert all(abs(a - b) > 1e-3 for a, b in zip(one, two, strict=True) if a is not None)
+
+
+@pytest.mark.parametrize(
+    ("regime", "device"),
+    [(Regime.CAUSAL, "cpu"), (Regime.CAUSAL, "cuda"), (Regime.IMAGE_PREFIX, "cuda")],
+)
+def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, regime, device):
+    local, fake = fakes(regime, device)
+    critic = load(str(folders[regime]), engine="vllm", dtype="float32")
+    assert isinstance(critic, VllmCritic)
+    expected, found = local.judge(paragraphs), critic.judge(paragraphs)
+    reasons = {v.unscored for group in expected for v in group}
+    assert {None, Unscored.LANGUAGE, Unscored.TOO_LONG} <= reasons
+    for one, other in zip(expected, found, strict=True):
+        assert [v.unscored for v in one] == [v.unscored for v in other]
+        assert [v.assessable for v in one] == [v.assessable for v in other]
+        for v, w in zip(one, other, strict=True):
+            assert v.p_factual == pytest.approx(w.p_factual, abs=1.01e-4)
+            assert v.share == pytest.approx(w.share, abs=1.01e-4)
+    claims = [Claim(p.image, p.text, p.spans, k) for p in paragraphs for k in range(2)]
+    written = critic.explain(claims)
+    assert written == local.explain(claims)
+    assert "" in written
+    assert len(set(written)) > 3
+    ((_, options),) = fake.started
+    assert options["hf_overrides"] == {"is_mm_prefix_lm": regime is Regime.IMAGE_PREFIX}
+    assert options["limit_mm_per_prompt"] == {"image": 1}
+    assert options["enforce_eager"] is (device == "cpu")
+    assert options["max_model_len"] == LONG + 64
+    settings = critic.settings
+    assert settings.items() >= {"regime": str(regime), "engine": "vllm", "device": device}.items()
+    assert settings["critic"].startswith(f"{regime}@")
+    assert critic.threshold == 0.9
+
+
+def test_what_is_sent(fakes, folders, paragraphs, capsys):
+    """Token ids without what vLLM adds, the picture in the tower's size, a caption's prompts one
+    after the other."""
+    local, fake = fakes(Regime.CAUSAL)
+    critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
+    counts = critic.vllm.counts
+    before = replace(counts)
+    critic.judge(paragraphs[:2])
+    prompts, options = fake.asked[-1]
+    codec = local.codec
+    assert (options.temperature, options.max_tokens, options.ignore_eos) == (0.0, 2, True)
+    assert options.logprob_token_ids == [codec.yes, codec.no, codec.nothing, codec.eos]
+    for prompt in prompts:
+        ids = prompt["prompt_token_ids"]
+        assert not {codec.image, codec.bos} & set(ids)
+        assert ids[-1] == codec.special("\n")[0]
+        (image,) = prompt["multi_modal_data"]["image"]
+        assert image.size == (64, 64)
+    whose = [prompt["multi_modal_data"]["image"][0] for prompt in prompts]
+    assert np.array_equal(np.asarray(whose[0]), resized(paragraphs[0].image, 64))
+    texts = [codec.decode(prompt["prompt_token_ids"]) for prompt in prompts]
+    assert texts[1] == "There is a red circle. It is on the left.\n"
+    changes = sum(one is not other for one, other in pairwise(whose))
+    assert changes == len({id(image) for image in whose}) - 1 == 1
+    # at least the image and its <bos>, which are a block each time but the first of a caption
+    cached, tokens = counts.cached - before.cached, counts.tokens - before.tokens
+    assert tokens == sum(len(p["prompt_token_ids"]) + local.images + 1 for p in prompts)
+    again = len(prompts) - 2
+    assert again * local.images <= cached < tokens
+    assert fake.ended == 0
+    del critic
+    assert fake.ended == 1  # vLLM's processes and memory are given back
+    assert f"vLLM: {counts.cached} of {counts.tokens} prompt tokens" in capsys.readouterr().err
+
+
+def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
+    local, fake = fakes(Regime.CAUSAL)
+    critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
+    expected = critic.judge(paragraphs[:2])
+    bad = lambda ids: "hats" in local.codec.decode(ids)  # noqa: E731
+    fake.refuse = lambda ids: ValueError("no hats") if bad(ids) else None
+    found = critic.judge(paragraphs[:2])
+    assert found[0][2] == Verdict(None, Unscored.ENGINE_ERROR)
+    assert found[0][:2] == expected[0][:2]
+    assert found[1] == expected[1]
+    fake.refuse = lambda ids: fake_vllm.EngineDeadError("gone")
+    with pytest.raises(EngineDead, match="gone"):
+        critic.judge(paragraphs)
+    with pytest.raises(EngineDead, match="gone"):
+        critic.explain([Claim(paragraphs[0].image, "It is red.", tuple(split("It is red.")), 0)])
+
+
+def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraphs, monkeypatch):
+    import revise_captions.critic.gates.image_domain as domain
+
+    gate = SimpleNamespace(inside=lambda states: np.arange(len(states)) != 1)
+    monkeypatch.setattr(domain, "read_gate", lambda folder: gate)
+    _, fake = fakes(Regime.CAUSAL)
+    critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
+    found = critic.judge(paragraphs)
+    assert {v.unscored for v in found[1]} == {Unscored.OUTSIDE_DOMAIN}
+    assert len(fake.asked[-1][0]) == sum(v.p_factual is not None for group in found for v in group)
+    assert critic.judge([]) == []
+
+
+def refused(folder, **options) -> str:
+    with pytest.raises(UserError) as caught:
+        load(str(folder), engine="vllm", **options)
+    return str(caught.value)
+
+
+def test_regimes_that_vllm_does_not_compute_are_refused(fakes, folders, monkeypatch):
+    _, fake = fakes(Regime.CAUSAL, "cpu")
+    says = "does not compute PaliGemma's attention"
+    assert f"{says} as this critic" in refused(folders[Regime.PREFIX])
+    assert f"{says} on a CPU" in refused(folders[Regime.IMAGE_PREFIX])
+    assert fake.started == []  # before anything is loaded
+    fakes(Regime.CAUSAL, "tpu")
+    assert f"{says} on tpu" in refused(folders[Regime.IMAGE_PREFIX])
+    # to see by how much another regime differs, as check-engine does
+    fakes(Regime.CAUSAL, "cpu")
+    assert load(str(folders[Regime.PREFIX]), engine="vllm", regime="causal").judge([]) == []
+    fakes(Regime.CAUSAL, "cuda", prefix_lm=None)
+    assert "does not say that it computes causal" in refused(folders[Regime.CAUSAL])
+
+
+def test_a_vllm_that_builds_other_prompts_is_refused(fakes, folders):
+    local, fake = fakes(Regime.CAUSAL)
+    own = fake.expand
+    fake.expand = lambda ids: [local.codec.bos, *own(ids)]
+    assert "builds other prompts" in refused(folders[Regime.CAUSAL])
+    fake.refuse = lambda ids: ValueError("cannot see")
+    assert "does not answer: cannot see" in refused(folders[Regime.CAUSAL])
+
+
+def test_names_that_vllm_does_not_load_are_refused(fakes, folders, tmp_path):
+    for path in folders[Regime.CAUSAL].iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    path = tmp_path / "model.safetensors"
+    weights = {k.replace(".vision_model.", "."): v for k, v in load_file(path).items()}
+    save_file(weights, path, metadata={"format": "pt"})
+    fakes(Regime.CAUSAL)
+    said = refused(tmp_path)
+    assert "expected vision_tower.vision_model." in said
+    assert f"python -m revise_captions.critic.hub_names {tmp_path}" in said
+    write_hub_names(tmp_path)
+    assert load(str(tmp_path), engine="vllm").judge([]) == []
+
+
+def test_without_vllm_and_with_an_adapter_there_is_one_line(folders, tmp_path):
+    assert "needs the package vllm" in refused(folders[Regime.CAUSAL])
+    (tmp_path / "adapter_config.json").write_text(
+        f'{{"base_model_name_or_path": "{folders[Regime.CAUSAL]}"}}'
+    )
+    assert "cannot add an adapter" in refused(folders[Regime.CAUSAL], adapter=str(tmp_path))

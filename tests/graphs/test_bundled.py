@@ -1,0 +1,105 @@
+"""The bundled parser, whole: captions to graphs, its limits, and what its card says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("spacy")
+
+from revise_captions.errors import UserError
+from revise_captions.graphs.parse import load_pipeline, parse, settings
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "src/revise_captions/graphs/bundled"
+TREEBANK = ROOT.parent / "shared/data/ud_english_ewt/test.conllu"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A red and white flag.", {("flag", "is", "red"), ("flag", "is", "white")}),
+        ("The face of the man is pale.", {("man", "have", "face"), ("face", "is", "pale")}),
+        ("Three dogs sleep on a sofa.", {("dogs", "is", "3"), ("dogs", "sleep on", "sofa")}),
+        ("A dog is chased by a cat.", {("cat", "chase", "dog")}),
+        ("A man who wears a hat sits.", {("man", "wear", "hat")}),
+        ("A man's red hat lies on the floor.", {("man", "have", "hat"), ("hat", "is", "red")}),
+        ("A bird sits on top of a roof.", {("bird", "sit on top of", "roof")}),
+        ("A man stands there. He holds a kite.", {("man", "hold", "kite")}),
+        ("A group of people stand in snow.", {("people", "stand in", "snow")}),
+        ("Two dogs lie here. One is black, the other is white.", {("dog", "is", "white")}),
+        ("Above the door hangs a sign.", {("sign", "hang above", "door")}),
+    ],
+)
+def test_captions_become_graphs(text, expected):
+    (graph,) = parse([text])
+    assert expected <= set(graph.present().triples())
+
+
+def test_what_is_denied_is_not_present():
+    (graph,) = parse(["There are no people on the beach, and the sky is not blue."])
+    assert [item.name for item in graph.present().objects] == ["beach", "sky"]
+    assert graph.present().attributes == ()
+
+
+@pytest.mark.parametrize("verb", ["is", "was", "'s", "’s"])
+def test_to_be_there_says_nothing_more(verb):
+    (graph,) = parse([f"There {verb} a dog on a sofa."])
+    assert graph.triples() == [("dog", "on", "sofa")]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "???", "🙂 🙂", "e\u0301te\u0301 \x00"])
+def test_odd_texts_have_graphs(text):
+    (graph,) = parse([text])
+    assert graph.text == text
+
+
+def test_spans_lie_in_the_text():
+    text = "  A tall man\n\nrides a brown horse.  The man's hat is red — it’s new.  "
+    (graph,) = parse([text])
+    for item in graph.objects:
+        assert item.name in item.span.of(text).lower()
+    for said in graph.attributes:
+        assert 0 <= said.span.start < said.span.end <= len(text)
+    assert {"man", "horse", "hat"} <= {item.name for item in graph.objects}
+
+
+def test_graphs_do_not_depend_on_the_batch():
+    texts = ["A cat sits on a mat.", "Two men in red shirts carry a table.", "Snow."]
+    assert list(parse(texts)) == [next(parse([text])) for text in texts]
+
+
+def test_the_signature_names_the_weights_and_the_rules():
+    found = settings()
+    assert found["parser"].startswith("bundled-")
+    assert found["coreference"] == "rules"
+    assert found["graph"].startswith("rules-")
+
+
+def test_an_unknown_pipeline_is_a_users_mistake():
+    with pytest.raises(UserError, match="no spaCy pipeline"):
+        load_pipeline("xx_not_there")
+
+
+def test_the_weights_are_small_and_licensed():
+    sizes = [path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()]
+    assert sum(sizes) <= 20_000_000
+    assert max(sizes) <= 15_000_000
+    assert "CC BY-SA 4.0" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not TREEBANK.is_file(), reason="the treebank's test part is not here")
+def test_the_cards_figures():
+    from scripts.research.posh.graphs import treebank
+
+    found, _ = treebank(TREEBANK, "bundled")
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert found.las_plain > 0.82
+    for name, value in (
+        ("UAS, without punctuation", found.uas_plain),
+        ("LAS, without punctuation", found.las_plain),
+        ("parts of speech (UPOS)", found.upos),
+        ("lemmas", found.lemma),
+    ):
+        assert f"| {name} | {100 * value:.1f} |" in card

@@ -1,0 +1,288 @@
+"""`evaluate-metric` on small data worked by hand, on published values, and on wrong input."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from commands import outcome
+from rated import ROWS, captions, figures, oracle, run, scores_csv, value, write
+
+from revise_captions.benchmarks.catalog.published import TABLE_4
+from revise_captions.errors import UserError
+from revise_captions.pipelines.metrics import cli
+from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+from revise_captions.pipelines.metrics.scores import read_scores
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def test_a_rater_that_is_always_right(folder):
+    found = run(folder, oracle(folder), only=("sentence",))
+    whole = {"level": "sentence", "subset": "", "metric": "oracle"}
+    assert value(found, name="ROC-AUC", **whole) == 1
+    assert value(found, name="macro-F1 at 0.5", **whole) == 1
+    assert value(found, name="average precision of wrong", **whole) == 1
+    factual = "".join(labels for rows in ROWS.values() for labels, _ in rows).count("f")
+    assert (factual, 36 - factual) == (21, 15)
+    # 21 factual sentences at 0.9, 15 wrong ones at 0.2
+    error = value(found, name="calibration error", **whole)
+    assert error == pytest.approx((21 * 0.1 + 15 * 0.2) / 36)
+    floor = value(found, metric="floor: one class", subset="")
+    assert floor == pytest.approx((2 * 21 / (36 + 21)) / 2)
+    assert value(found, name="ROC-AUC", subset="poor", metric="oracle") == 1
+
+
+def test_what_was_not_judged_is_counted_and_in_no_figure(folder):
+    rows = [json.loads(line) for line in oracle(folder).read_text().splitlines()]
+    rows[0] |= {"score": None, "reason": "too dark"}
+    path = write(folder / "some.jsonl", rows[:-1])
+    found = run(folder, path, only=("sentence",))
+    assert found["unscored"] == {"some": {"too dark": 1, "not in the file": 1}}
+    (share,) = figures(found, name="share judged")
+    assert share["value"] == pytest.approx(34 / 36)
+    (auc,) = figures(found, name="ROC-AUC", subset="")
+    assert (auc["value"], auc["rows"]) == (1, 34)
+    for row in rows:
+        row["score"] = None
+    found = run(folder, write(folder / "none.jsonl", rows), only=("sentence", "segment"))
+    assert value(found, name="ROC-AUC", subset="") is None
+    assert {f["note"] for f in figures(found, metric="none", level="sentence")} >= {
+        "nothing was judged"
+    }
+
+
+def revision(*sentences: tuple[int, int, float | None]) -> dict[str, object]:
+    return {
+        "signature": "critic:x|threshold:0.3|revise-captions:1",
+        "sentences": [
+            {"span": [a, b], "p_factual": p, "reason": None if p is not None else "too long"}
+            for a, b, p in sentences
+        ],
+    }
+
+
+def test_what_the_main_command_judged_is_joined_by_its_spans(folder):
+    rows = [
+        {"id": "good-1", "revision": revision((0, 10, 0.8), (11, 21, 0.25))},
+        {"id": "good-2", "revision": revision((0, 21, 0.6))},  # one sentence there, two here
+        {"id": "good-3", "revision": revision((0, 5, 0.9), (6, 10, 0.1), (11, 21, None))},
+        {"id": "somebody else's", "revision": revision((0, 10, 0.8))},
+    ]
+    path = write(folder / "judged.jsonl", rows)
+    from revise_captions.benchmarks.catalog.table import benchmark
+
+    scores = read_scores(str(path), list(benchmark("plain").read(folder)))
+    assert scores.threshold == 0.3
+    joined = {
+        key: p for key, p in scores.sentences.items() if key[0] in ("good-1", "good-2", "good-3")
+    }
+    assert list(joined.values()) == [0.8, 0.25, 0.6, 0.6, 0.1, None]
+    assert scores.reasons["too long"] == 1
+    found = run(folder, path, only=("sentence",))
+    assert figures(found, name="macro-F1 at 0.3 (stored)", subset="")
+    rows[1]["revision"]["signature"] = "critic:y|threshold:0.3"
+    with pytest.raises(UserError, match="mixes answers with different signatures"):
+        run(folder, write(path, rows), only=("sentence",))
+
+
+def test_floors_need_no_file_and_make_no_probabilities(folder):
+    found = run(folder, "floor:position", "floor:length", only=("sentence",))
+    first, second = (value(found, name="ROC-AUC", metric=m, subset="")
+                     for m in ("floor:position", "floor:length"))  # fmt: skip
+    # of the 21 × 15 pairs of a factual and a wrong sentence
+    firsts = "".join(labels[0] for rows in ROWS.values() for labels, _ in rows)
+    factual_first, wrong_first = firsts.count("f"), firsts.count("n")
+    wins = factual_first * (15 - wrong_first)
+    ties = factual_first * wrong_first + (21 - factual_first) * (15 - wrong_first)
+    assert first == pytest.approx((wins + ties / 2) / 315)
+    assert second == 0.5  # both sentences have ten characters
+    assert figures(found, name="macro-F1 at 0.5", metric="floor:position") == []
+    (compared,) = figures(found, name="ROC-AUC", metric="floor:length", subset="")
+    assert compared["difference"][0] == pytest.approx(first - second)
+    assert 0 < compared["p_value"] <= 1
+
+
+# --- captions and captioners ----------------------------------------------------------------------
+
+
+def test_segments_are_correlated_as_scipy_does_it(folder):
+    stats = pytest.importorskip("scipy.stats")
+    found = run(folder, scores_csv(folder), only=("segment",))
+    people = [score + 0.5 for rows in ROWS.values() for _, score in rows]
+    metric = [score + (0 if image <= 3 else 0.5)
+              for rows in ROWS.values() for image, (_, score) in enumerate(rows, 1)]  # fmt: skip
+    axis = "pooled over captions, quality"
+    for name, wanted in (
+        ("pearson", stats.pearsonr(metric, people).statistic),
+        ("spearman", stats.spearmanr(metric, people).statistic),
+        ("kendall-b", stats.kendalltau(metric, people).statistic),
+        ("kendall-c", stats.kendalltau(metric, people, variant="c").statistic),
+    ):
+        (figure,) = figures(found, name=name, axis=axis)
+        assert figure["value"] == pytest.approx(wanted)
+        assert figure["low"] <= figure["value"] <= figure["high"]
+        assert (figure["rows"], figure["units"]) == (18, 6)
+    # within an image the metric is people's own order: all pairs, ties too
+    assert value(found, axis="within images, quality") == 1
+    each = run(folder, scores_csv(folder), only=("segment",), each=True)
+    (figure,) = figures(each, name="pearson")
+    assert (figure["axis"], figure["rows"]) == ("pooled over ratings, quality", 36)
+    assert figure["value"] < value(found, name="pearson", axis=axis)
+
+
+def test_the_floor_of_captions_is_that_the_longer_is_better(folder):
+    rows = captions()
+    for row in rows[:6]:
+        row["caption"] += " It is here too."
+    write(folder / "captions.jsonl", rows)
+    found = run(folder, "floor:length", "floor:position", only=("system", "segment"))
+    assert value(found, level="segment", name="pearson", metric="floor:length") > 0.5
+    assert figures(found, metric="floor:position") == []
+    assert found["captioners"]["quality"][0]["floor:length"] == 10
+
+
+def test_systems_are_means_over_images(folder):
+    found = run(folder, scores_csv(folder), only=("system",))
+    assert value(found, level="system", name="spearman") == 1
+    assert value(found, name="pairwise accuracy with ties") == 1
+    assert value(found, name="soft pairwise accuracy") == pytest.approx(1, abs=0.02)
+    (rows,) = found["captioners"].values()
+    assert [row["captioner"] for row in rows] == ["good", "fair", "poor"]
+    assert rows[0]["people"] == pytest.approx(26 / 6 + 0.5)
+    assert rows[0]["metric"] == pytest.approx(26 / 6 + 0.25)
+
+
+def test_without_human_scores_a_caption_counts_by_its_sentences(folder):
+    write(folder / "captions.jsonl", [row | {"scores": []} for row in captions()])
+    found = run(folder, oracle(folder, wrong=0.0, right=1.0), only=("system", "segment"))
+    assert value(found, level="segment", name="pearson") == pytest.approx(1)
+    (rows,) = found["captioners"].values()
+    assert [row["people"] for row in rows] == pytest.approx([11 / 12, 8 / 12, 2 / 12])
+
+
+@needs_data
+def test_tifas_published_kendall_through_the_command(tmp_path):
+    file = DATA / "tifa_correlation/human_annotations_with_scores.json"
+    rows = [{"id": k, "score": row["meteor"]} for k, row in json.loads(file.read_text()).items()]
+    scores = write(tmp_path / "meteor.jsonl", rows)
+    job = Job("tifa", file.parent, (str(scores),), ("segment",), replicates=100)
+    found = evaluate(job)
+    assert value(found, name="kendall-b") == pytest.approx(0.27407599432086477, abs=1e-10)
+    assert value(found, name="pearson") == pytest.approx(0.33965916777485317, abs=1e-10)
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+@needs_data
+def test_the_published_table_is_the_csv():
+    with (DATA / "published/sentence_factuality_auc_f1.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["model"] for row in rows] == list(TABLE_4)
+    for row in rows:
+        assert [cell or "–" for key, cell in row.items() if key != "model"] == list(
+            TABLE_4[row["model"]]
+        )
+
+
+def test_the_signature_names_scores_and_ties(folder):
+    found = run(folder, scores_csv(folder), only=("segment",))
+    for part in (
+        "benchmark:plain",
+        "scores metric:sha256 ",
+        "ties:",
+        "ratings:mean",
+        "images, 100",
+    ):
+        assert part in found["signature"]
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments: object) -> tuple[int, str, str]:
+        return outcome(cli.main, capsys, *arguments, "--replicates", "100")
+
+    return call
+
+
+def test_the_command_prints_and_writes(command, folder):
+    out = folder / "out.json"
+    code, text, _ = command(
+        "plain", folder, f"critic={oracle(folder)}", "floor:position", "--json", out
+    )
+    assert code == 0
+    assert "sentence: pooled over sentences" in text
+    assert "first − this" in text
+    assert "captioners: mean quality, and rank" in text
+    stored = json.loads(out.read_text())
+    assert {figure["level"] for figure in stored["figures"]} == {
+        "sentence", "segment", "system", "agreement",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"id": "x", "score": 1}], "none of the scores of s is of this benchmark (1 other ids)"),
+        ([{"id": "good-1", "sentence": 2, "score": 1}], "there is no sentence 2: good-1 has 2"),
+        ([{"id": "good-1", "score": "high"}], "`score` is 'high'; expected a number"),
+        ([{"id": "good-1"}], "has no field `score`"),
+        ([{"score": 1}], "has no field `id`"),
+    ],
+)
+def test_wrong_scores_are_a_mistake_that_is_named(command, folder, rows, said):
+    code, _, err = command("plain", folder, write(folder / "s.jsonl", rows))
+    assert code == 2
+    assert said in err
+
+
+def test_other_mistakes(command, folder):
+    assert "floor:length" in command("plain", folder, "floor:luck")[2]
+    assert "there are no scores nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
+    assert "one name" in command("plain", folder, *["floor:length"] * 2)[2]
+    assert "there is no benchmark “plane”" in command("plane", folder)[2]
+
+
+@needs_data
+def test_chocolate_whole_with_a_rater_that_abstains_and_floors(tmp_path):
+    """Every sentence is in the denominators of what was not judged; no figure is made up."""
+    from revise_captions.benchmarks.catalog.table import benchmark
+
+    examples = list(benchmark("chocolate").read(DATA / "chocolate"))
+    nothing = {"p_factual": None, "reason": "outside the model's domain"}
+    judged = [
+        {
+            "id": example.id,
+            "revision": {
+                "signature": "critic:x|threshold:0.4",
+                "sentences": [{"span": list(s.span), **nothing} for s in example.sentences],
+            },
+        }
+        for example in examples
+    ]
+    critic = write(tmp_path / "critic.jsonl", judged)
+    scores, levels = (str(critic), "floor:length"), ("sentence", "system")
+    found = evaluate(Job("chocolate", DATA / "chocolate", scores, levels, replicates=100))
+    assert found["unscored"]["critic"] == {"outside the model's domain": 3706}
+    assert {f["value"] for f in figures(found, metric="critic")} == {None, 0.0}
+    assert value(found, name="share judged", metric="critic") == 0
+    auc = figures(found, name="ROC-AUC", metric="floor:length")
+    assert [figure["subset"] for figure in auc] == [
+        "", "chartt5", "deplot", "gpt4v", "matcha", "unichart",
+    ]  # fmt: skip
+    assert auc[0]["value"] == pytest.approx(0.505, abs=5e-4)
+    ranking = found["captioners"]["factual share"]
+    assert [row["captioner"] for row in ranking] == [
+        "gpt4v", "deplot", "unichart", "matcha", "chartt5",
+    ]  # fmt: skip
+    assert {row["critic"] for row in ranking} == {None}
+    text = as_text(found)
+    assert "critic could not judge: 3,706 outside the model's domain" in text
+    assert "0.73 / 0.68  VNLI-Critique, ROC-AUC / macro-F1" in text

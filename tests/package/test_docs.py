@@ -1,0 +1,132 @@
+"""The pages in docs: their shape, their Python, what they say of files and numbers.
+
+Commands, options, links and paths of all pages: test_readme.py."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pages import OPTION, PAGES, ROOT, SCRIPTS, code, entry, options
+
+import revise_captions
+from revise_captions import posh
+from revise_captions.pipelines.verify import as_json
+
+DOCS = sorted(set(PAGES) - {"README.md"})
+PAGE = PAGES["docs/running.md"]
+PLAN = ROOT / "scripts/bench/plan_job.py"
+
+
+def planned(*more: str) -> dict[str, Any]:
+    asked = [sys.executable, str(PLAN), "--captions", "10_000_000", "--gpus", "64", *more]
+    return json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
+
+
+def test_the_readme_is_short_and_links_to_every_page():
+    readme = PAGES["README.md"]
+    assert readme.count("\n") <= 260
+    assert [page for page in DOCS if f"]({page}" not in readme] == []
+
+
+@pytest.mark.parametrize("page", DOCS)
+def test_a_page_says_who_it_is_for_and_then_how(page):
+    """A heading, a sentence, and a command (or a program) before everything else."""
+    title, nothing, reader, *_ = PAGES[page].split("\n")
+    assert title.startswith("# ")
+    assert not nothing
+    assert reader.startswith("For whoever ")
+    assert PAGES[page].index("```") < PAGES[page].index("\n## ")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code(PAGES[page], "python")])
+def test_programs_import_what_there_is(page):
+    for program in code(PAGES[page], "python"):
+        for node in ast.walk(ast.parse(program)):
+            if isinstance(node, ast.Import):
+                assert all(importlib.import_module(name.name) for name in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = importlib.import_module(node.module)
+                assert all(hasattr(module, name.name) for name in node.names), program
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                named = {"revise_captions": revise_captions, "posh": posh}.get(node.value.id)
+                assert named is None or hasattr(named, node.attr), program
+
+
+def test_keys_of_a_verification_are_the_ones_explained():
+    page = PAGES["docs/verifying.md"]
+    section = page[page.index("## What a row gains") : page.index("## Does a higher")]
+    around = {"revision", "verification", "signature", "visual", "posh"}  # made by others
+    explained = set(re.findall(r"`(\w+)`", section))
+    assert around < explained
+    tree = ast.parse(inspect.getsource(as_json))
+    dicts = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    made = {key.value for d in dicts for key in d.keys if isinstance(key, ast.Constant)}
+    assert explained - around | {"unscored"} == made
+
+
+def test_commands_within_commands_of_a_scheduler_exist():
+    lines = [line for b in code(PAGE, "bash") for line in b.replace("\\\n", " ").splitlines()]
+    seen = 0
+    for line in lines:
+        for name in SCRIPTS:
+            if (found := re.search(rf"(?<![\w-]){name} (?P<rest>[^#]*)", line)) is not None:
+                assert set(OPTION.findall(found["rest"])) <= options(entry(name)), line
+                seen += 1
+    assert seen >= 12
+    known = set(re.findall(r'add\("(--[a-z-]+)"', PLAN.read_text()))
+    section = PAGE[PAGE.index("## 10 million") :]
+    for line in re.findall(r"python scripts/plan_job\.py ([^`]*)", section):
+        assert set(OPTION.findall(line)) <= known
+
+
+def test_the_table_is_what_the_script_says():
+    table = PAGE[PAGE.index("<!-- plan -->") : PAGE.index("<!-- /plan -->")]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[3:]]
+    assert len(rows) == 4
+    for rate, *cells in rows:
+        found = planned("--records-per-second", rate, "--efficiency", "0.95")
+        assert cells == [
+            str(found["hours"]),
+            f"{found['gpu_hours']:,}",
+            str(found["image_megabytes_per_second"]),
+            str(found["cores_for_images"]),
+            f"{found['seconds_lost_with_a_replica']} s",
+        ]
+
+
+@pytest.mark.parametrize(("name", "tokens"), [("packed", "1380"), ("one prompt", "7906")])
+def test_the_bounds_are_what_the_script_says(name, tokens):
+    row = next(line for line in PAGE.splitlines() if line.startswith(f"| {name}"))
+    rate, hours = (float(cell) for cell in row.split("|")[2:4])
+    found = planned("--teraflops", "400", "--tokens", tokens)
+    assert (found["rate_of_one_gpu"], found["rate_is"], found["hours"]) == (rate, "a bound", hours)
+
+
+def test_weights_of_the_bound_are_those_of_the_architecture():
+    """Gemma 2 2B and SigLIP So400m, from their published shapes."""
+    layer = 2304 * 256 * (8 + 8) + 2 * 2304 * 256 * 4 + 3 * 2304 * 9216
+    assert round(26 * layer / 1e9, 2) == 2.02
+    tower = 4 * 1152 * 1152 + 2 * 1152 * 4304
+    assert round(27 * tower / 1e9, 2) == 0.41
+
+
+def test_the_arithmetic_by_hand():
+    spec = importlib.util.spec_from_file_location("plan_job", PLAN)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["plan_job"] = module
+    spec.loader.exec_module(module)
+    found = module.plan(module.Job(7200, 4, 0.5, 1.0, 0.01, 1e6, 1000, 3.0))
+    assert (found["hours"], found["gpu_hours"], found["cost"]) == (1.0, 4.0, 12.0)
+    assert (found["windows"], found["image_megabytes_per_second"]) == (113, 2.0)
+    assert module.bound(1, 1e9, 400, 1e9, 100) == 1.0

@@ -1,0 +1,176 @@
+"""`revise_captions.revise`: the main job as a function."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import itertools
+
+import pytest
+from commands import write_input
+from PIL import Image
+from scripted_run import HashCritic, WordReviser, p_factual
+
+import revise_captions
+from revise_captions.errors import Reason, UserError
+from revise_captions.io.rows import BadRow
+from revise_captions.pipelines.api import revise
+from revise_captions.pipelines.job.window import Result
+from revise_captions.records import ImageRef, Record, Span
+
+PICTURE = Image.new("RGB", (12, 8), "red")
+CAPTION = "A dog stands near the tree. The sun holds a bench. Two birds."
+
+
+def run(records, **options):
+    options = {"critic": HashCritic(), "reviser": WordReviser(), **options}
+    return revise(records, **options)
+
+
+def encoded() -> bytes:
+    buffer = io.BytesIO()
+    PICTURE.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def test_mappings_pictures_and_order(tmp_path):
+    PICTURE.save(tmp_path / "a.png")
+    rows = [
+        {"image": PICTURE, "caption": CAPTION},
+        {"image": tmp_path / "a.png", "caption": CAPTION},
+        {"image": str(tmp_path / "a.png"), "caption": "Nothing here."},
+        {"image": encoded(), "caption": CAPTION},
+        {"image": PICTURE.convert("CMYK"), "caption": CAPTION},
+    ] * 40
+    results = list(run(rows))
+    assert all(isinstance(result, Result) for result in results), results[:5]
+    assert [result.record.line for result in results] == list(range(1, 201))
+    assert [result.record.captions["caption"] for result in results] == [
+        row["caption"] for row in rows
+    ]
+    revision = results[0].revisions["caption"]
+    assert [s.span.of(CAPTION) for s in revision.sentences] == [
+        "A dog stands near the tree.", "The sun holds a bench.", "Two birds.",
+    ]  # fmt: skip
+    for sentence in revision.sentences:
+        context, text = CAPTION[: sentence.span.start], sentence.span.of(CAPTION)
+        assert sentence.verdict.p_factual == p_factual(context, text)
+    assert revision.signature.startswith("critic:hash|guard:warn|")
+    for same in (1, 3, 4):
+        assert results[same].revisions == results[0].revisions
+
+
+def test_bad_rows_come_in_their_places():
+    rows = [
+        {"image": PICTURE, "caption": CAPTION},
+        {"image": "/nowhere/a.png", "caption": CAPTION},
+        {"image": PICTURE, "caption": " "},
+        {"image": PICTURE},
+        {"image": "http://127.0.0.1/a.png", "caption": CAPTION},
+        {"image": PICTURE, "caption": CAPTION},
+    ]
+    results = list(run(rows))
+    reasons = [getattr(result, "reason", None) for result in results]
+    assert reasons == [
+        None, Reason.IMAGE_NOT_FOUND, Reason.EMPTY_CAPTION, Reason.MISSING_CAPTION,
+        Reason.URL_NOT_ALLOWED, None,
+    ]  # fmt: skip
+    bad = results[1]
+    assert isinstance(bad, BadRow)
+    assert (bad.source, bad.line) == ("memory", 2)
+
+
+def test_an_endless_stream_is_read_a_window_at_a_time():
+    taken = itertools.count()
+
+    def endless():
+        for number in taken:
+            yield {"image": PICTURE, "caption": f"Dog {number} stands near the tree."}
+
+    results = run(endless(), window=10)
+    first = list(itertools.islice(results, 25))
+    assert [result.record.line for result in first] == list(range(1, 26))
+    assert next(taken) <= 150  # a hundred for the fields, then two windows ahead
+    results.close()
+
+
+def test_windows_do_not_change_results():
+    rows = [{"image": PICTURE, "caption": f"{CAPTION} Number {n}."} for n in range(50)]
+    one = [result.revisions for result in run(rows, window=1)]
+    assert one == [result.revisions for result in run(rows, window=64)]
+    assert list(run([])) == []
+
+
+def test_records_and_several_captions():
+    record = Record("mine", 7, ImageRef(data=encoded()), {"a": CAPTION, "b": "A cat sleeps."})
+    (result,) = run([record])
+    assert result.record is record
+    assert list(result.revisions) == ["a", "b"]
+    rows = [{"pic": PICTURE, "a": CAPTION, "b": "A cat sleeps."}]
+    (same,) = run(rows, image_field="pic", caption_fields=["a", "b"])
+    assert same.revisions == result.revisions
+
+
+def test_critique_needs_no_reviser_and_no_model_of_it():
+    rows = [{"image": PICTURE, "caption": CAPTION}]
+    (result,) = revise(rows, critic=HashCritic(), reviser="no such reviser", stage="critique")
+    revision = result.revisions["caption"]
+    assert revision.revised_caption == CAPTION
+    assert revision.rounds == 0
+    assert "reviser" not in revision.signature
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"stage": "revize"}, "stage='revize': expected one of all, critique, revise"),
+        ({"on_unfixable": "burn"}, "expected one of keep, drop, flag"),
+        ({"guard": "lax"}, "expected one of strict, warn"),
+        ({"threshold": 0.4}, "brings its own threshold"),
+        ({"window": 0}, "expected at least 1"),
+        ({"stage": "revise"}, "run --stage critique first"),
+        ({"caption_fields": ["text"]}, 'no field "text"'),
+        ({"critic": "/no/such/critic"}, "/no/such/critic"),
+        ({"reviser": "/no/such/reviser"}, "/no/such/reviser"),
+    ],
+)
+def test_mistakes_are_user_errors_before_any_work(options, expected):
+    with pytest.raises(UserError) as caught:
+        run([{"image": PICTURE, "caption": CAPTION}], **options)
+    assert expected in str(caught.value)
+
+
+def test_the_signature_shows_the_commands_options():
+    """Everything that decides a result can be set in both ways, with the same defaults."""
+    from dataclasses import fields
+
+    from revise_captions.pipelines.options import Options
+
+    shown = inspect.signature(revise_captions.revise).parameters
+    only_files = {"source", "out", "limit", "shard", "resume", "force", "dry_run", "report"}
+    only_files |= {"group_by", "caption_field", "runner", "replicas", "ray_address"}
+    for field in fields(Options):
+        if field.name not in only_files:
+            assert shown[field.name].default == field.default, field.name
+    assert set(shown) - {field.name for field in fields(Options)} == {
+        "records", "caption_fields", "window",
+    }  # fmt: skip
+
+
+def test_split_and_span_are_public():
+    assert revise_captions.split("One. Two.") == (Span(0, 4), Span(5, 9))
+
+
+def test_the_function_and_the_command_agree(command, tmp_path):
+    import json
+
+    rows = write_input(tmp_path / "in.jsonl", 20)
+    assert command("in.jsonl", "out.jsonl").code == 0
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    results = run(rows, image_root=tmp_path)
+    for row, result in zip(written, results, strict=True):
+        revision = result.revisions["caption"]
+        assert row["revised_caption"] == revision.revised_caption
+        assert row["revision"]["signature"] == revision.signature
+        spans = [tuple(sentence["span"]) for sentence in row["revision"]["sentences"]]
+        assert spans == [sentence.span for sentence in revision.sentences]

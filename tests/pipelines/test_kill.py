@@ -1,0 +1,257 @@
+"""Killed, interrupted, out of disk, out of engine: every run ends in the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import write_input
+from PIL import Image
+
+SCRIPT = Path(__file__).parents[1] / "support/scripted_run.py"
+RECORDS = 700  # eleven windows
+KILLS = 30
+
+
+def start(
+    folder: Path, *arguments: str, stdin: bool = False, **environment: str
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # whoever runs the tests in the background of a shell has them inherit a deaf ear
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=550)
+    return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Input with some bad rows, and what an uninterrupted run makes of it, in `whole.*`."""
+    folder = tmp_path_factory.mktemp("kill")
+    write_input(folder / "in.jsonl", RECORDS, seed=5)
+    lines = (folder / "in.jsonl").read_text().splitlines()
+    for at in (3, 130, 131, 600):
+        lines.insert(at, "{oops")
+    lines[70] = lines[70].replace("a.png", "gone.png")
+    (folder / "in.jsonl").write_text("\n".join(lines))
+    code, _, err = finish(start(folder, "in.jsonl", "whole.jsonl", "--report", "whole.html"))
+    assert code == 0, err
+    return folder
+
+
+def results(folder: Path, name: str) -> tuple[bytes, bytes, dict[str, Any]]:
+    """Output, quarantine, and the report's figures but for the time it took."""
+    figures = json.loads((folder / f"{name}.json").read_text())
+    del figures["summary"]["speed"]
+    kept = (folder / f"{name}.jsonl").read_bytes()
+    return kept, (folder / f"{name}.quarantine.jsonl").read_bytes(), figures
+
+
+def leftovers(folder: Path, name: str) -> list[str]:
+    known = {f"{name}.jsonl", f"{name}.quarantine.jsonl", f"{name}.json", f"{name}.html"}
+    return [p.name for p in folder.glob(f"*{name}.*") if p.name not in known]
+
+
+class Runs:
+    """Runs in processes of their own, forked off one that has imported everything."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = start(folder, "serve", stdin=True)
+        assert self.server.stdin is not None
+        assert self.server.stdout is not None
+        self.ask, self.answer = self.server.stdin, self.server.stdout
+
+    def run(self, arguments: list[str], kill_at: float | None = None) -> tuple[int, float]:
+        """Exit status and processor seconds. Kills once it has used so many of those, which, other
+        than seconds on the wall, say the same on a busy machine."""
+        self.ask.write(json.dumps({"arguments": arguments, "environment": {}}) + "\n")
+        self.ask.flush()
+        process = int(self.answer.readline())
+        while kill_at is not None and not select.select([self.answer], [], [], 0.002)[0]:
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                if processor_seconds(process) >= kill_at:
+                    os.kill(process, signal.SIGKILL)
+                    break
+        status, seconds = self.answer.readline().split()
+        return int(status), float(seconds)
+
+    def close(self) -> None:
+        self.ask.close()
+        self.server.wait()
+
+
+def processor_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_killed_at_random_moments(folder):
+    """At moments from a run's whole length, again and again, each time resumed."""
+    rng = random.Random(20)
+    runs = Runs(folder)
+    expected = results(folder, "whole")
+    status, length = runs.run(["in.jsonl", "alone.jsonl", "--report", "alone.html"])
+    assert status == 0
+    assert results(folder, "alone") == expected
+    kills = hit = finished = 0
+    while kills < KILLS:
+        name = f"k{finished}"
+        journal, out = folder / f"{name}.jsonl.journal", folder / f"{name}.jsonl"
+        arguments = ["in.jsonl", out.name, "--report", f"{name}.html", "--resume"]
+        status, _ = runs.run(arguments, rng.uniform(0.0, 0.8) * length)
+        if status == -signal.SIGKILL:
+            kills += 1
+            hit += journal.exists() and journal.stat().st_size > 2000
+            if journal.exists() or not out.exists():
+                continue
+            status = 0  # it was killed when its work was done
+        assert status == 0, (folder / "printed").read_text()
+        assert results(folder, name) == expected
+        assert leftovers(folder, name) == []
+        finished += 1
+    runs.close()
+    assert hit >= KILLS // 2  # of runs that had something to lose
+    assert finished >= 2
+
+
+def test_a_resumed_run_judges_nothing_twice(folder):
+    """The engine dies after some windows; only what was not finished is judged on resuming."""
+    calls = {"SCRIPTED_CALLS": "calls.all"}
+    code, _, err = finish(start(folder, "in.jsonl", "c0.jsonl", **calls))
+    assert code == 0, err
+    dead = {"SCRIPTED_CALLS": "calls.one", "SCRIPTED_DIES": "23"}
+    code, out, err = finish(start(folder, "in.jsonl", "c1.jsonl", "--force", **dead))
+    assert (code, out) == (3, "")
+    assert err.splitlines()[-2:] == [
+        "revise-captions: the engine stopped answering",
+        "  resume with: revise-captions in.jsonl c1.jsonl --resume",
+    ]
+    code, _, err = finish(start(folder, "in.jsonl", "c1.jsonl"))
+    assert code == 2
+    assert "--resume" in err
+    assert "--force" in err
+    again = {"SCRIPTED_CALLS": "calls.two"}
+    code, _, err = finish(start(folder, "in.jsonl", "c1.jsonl", "--resume", **again))
+    assert code == 0, err
+    assert (folder / "c1.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    whole, one, two = (
+        (folder / f"calls.{name}").read_text().splitlines() for name in ("all", "one", "two")
+    )
+    assert one == whole[: len(one)]
+    assert two == whole[-len(two) :]
+    # Twice is judged only what the window in work when the engine died had already asked.
+    window = len(whole) / (RECORDS / 64)
+    assert len(one) > 2 * window
+    assert 0 <= len(one) + len(two) - len(whole) <= 1.5 * window
+
+
+def test_a_run_with_other_settings_is_not_resumed(folder):
+    finish(start(folder, "in.jsonl", "s.jsonl", SCRIPTED_DIES="9"))
+    code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume", "--rounds", "1"))
+    assert code == 2
+    assert "rounds was '2' and is '1'" in err
+    text = (folder / "in.jsonl").read_text()
+    (folder / "in.jsonl").write_text(text.replace("A dog", "A cat", 1))
+    try:
+        code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+    finally:
+        (folder / "in.jsonl").write_text(text)
+    assert code == 2
+    assert "the input has changed since the run began" in err
+    picture = (folder / "a.png").read_bytes()
+    Image.new("RGB", (9, 7), "blue").save(folder / "a.png")
+    try:
+        code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+    finally:
+        (folder / "a.png").write_bytes(picture)
+    assert code == 2
+    assert "the input has changed since the run began" in err
+    code, _, err = finish(start(folder, "in.jsonl", "s.jsonl", "--resume"))
+    assert code == 0, err
+    assert (folder / "s.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+
+def wait_for_work(folder: Path, name: str) -> None:
+    journal = folder / f"{name}.jsonl.journal"
+    while not journal.exists() or journal.stat().st_size < 2000:
+        time.sleep(0.02)
+
+
+def test_ctrl_c_and_two_runs_at_once(folder):
+    arguments = ("in.jsonl", "i.jsonl", "--group-by", "no field", "--force")
+    process = start(folder, *arguments, SCRIPTED_STALLS="25")
+    wait_for_work(folder, "i")
+    for flag in ("--resume", "--force"):  # a second run of the same output, meanwhile
+        code, out, err = finish(start(folder, "in.jsonl", "i.jsonl", flag))
+        assert (code, out) == (2, "")
+        assert err.startswith("revise-captions: another run is writing i.jsonl.journal\n")
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert (code, out) == (130, "")
+    command = "revise-captions in.jsonl i.jsonl --group-by 'no field' --resume"
+    assert err.splitlines()[-2:] == ["revise-captions: interrupted", f"  resume with: {command}"]
+    assert not (folder / "i.jsonl").exists()
+    code, _, err = finish(start(folder, *shlex.split(command)[1:]))
+    assert code == 0, err
+    assert (folder / "i.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert leftovers(folder, "i") == []
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.4, 0.95])
+def test_a_full_disk(folder, share):
+    """Files may grow to a share of the journal's or the output's final size, and no further."""
+    size = (folder / "whole.jsonl").stat().st_size
+    limit = str(int(share * size))
+    code, out, err = finish(start(folder, "in.jsonl", "d.jsonl", "--force", SCRIPTED_LIMIT=limit))
+    assert (code, out) == (2, "")
+    assert err.startswith("revise-captions: cannot write d.jsonl")
+    assert "Traceback" not in err
+    assert "--resume" in err
+    assert not (folder / "d.jsonl").exists()
+    code, _, err = finish(start(folder, "in.jsonl", "d.jsonl", "--report", "d.html", "--resume"))
+    assert code == 0, err
+    assert results(folder, "d") == results(folder, "whole")
+    assert leftovers(folder, "d") == []
+    for name in ("d.jsonl", "d.html", "d.json"):
+        (folder / name).unlink()
+
+
+def test_standard_input_and_output(folder):
+    text = (folder / "in.jsonl").read_text()
+    process = start(folder, "-", "-", stdin=True)
+    out, err = process.communicate(text, timeout=550)
+    assert process.returncode == 0, err
+    assert out == (folder / "whole.jsonl").read_text()
+    assert "Judged factual" in err  # the table goes where it does not disturb
+    assert "stdout.quarantine.jsonl" in err
+    assert list(folder.glob("stdout.*")) == [folder / "stdout.quarantine.jsonl"]
+
+
+def test_a_reader_that_had_enough(folder):
+    command = f"{shlex.quote(sys.executable)} {SCRIPT} in.jsonl - --force | head -n 1"
+    ran = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout == (folder / "whole.jsonl").read_text().split("\n")[0] + "\n"
+    assert ran.stderr == ""

@@ -1,0 +1,358 @@
+"""The tally: every figure against rows counted by hand, merging, and the table at 80 columns."""
+
+import json
+import random
+import tracemalloc
+
+import pytest
+from rich.console import Console
+
+from revise_captions.pipelines.output.outcomes import Outcome, outcome_of
+from revise_captions.pipelines.output.shares import Speed
+from revise_captions.pipelines.report.headline import percent
+from revise_captions.pipelines.report.summary import MAX_GROUPS, OTHER, Tally
+from revise_captions.pipelines.report.terminal import duration, render_table
+from revise_captions.records import Unscored, Why
+
+
+def attempt(text, accepted, why, after=None):
+    return {
+        "text": text,
+        "accepted": accepted,
+        "why": str(why),
+        "round": 1,
+        "p_before": 0.1,
+        "p_after": after,
+        "warning": "",
+    }
+
+
+def sentence(p=0.9, after=None, *, attempts=(), dropped=False, assessable=True, reason=None):
+    """A sentence as rows hold it; `after` None means as before."""
+    shown = next((a for a in reversed(attempts) if a["accepted"]), attempts[-1:] or None)
+    shown = shown[0] if isinstance(shown, list | tuple) else shown
+    return {
+        "span": [0, 5],
+        "label": "unscored" if p is None else "factual" if p >= 0.5 else "nonfactual",
+        "reason": None if reason is None else str(reason),
+        "assessable": assessable,
+        "p_factual": p,
+        "rationale": None,
+        "rewrite": shown["text"] if shown else None,
+        "accepted": shown["accepted"] if shown else None,
+        "why": shown["why"] if shown else None,
+        "p_after": None if dropped else p if after is None else after,
+        "dropped": dropped,
+        "attempts": list(attempts),
+    }
+
+
+def row(*sentences):
+    revision = {"signature": "s", "rounds": 2, "sentences": list(sentences)}
+    return {"revised_caption": "…", "revision": revision}
+
+
+FINE = sentence(0.9)
+MOOD = sentence(0.8, assessable=False)
+STRANGE = sentence(None, reason=Unscored.OUTSIDE_DOMAIN, assessable=None)
+FIXED = sentence(0.1, 0.7, attempts=[attempt("A.", True, Why.BETTER, 0.7)])
+REFUSED = sentence(
+    0.2, attempts=[attempt("B.", False, Why.NEW_CONTENT), attempt("C.", False, Why.NOT_FACTUAL)]
+)
+DELETED = sentence(0.2, attempts=[attempt("", True, Why.DELETED)], dropped=True)
+SPEECHLESS = sentence(0.3, attempts=[attempt("", False, Why.NO_REWRITE)], dropped=True)
+LATER = sentence(0.6, 0.4)
+CLEARED = sentence(0.4, 0.8)
+
+
+def tally_of(*rows, **options):
+    tally = Tally(threshold=0.5, **options)
+    for line, item in enumerate(rows, 1):
+        tally.add(item, line=line)
+    return tally
+
+
+@pytest.fixture
+def summary():
+    tally = tally_of(
+        row(FINE, MOOD, FIXED),
+        row(REFUSED, STRANGE, FINE),
+        row(DELETED, SPEECHLESS, LATER),
+        row(FINE, FINE),
+        row(CLEARED, STRANGE),
+    )
+    tally.quarantine("image_truncated")
+    return tally.to_json(Speed(2.0, 5, 13))
+
+
+def test_counts(summary):
+    assert summary["records"] == {
+        "read": 6,
+        "written": 5,
+        "changed": 2,
+        "quarantined": 1,
+        "quarantined_by_reason": {"image_truncated": 1},
+    }
+    assert summary["sentences"] == {
+        "total": 13,
+        "scored": 11,
+        "factual": 6,
+        "flagged": 5,
+        "flagged_later": 1,
+        "rewritten": 2,
+        "accepted": 1,
+        "deleted": 1,
+        "dropped": 1,
+        "not_assessable": 1,
+        "unscored": 2,
+        "unscored_by_reason": {"outside the model's domain": 2},
+        "unscored_after": 2,
+    }
+    assert (summary["captions"]["total"], summary["captions"]["changed"]) == (5, 2)
+
+
+def fraction(estimate):
+    return estimate["numerator"], estimate["denominator"]
+
+
+def test_factuality_before_and_after(summary):
+    everything, claims = summary["factuality"]["all"], summary["factuality"]["assessable"]
+    # 13 sentences, 2 unscored, 2 gone afterwards; LATER is factual before and not after.
+    assert fraction(everything["before"]) == (6, 11)
+    assert fraction(everything["after"]) == (7, 9)
+    assert everything["change"]["value"] == pytest.approx(7 / 9 - 6 / 11, abs=1e-6)
+    assert fraction(claims["before"]) == (5, 10)
+    assert fraction(claims["after"]) == (6, 8)
+    assert everything["before"]["low"] < 6 / 11 < everything["before"]["high"]
+
+
+def test_captions_whose_every_judged_sentence_is_factual(summary):
+    assert fraction(summary["captions"]["all_factual"]["before"]) == (1, 5)
+    assert fraction(summary["captions"]["all_factual"]["after"]) == (3, 5)
+
+
+def test_table_6(summary):
+    critic = summary["critic_on_flagged"]
+    assert critic["before"] == 0
+    assert fraction(critic["of_flagged"]) == (1, 5)
+    assert fraction(critic["of_rewritten"]) == (1, 2)
+
+
+def test_attempts_and_refusals(summary):
+    assert summary["attempts"] == {
+        "total": 5,
+        "warnings": 0,
+        "refused_by_guard": {"content words from neither sentence nor rationale": 1},
+        "refused_by_critic": {"still judged nonfactual": 1},
+        "refused_otherwise": {"the reviser gave none": 1},
+    }
+
+
+def test_flow_accounts_for_every_flagged_sentence(summary):
+    flow = {(item["step"], item["end"]): item["sentences"] for item in summary["flow"]}
+    assert flow == {
+        ("rewrite accepted", "judged factual"): 1,
+        ("deleted by the reviser", "removed"): 1,
+        ("the reviser gave none", "removed"): 1,
+        ("still judged nonfactual", "still flagged"): 1,
+        ("no rewrite asked for", "still flagged"): 1,
+        ("no rewrite asked for", "judged factual"): 1,
+    }
+    assert sum(flow.values()) == 6
+
+
+def test_histogram_bins_are_closed_below_and_do_not_slip():
+    tally = tally_of(*(row(sentence(k / 20)) for k in range(21)), row(sentence(0.2999)))
+    assert tally.to_json()["histogram"]["before"] == [1] * 5 + [2] + [1] * 13 + [2]
+
+
+def test_histogram_after_leaves_out_what_is_gone(summary):
+    assert sum(summary["histogram"]["before"]) == 11
+    assert sum(summary["histogram"]["after"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("sentences", "outcome"),
+    [
+        ([FINE, STRANGE, FIXED, REFUSED, DELETED], Outcome.DROPPED),
+        ([FIXED, REFUSED, FINE], Outcome.FLAGGED),
+        ([FIXED, STRANGE], Outcome.REVISED),
+        ([FINE, STRANGE], Outcome.UNSCORED),
+        ([FINE, MOOD], Outcome.KEPT),
+        ([FINE, LATER], Outcome.FLAGGED),
+        ([], Outcome.KEPT),
+    ],
+)
+def test_outcome(sentences, outcome):
+    assert outcome_of(sentences, 0.5) is outcome
+    assert tally_of(row(*sentences)).outcomes[outcome] == 1
+
+
+def test_several_captions_a_record_are_one_unit_for_the_bootstrap():
+    part = row(FINE, REFUSED)
+    several = {
+        "revised_caption": {"short": "…", "sentences": "…"},
+        "revision": {"short": part["revision"], "sentences": part["revision"]},
+    }
+    result = tally_of(several, several).to_json()
+    assert result["captions"]["total"] == 4
+    assert result["records"]["written"] == 2
+    assert result["factuality"]["all"]["before"]["records"] == 2
+    assert fraction(result["factuality"]["all"]["before"]) == (4, 8)
+
+
+def random_rows(count, seed=0):
+    rng = random.Random(seed)
+    kinds = [FINE, FINE, FINE, MOOD, STRANGE, FIXED, REFUSED, DELETED, SPEECHLESS, LATER, CLEARED]
+    return [row(*rng.choices(kinds, k=rng.randint(1, 12))) for _ in range(count)]
+
+
+def test_shards_in_any_order_make_the_same_summary():
+    rows = random_rows(900)
+    whole = Tally(threshold=0.5, group_by="model")
+    shards = [Tally(threshold=0.5, group_by="model") for _ in range(3)]
+    for line, item in enumerate(rows):
+        group = "ab"[line % 7 == 0]
+        whole.add(item, line=line, group=group)
+        shards[line % 3].add(item, line=line, group=group)
+    total = Tally(threshold=0.5, group_by="model")
+    for shard in shards[::-1]:
+        total += shard
+    ours, theirs = whole.to_json(), total.to_json()
+    for result in (ours, theirs):
+        result["groups"]["rows"].sort(key=lambda g: g["name"])
+    assert ours == theirs
+
+
+def test_shards_that_differ_in_threshold_do_not_add_up():
+    with pytest.raises(ValueError, match="threshold"):
+        Tally(threshold=0.5).__iadd__(Tally(threshold=0.6))
+
+
+def test_groups_are_the_tallies_of_their_rows():
+    rows = random_rows(120)
+    tally = Tally(threshold=0.5, group_by="model")
+    alone = Tally(threshold=0.5)
+    for line, item in enumerate(rows):
+        tally.add(item, line=line, group=None if line % 3 else 7)
+        if line % 3 == 0:
+            alone.add(item, line=line)
+    groups = {g["name"]: g for g in tally.to_json()["groups"]["rows"]}
+    assert set(groups) == {"7", "(none)"}
+    expected = alone.to_json()
+    assert groups["7"]["factuality"] == expected["factuality"]
+    assert groups["7"]["flagged"] == expected["sentences"]["flagged"]
+    assert groups["7"]["unscored"] == expected["sentences"]["unscored"]
+
+
+def test_too_many_groups_are_folded_and_none_is_lost():
+    tally = Tally(threshold=0.5, group_by="id")
+    for line in range(MAX_GROUPS + 50):
+        tally.add(row(FINE, FIXED), line=line, group=line)
+    rows = tally.to_json()["groups"]["rows"]
+    assert len(rows) == MAX_GROUPS + 1
+    assert rows[-1]["name"] == OTHER
+    assert rows[-1]["records"] == 50
+    assert sum(g["records"] for g in rows) == MAX_GROUPS + 50
+
+
+def test_memory_does_not_grow_with_the_records():
+    item = row(FINE, FIXED, REFUSED)
+    tally = Tally(threshold=0.5)
+    tracemalloc.start()
+    for line in range(1000):
+        tally.add(item, line=line)
+    early = tracemalloc.get_traced_memory()[0]
+    for line in range(1000, 9000):
+        tally.add(item, line=line)
+    late = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert late - early < 200_000
+
+
+def test_mostly_unscored_is_the_headline_with_the_option_that_helps():
+    head = tally_of(row(STRANGE, STRANGE, FINE), row(FIXED, STRANGE)).to_json()["headline"]
+    assert head["kind"] == "unscored"
+    assert head["text"] == "3 of 5 sentences came back unscored: outside the model's domain."
+    assert "--critic" in head["help"]
+    half = tally_of(row(STRANGE, FINE), row(FIXED, STRANGE)).to_json()["headline"]
+    assert half["kind"] == "factuality"
+
+
+@pytest.mark.parametrize("reason", list(Unscored))
+def test_every_unscored_reason_has_a_hint_that_names_an_option(reason):
+    strange = sentence(None, reason=reason, assessable=None)
+    head = tally_of(row(strange)).to_json()["headline"]
+    assert head["text"].startswith("The only sentence")
+    assert str(reason) in head["text"]
+    assert "`--" in head["help"]
+
+
+def test_mostly_quarantined_is_the_headline():
+    tally = tally_of(row(FINE))
+    tally.quarantine("image_not_found")
+    tally.quarantine("image_not_found")
+    head = tally.to_json()["headline"]
+    assert head["kind"] == "quarantined"
+    assert head["text"].startswith("2 of 3 records could not be processed, mostly: image not found")
+
+
+def test_an_empty_run_has_a_summary():
+    result = Tally(threshold=0.5, group_by="x").to_json()
+    assert result["headline"]["kind"] == "nothing"
+    assert result["factuality"]["all"]["before"]["value"] is None
+    json.dumps(result, allow_nan=False)
+
+
+def printed(summary, width=80, encoding="utf-8"):
+    import io
+
+    buffer = io.BytesIO()
+    file = io.TextIOWrapper(buffer, encoding=encoding)
+    render_table(summary, Console(file=file, width=width))
+    file.flush()
+    return buffer.getvalue().decode(encoding)
+
+
+def test_table_fits_80_columns_without_escapes(summary):
+    text = printed(summary)
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    for needed in (
+        "Records",
+        "13",
+        "outside the model's domain",
+        "54.5 %",
+        "77.8 %",
+        "image trunc",
+    ):
+        assert needed in text
+    assert "6.5 sentences/s, 2.5 records/s" in text
+
+
+def test_table_begins_with_the_headline():
+    text = printed(tally_of(row(STRANGE)).to_json())
+    assert text.split("\n")[1].startswith("The only sentence came back unscored")
+
+
+def test_table_where_the_terminal_knows_only_ascii(summary):
+    assert printed(summary, encoding="ascii") == printed(summary)
+    tally = Tally(threshold=0.5, group_by="model")
+    tally.add(row(FINE), line=1, group="é" + "y" * 99)
+    assert "\\xe9yyy" in printed(tally.to_json(), encoding="ascii")
+
+
+def test_table_with_a_hostile_group_name():
+    tally = Tally(threshold=0.5, group_by="model\x1b[31m")
+    tally.add(row(FINE), line=1, group="[red]x\x1b[2J\ud800\n" + "y" * 99)
+    text = printed(tally.to_json())
+    assert "\x1b" not in text
+    assert "[red]x·[2J" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_figures_for_people():
+    assert [percent(x) for x in (0, 1, 0.99999, 0.00001, 0.5, None)] == [
+        *("0 %", "100 %", "99.9 %", "0.1 %", "50.0 %", "–")
+    ]
+    assert [duration(s) for s in (3.21, 245, 11_220)] == ["3.2 s", "4 min 05 s", "3 h 07 min"]

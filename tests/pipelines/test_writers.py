@@ -1,0 +1,315 @@
+"""Writers: rows keep their text, nothing is overwritten, full disks and kills leave no halves."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import gzip
+import io
+import itertools
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+from output_files import REVISION, names, revised, rows, run, write_lines
+
+from revise_captions.errors import UserError
+from revise_captions.io.readers import Kind, open_source
+from revise_captions.pipelines.output import writers
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def test_json_lines_keep_the_text_of_every_row(tmp_path):
+    lines = [
+        '{"image":"a.jpg","caption":"A cat.","n":1.0,"big":123456789012345678901234567890}',
+        '  {"caption": "caf\\u00e9 \\/", "image": "b.jpg", "x": 1, "x": 2, "f": 1E+2} ',
+        '{"image": "c.jpg", "caption": "\\ud800", "y": NaN}',
+    ]
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(("\ufeff" + "\r\n\n".join(lines)).encode())  # BOM, CRLF, blanks, no end
+    assert run(source, tmp_path / "out.jsonl") == writers.Written(3, 0, None)
+    added = ', "revised_caption": %s, "revision": ' + json.dumps(REVISION) + "}"
+    assert (tmp_path / "out.jsonl").read_text().split("\n") == [
+        lines[0][:-1] + added % '"A CAT."',
+        lines[1][:-2] + added % '"CAFÉ /"' + " ",
+        lines[2][:-1] + added % '"\\ud800"',
+        "",
+    ]
+    assert names(tmp_path) == {"in.jsonl", "out.jsonl"}
+
+
+def test_a_second_stage_replaces_what_the_first_added(tmp_path):
+    write_lines(tmp_path / "in.jsonl", ['{"image": "a", "caption": "Ab.", "n": 1.50}'])
+    run(tmp_path / "in.jsonl", tmp_path / "one.jsonl")
+    run(tmp_path / "one.jsonl", tmp_path / "two.jsonl")
+    assert (tmp_path / "two.jsonl").read_text() == (tmp_path / "one.jsonl").read_text()
+
+
+def test_one_line_out_or_one_in_the_quarantine(tmp_path):
+    bad_bytes = b'{"image": "a", "caption": "caf\xe9"}'
+    with (tmp_path / "in.jsonl").open("wb") as file:
+        file.write(b'{"image": "a", "caption": "One."}\n{oops\n\n')
+        file.write(b'{"image": "a", "caption": "Four."}\n' + bad_bytes + b"\n")
+        file.write(b'{"image": "a", "caption": "Six."}\n')
+    written = run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bad=[4])
+    quarantine = tmp_path / "out.quarantine.jsonl"
+    assert written == writers.Written(2, 3, quarantine)
+    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["revised_caption"] for row in out] == ["ONE.", "SIX."]
+    bad = [json.loads(line) for line in quarantine.read_text().splitlines()]
+    name = str(tmp_path / "in.jsonl")
+    assert [(b["file"], b["line"], b["reason"]) for b in bad] == [
+        (name, 2, "malformed_json"),
+        (name, 4, "image_not_found"),
+        (name, 5, "invalid_utf8"),
+    ]
+    assert bad[0]["text"] == "{oops"
+    assert bad[1]["text"] == '{"image": "a", "caption": "Four."}'
+    assert bad[1]["detail"] == "a.jpg does not exist"
+    assert base64.b64decode(bad[2]["bytes"]) == bad_bytes
+
+
+def test_an_old_quarantine_goes_when_nothing_is_bad(tmp_path):
+    (tmp_path / "out.quarantine.jsonl").write_text("old\n")
+    write_lines(tmp_path / "in.jsonl", rows(2))
+    assert run(tmp_path / "in.jsonl", tmp_path / "out.jsonl").quarantine is None
+    assert names(tmp_path) == {"in.jsonl", "out.jsonl"}
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_compression_follows_the_name_and_is_reproducible(tmp_path, suffix):
+    write_lines(tmp_path / "in.jsonl", rows(500))
+    run(tmp_path / "in.jsonl", tmp_path / "plain.jsonl")
+    out = [tmp_path / f"{name}.jsonl{suffix}" for name in ("one", "other")]
+    for path in out:
+        run(tmp_path / "in.jsonl", path, bad=[3])
+    run(tmp_path / "in.jsonl", tmp_path / f"all.jsonl{suffix}")
+    data = (tmp_path / f"all.jsonl{suffix}").read_bytes()
+    unpack = {"": bytes, ".gz": gzip.decompress, ".zst": _unzstd}[suffix]
+    assert unpack(data) == (tmp_path / "plain.jsonl").read_bytes()
+    assert out[0].read_bytes() == out[1].read_bytes()
+    assert (tmp_path / "one.quarantine.jsonl").exists()
+
+
+def _unzstd(data: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
+def test_an_array_stays_one_or_becomes_lines(tmp_path):
+    first = '{\n    "image": "a.jpg",\n    "caption": "A  cat."\n  }'
+    (tmp_path / "in.json").write_text(f'[\n  {first},\n  {{"image": "b", "caption": "B."}}\n]\n')
+    run(tmp_path / "in.json", tmp_path / "out.json")
+    run(tmp_path / "in.json", tmp_path / "out.jsonl")
+    array = json.loads((tmp_path / "out.json").read_text())
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert array == lines
+    assert [row["revised_caption"] for row in array] == ["A  CAT.", "B."]
+    assert '"image": "a.jpg",\n    "caption": "A  cat."' in (tmp_path / "out.json").read_text()
+    run(tmp_path / "in.json", tmp_path / "none.json", bad=[1, 2])
+    assert json.loads((tmp_path / "none.json").read_text()) == []
+
+
+def test_standard_output(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "in.jsonl", rows(2))
+    run(tmp_path / "in.jsonl", "-")
+    out = capfdbinary.readouterr().out.decode().splitlines()
+    assert [json.loads(line)["revised_caption"] for line in out] == ["CAT 0.", "CAT 1."]
+    assert names(tmp_path) == {"in.jsonl"}
+
+
+def test_shards_and_limits_write_their_own_rows(tmp_path):
+    write_lines(tmp_path / "in.jsonl", rows(10))
+    run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", shard=(1, 4), limit=2, window=1)
+    out = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["image"] for line in out] == ["1.jpg", "5.jpg"]
+
+
+def test_input_that_changed_during_the_run_is_noticed(tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", rows(3))
+    source = open_source(str(path))
+    results = revised(source)
+    for changed in (rows(2), rows(4), [*rows(2), "{oops"], ["", *rows(3)]):
+        write_lines(path, changed)
+        with pytest.raises(UserError, match="changed during the run"):
+            writers.write(source, results, str(tmp_path / "out.jsonl"))
+    assert names(tmp_path) == {"in.jsonl"}
+
+
+# --- Before the run -----------------------------------------------------------------------------
+
+
+def test_existing_output_is_not_overwritten(tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", rows(1))
+    out = write_lines(tmp_path / "out.jsonl", ["precious"])
+    source = open_source(str(path))
+    for options in ({}, {"resume": True}):
+        with pytest.raises(UserError, match="exists") as caught:
+            writers.check_output(source, str(out), **options)
+        assert "--force" in caught.value.hint
+    writers.check_output(source, str(out), force=True)
+    writers.journal_path(str(out)).touch()
+    writers.check_output(source, str(out), resume=True)
+
+
+def test_the_input_is_never_the_output(tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", rows(1))
+    (tmp_path / "link.jsonl").symlink_to(path)
+    for name in (path, tmp_path / "link.jsonl", tmp_path / "." / "in.jsonl"):
+        with pytest.raises(UserError, match="is the input"):
+            writers.check_output(open_source(str(path)), str(name), force=True)
+    quarantine = write_lines(tmp_path / "out.quarantine.jsonl", rows(1))
+    with pytest.raises(UserError, match="is the input"):
+        writers.check_output(open_source(str(quarantine)), str(tmp_path / "out.jsonl"), force=True)
+
+
+def test_impossible_outputs(tmp_path):
+    source = open_source(str(write_lines(tmp_path / "in.jsonl", rows(1))))
+    with pytest.raises(UserError, match="tar"):
+        writers.check_output(source, str(tmp_path / "out.tar"))
+    with pytest.raises(UserError, match="mkdir"):
+        writers.check_output(source, str(tmp_path / "none" / "out.jsonl"))
+
+
+def test_devices_and_folders_are_not_replaced(tmp_path):
+    source = open_source(str(write_lines(tmp_path / "in.jsonl", rows(1))))
+    (tmp_path / "folder").mkdir()
+    for name in ("/dev/null", str(tmp_path / "folder")):
+        with pytest.raises(UserError, match="could be replaced"):
+            writers.check_output(source, name, force=True)
+
+
+@pytest.mark.parametrize(
+    ("out", "quarantine"),
+    [
+        ("a/out.jsonl", "a/out.quarantine.jsonl"),
+        ("out.jsonl.gz", "out.quarantine.jsonl"),
+        ("out.v2.parquet", "out.v2.quarantine.jsonl"),
+        ("out.tar.gz", "out.quarantine.jsonl"),
+        ("folder", "folder.quarantine.jsonl"),
+    ],
+)
+def test_quarantine_path(out, quarantine):
+    assert str(writers.quarantine_path(out)) == quarantine
+
+
+# --- Full disks and kills -----------------------------------------------------------------------
+
+STEPS = """
+import os, signal, sys
+from pathlib import Path
+from revise_captions.errors import Reason
+from revise_captions.pipelines.output import writers
+from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.io.readers import open_source
+from revise_captions.io.rows import BadRow
+
+source = open_source(sys.argv[1])
+results = [
+    BadRow("", row.line, Reason.URL_FAILED, "x") if row.line % 5 == 0 else
+    RowResult(row.line, {"revised_caption": "x" * 300}) for row in source
+]
+left = int(sys.argv[3])
+limit = int(sys.argv[4])
+
+def counted(call):
+    def step(*arguments, **options):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments, **options)
+    return step
+
+for name in ("fsync", "replace", "unlink"):
+    setattr(os, name, counted(getattr(os, name)))
+if limit:
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+writers.write(source, results, sys.argv[2])
+"""
+
+
+def steps(tmp_path: Path, out: Path, kill_at: int, limit: int = 0) -> subprocess.CompletedProcess:
+    arguments = [str(tmp_path / "in.jsonl"), str(out), str(kill_at), str(limit)]
+    command = [sys.executable, "-c", STEPS, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_killed_at_every_step_of_putting_the_output_in_place(tmp_path):
+    write_lines(tmp_path / "in.jsonl", rows(20))
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    quarantine = tmp_path / "out.quarantine.jsonl"
+    assert steps(tmp_path, whole, 0).returncode == 0
+    appeared = []
+    for kill_at in itertools.count(1):
+        ended = steps(tmp_path, out, kill_at)
+        if ended.returncode == 0:
+            break
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        appeared.append(out.exists())
+        if out.exists():
+            assert out.read_bytes() == whole.read_bytes()
+            assert len(quarantine.read_text().splitlines()) == 4
+    assert False in appeared
+    assert True in appeared
+    assert out.read_bytes() == whole.read_bytes()
+    assert not any("partial" in name for name in names(tmp_path))
+
+
+def test_a_disk_too_small_for_the_output(tmp_path):
+    write_lines(tmp_path / "in.jsonl", rows(200))
+    ended = steps(tmp_path, tmp_path / "out.jsonl", 0, limit=20_000)
+    assert ended.returncode == 1
+    assert "free some space, then go on with --resume" in ended.stderr
+    assert names(tmp_path) == {"in.jsonl"}
+
+
+@pytest.mark.parametrize("full", ["out.jsonl.partial", "out.quarantine.jsonl.partial"])
+def test_no_space_left(tmp_path, monkeypatch, full):
+    write_lines(tmp_path / "in.jsonl", [*rows(50), "{oops"])
+    really = Path.open
+
+    class Full(io.BytesIO):
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self) -> None: ...
+
+    def open_full(self: Path, *arguments: object, **options: object) -> object:
+        file = really(self, *arguments, **options)
+        return Full() if self.name == full else file
+
+    monkeypatch.setattr(Path, "open", open_full)
+    with pytest.raises(UserError, match="No space left on device") as caught:
+        run(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    assert "--resume" in caught.value.hint
+    left = names(tmp_path) - {"in.jsonl"}
+    assert left <= {"out.quarantine.jsonl"}  # which is complete by the time it has its name
+    assert full.removesuffix(".partial") not in left
+
+
+# --- Kinds of output ----------------------------------------------------------------------------
+
+
+def test_output_kind_follows_the_input_unless_named(tmp_path):
+    write_lines(tmp_path / "in.json", rows(1))
+    lines = open_source(str(tmp_path / "in.json"))
+    (tmp_path / "array.json").write_text(json.dumps(rows(1)))
+    array = open_source(str(tmp_path / "array.json"))
+    assert [writers.output_kind(lines, o) for o in ("o.json", "o", "o.parquet", "-")] == [
+        Kind.JSONL,
+        Kind.JSONL,
+        Kind.PARQUET,
+        Kind.JSONL,
+    ]
+    assert [writers.output_kind(array, o) for o in ("o.json", "o", "o.jsonl")] == [
+        Kind.JSON,
+        Kind.JSON,
+        Kind.JSONL,
+    ]

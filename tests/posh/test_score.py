@@ -1,0 +1,165 @@
+"""From grades to scores, corpora, agreement with people, marks in the text, and the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from revise_captions.graphs.graph import Attribute, Graph, Object
+from revise_captions.posh import display
+from revise_captions.posh.components import components
+from revise_captions.posh.corpus import Row, difference, mean, row_of_json
+from revise_captions.posh.judge import Grade
+from revise_captions.posh.score import Graded, Score, Side, harmonic, side
+from revise_captions.records import Span
+from scripts.research.posh import agreement, judgments
+
+TEXT = "a <red> hat"
+HAT = Graph(
+    TEXT,
+    (Object("hat", "hat", Span(8, 11), (Span(8, 11),)),),
+    (Attribute(0, "<red>", Span(2, 7)),),
+)
+
+
+def graded(*scores: float | None) -> Graded:
+    grades = tuple(Grade(s, "" if s is not None else "no answer") for s in scores)
+    return Graded(HAT, tuple(components(HAT)), grades)
+
+
+def test_coarse_scores():
+    """Means over all components divided by 5, and their harmonic mean."""
+    score = Score(graded(5, 2), (graded(1, 1),))
+    assert score.mistakes.score == pytest.approx(3.5 / 5)
+    assert score.omissions.score == pytest.approx(0.2)
+    assert score.overall == pytest.approx(2 * 0.7 * 0.2 / 0.9)
+
+
+def test_unscored_components_are_counted_and_not_guessed():
+    found = side([graded(5, None)])
+    assert (found.score, found.scored, found.unscored) == (1, 1, 1)
+    assert side([graded(None, None)]).score is None
+    assert harmonic(None, 0.5) is None
+    assert Score(graded(5, 5), (graded(None, None),)).overall is None
+
+
+def rows(values, groups=None) -> list[Row]:
+    groups = groups or [str(i) for i in range(len(values))]
+    return [
+        Row(g, Side(5 * v, 1, 0), Side(5 * v, 1, 0)) for g, v in zip(groups, values, strict=True)
+    ]
+
+
+def test_corpus_scores_are_means_over_pairs():
+    found = mean([*rows([0.2, 0.6]), Row("x", Side(0, 0, 3), Side(1, 1, 0))], "mistakes")
+    assert (found.value, found.pairs, found.unscored) == (pytest.approx(0.4), 2, 1)
+    assert found.low is None  # two groups say nothing about the spread
+
+
+def test_intervals_match_the_normal_law():
+    """The bootstrap of a mean: within a few percent of 1.96 standard errors."""
+    values = np.random.default_rng(0).uniform(0.2, 1, 400)
+    found = mean(rows(values), "overall")
+    half = 1.96 * values.std() / 20
+    assert found.high - found.value == pytest.approx(half, rel=0.12)
+    assert found.value - found.low == pytest.approx(half, rel=0.12)
+
+
+def test_pairs_of_one_image_are_drawn_together():
+    """Doubling every pair must not make the interval narrower."""
+    values = np.random.default_rng(1).uniform(0.2, 1, 60)
+    once = mean(rows(values), "mistakes")
+    names = [str(i) for i in range(60)] * 2
+    twice = mean(rows([*values, *values], names), "mistakes")
+    assert (once.low, once.high) == pytest.approx((twice.low, twice.high))
+
+
+def test_paired_differences_are_narrower_than_the_scores():
+    values = np.random.default_rng(2).uniform(0.2, 0.8, 200)
+    found = difference(rows(values), rows(values + 0.05), "mistakes")
+    assert found.value == pytest.approx(0.05)
+    assert found.high - found.low < 0.001
+    with pytest.raises(ValueError, match="same groups"):
+        difference(rows([0.1]), rows([0.1], ["other"]), "mistakes")
+
+
+def test_statistics_survive_the_file():
+    row = Row("img", Side(7.25, 3, 1), Side(2, 1, 0))
+    assert row_of_json(json.loads(json.dumps(row.as_json()))) == row
+
+
+def test_token_scores_take_the_lowest_grade_over_them():
+    found = agreement.token_scores(graded(4, 1.5))
+    assert [TEXT[t.start : t.end] for t in agreement.tokens(TEXT)] == ["a", "<", "red", ">", "hat"]
+    assert found.tolist() == [5, 1.5, 1.5, 1.5, 4]
+    assert agreement.marked(TEXT, [Span(3, 6)]).tolist() == [False, False, True, False, False]
+
+
+def test_macro_f1_is_sklearns_at_the_best_threshold():
+    rng = np.random.default_rng(3)
+    scores, gold = rng.integers(1, 6, 300) * 1.0, rng.random(300) < 0.3
+    best = max(
+        f1_score(gold, scores <= t, average="macro", zero_division=1) for t in (0, 1, 2, 3, 4, 5)
+    )
+    value, threshold = agreement.macro_f1(scores, gold)
+    assert value == pytest.approx(best)
+    assert value == pytest.approx(f1_score(gold, scores <= threshold, average="macro"))
+
+
+def test_coarse_agreement():
+    """A metric that is the label agrees wholly; ties are as many as people gave."""
+    labels = [2, 1, 0, 0, -1, -2, 1, -2]
+    perfect = agreement.coarse([0.1 * label for label in labels], labels)
+    assert (perfect.accuracy, perfect.rho, perfect.tau) == pytest.approx((1, 1, 1))
+    worst = agreement.coarse([-label for label in labels], labels)
+    assert worst.rho == pytest.approx(-1)
+    assert worst.accuracy == pytest.approx(2 / 8)
+    assert agreement.tie_threshold(np.array([0.1, -0.2, 0.3]), 0) == -1
+
+
+def test_published_formats(tmp_path):
+    row = {
+        "uuid": "u", "model1": "a", "model2": "b", "model1_generation": "A.",
+        "model2_generation": "B.", "reference": "R.", "mistakes": "#1 much better",
+        "omissions": -1, "overall_quality": "equal",
+    }  # fmt: skip
+    (tmp_path / "coarse.jsonl").write_text(json.dumps(row) + "\n")
+    (one,) = judgments.docent_coarse(tmp_path / "coarse.jsonl")
+    assert one.labels == {"mistakes": 2, "omissions": -1, "overall": 0}
+    spans = {
+        "uuid": "u", "model": "a", "generation": "A cat.", "reference": "A dog.",
+        "mistakes": [{"start": 2, "end": 5}], "omissions": [[2, 5]],
+    }  # fmt: skip
+    (tmp_path / "granular.json").write_text(json.dumps([spans]))
+    (two,) = judgments.docent_granular(tmp_path / "granular.json")
+    assert two.mistakes == two.omissions == (Span(2, 5),)
+    arena = "img,source1,source2,caption1,caption2,ref,winner,cluster\ni,a,b,A.,B.,R.,b,1\n"
+    (tmp_path / "arena.csv").write_text(arena)
+    (three,) = judgments.caparena(tmp_path / "arena.csv")
+    assert three.labels == {"overall": -1}
+
+
+def test_marks_in_the_text():
+    score = Score(graded(2.5, 1), (graded(5, 5),))
+    assert list(display.pieces(score.generation)) == [
+        ("", "a "),
+        ("wrong", "<red>"),
+        ("", " "),
+        ("weak", "hat"),
+    ]
+    shown = display.for_terminal(score, colour=False)
+    assert "a [<red>] {hat}" in shown
+    page = "".join(display.for_html([("<b>", score)], "sig"))
+    assert '<mark class="wrong" title="not in the other text">&lt;red&gt;</mark>' in page
+    assert "<red>" not in page
+    assert "<b>" not in page
+
+
+def test_a_text_cannot_steer_the_terminal():
+    graph = Graph("a \x1b[2J hat")
+    score = Score(Graded(graph, (), ()), ())
+    assert "\x1b" not in display.for_terminal(score, colour=True)
+    assert "U+001B" in display.for_terminal(score, colour=False)

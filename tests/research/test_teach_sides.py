@@ -1,0 +1,101 @@
+"""`teach_sides.py` on a tiny checkpoint: columns come back, questions are the critic's."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+from PIL import Image
+from tinycritic import saved
+from transformers import PaliGemmaForConditionalGeneration
+
+from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.protocol import Paragraph
+from revise_captions.records import Span
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts/research/critic/teach_sides.py"
+
+
+@pytest.fixture(scope="module")
+def sides():
+    spec = importlib.util.spec_from_file_location("teach_sides", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return saved(tmp_path_factory.mktemp("tiny") / "critic")
+
+
+def learned(model: PaliGemmaForConditionalGeneration) -> torch.Tensor:
+    tower = model.model.vision_tower
+    return getattr(tower, "vision_model", tower).embeddings.position_embedding.weight
+
+
+def told(sides, pupil, pictures, axis: int) -> float:
+    """R² of rows or columns."""
+    with torch.no_grad():
+        features = pupil.features(pictures)
+    target = sides.places(features.shape[1]).repeat(len(pictures), 1)[:, axis]
+    return sides.regression(features.flatten(0, 1), target)[1]
+
+
+def test_columns_that_were_forgotten_come_back_and_rows_stay(sides, checkpoint):
+    pictures = [pixels for pixels, _ in islice(sides.sided("validation", 64), 40)]
+    pupil = sides.Pupil(checkpoint)
+    with torch.no_grad():
+        table = learned(pupil.model)
+        table.copy_(table.view(4, 4, -1).mean(1, keepdim=True).expand(-1, 4, -1).reshape(16, -1))
+    before = [told(sides, pupil, pictures, axis) for axis in (0, 1)]
+    assert before[1] < 0.5
+    torch.manual_seed(0)
+    sides.restore_columns(pupil, pictures)
+    after = [told(sides, pupil, pictures, axis) for axis in (0, 1)]
+    assert after[1] > 0.8
+    assert after[0] > before[0] - 0.1
+    kept = learned(pupil.model).clone()
+    sides.restore_columns(pupil, pictures)  # there is nothing more to do
+    assert torch.equal(learned(pupil.model), kept)
+
+
+def test_questions_have_the_answers_that_the_critic_gives_them_one_by_one(sides, checkpoint):
+    asked = list(islice(sides.sided("validation", 64), 4))
+    with torch.no_grad():
+        found = sides.Pupil(checkpoint).scores(asked).sigmoid().tolist()
+    critic = load_critic(str(checkpoint), device="cpu", dtype="float32")
+    critic.lexicon = Lexicon(frozenset())
+    alone = [
+        Paragraph(Image.fromarray(pixels), a.text, (Span(0, len(a.text)),))
+        for pixels, made in asked
+        for a in made
+    ]
+    answers = [verdicts[0].p_factual for verdicts in critic.judge(alone)]
+    judged = [(p, q) for p, q in zip(found, answers, strict=True) if q is not None]
+    assert len(judged) > 4
+    assert all(p == pytest.approx(q, abs=2e-4) for p, q in judged)
+
+
+def test_the_command_writes_a_critic(sides, checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr(sides, "TESTS", 8)
+    out = tmp_path / "out"
+    words = [str(checkpoint), str(out), "--steps", "2"]
+    result = CliRunner().invoke(sides.main, words, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "step 0, loss nan, ROC-AUC 0." in result.output
+    load_critic(str(out), device="cpu")
+    before, after = (
+        PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
+        for folder in (checkpoint, out)
+    )
+    assert not torch.equal(learned(before), learned(after))

@@ -1,0 +1,43 @@
+"""`finetune-critic` in this process, and data and an instruct model for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+from toyworld import write
+
+from revise_captions.critic.protocol import Paragraph
+from revise_captions.finetune.cli import main
+from revise_captions.finetune.data.records import open_split
+
+SMALL = (
+    "--no-compile", "--dtype", "float32", "--batch-size", "4", "--warmup", "1",
+    "--validate-minutes", "1000", "--save-minutes", "1000", "--samples", "1",
+)  # fmt: skip
+
+
+def command(*arguments: object):
+    return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    return write(tmp_path_factory.mktemp("data"), {"train": 8, "validation": 8}, grid=4)
+
+
+@pytest.fixture(scope="module")
+def vlm(tmp_path_factory) -> Path:
+    import tinyvlm
+
+    return tinyvlm.saved(tmp_path_factory.mktemp("bases") / "vlm", "idefics3")
+
+
+def paragraphs(data: Path, count: int = 4) -> list[Paragraph]:
+    examples = open_split(data, "validation")
+    return [
+        Paragraph(Image.open(data / e.image).convert("RGB"), e.caption, e.spans)
+        for e in (examples[i] for i in range(count))
+    ]

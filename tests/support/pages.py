@@ -1,0 +1,57 @@
+"""The pages that readers begin with, README.md and those in docs, and what stands in them."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import click
+
+from revise_captions.text import markdown
+
+ROOT = Path(__file__).parents[2]
+#: Text of each page, by its path in the checkout.
+PAGES = {
+    page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
+    for page in markdown.pages(ROOT)
+}
+ALL = "\n".join(PAGES.values())
+#: Entry points by the command's name.
+SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+_STARTS = (*(f"{name} " for name in SCRIPTS), "python ", "bash ", "scripts/", "pip ")
+
+
+def code(text: str, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"(?ms)^ *```{language}\n(.*?)^ *```", text)
+
+
+def inline(text: str) -> list[str]:
+    """What stands between single backticks; one that is broken over two lines is one."""
+    without = re.sub(r"(?ms)^ *```.*?^ *```", "", text)
+    found = re.findall(r"(?<!`)`([^`]+)`(?!`)", without)
+    return [" ".join(part.split()).replace("\\|", "|") for part in found]
+
+
+def command_lines(text: str) -> list[str]:
+    """The shell commands of a page, in blocks and in its sentences."""
+    blocks = [block.replace("\\\n", " ") for block in code(text, "bash")]
+    lines = [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
+    return [*lines, *(part for part in inline(text) if part.startswith(_STARTS))]
+
+
+def options(of) -> set[str]:
+    names = {name for parameter in of.params for name in parameter.opts}
+    if isinstance(of, click.Group):
+        names |= set().union(*(options(command) for command in of.commands.values()))
+    return {name for name in names if name.startswith("--")} | {"--help"}
+
+
+def entry(name: str) -> click.Command:
+    """The command that an entry point runs."""
+    module = importlib.import_module(SCRIPTS[name].partition(":")[0])
+    (found,) = {v for v in vars(module).values() if isinstance(v, click.Command)}
+    return found

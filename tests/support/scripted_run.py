@@ -1,0 +1,186 @@
+"""The command with scripted models, as a process of its own: `python scripted_run.py IN OUT …`.
+
+Everything but the two models is the real thing. P(factual) is a hash of context and sentence, so
+that it changes with the context as a real critic's does. From the environment:
+
+    SCRIPTED_CALLS    file that gets a line for every caption that is judged
+    SCRIPTED_DIES     the engine dies at this call of the critic
+    SCRIPTED_STALLS   this call of the critic takes ten minutes
+    SCRIPTED_LIMIT    bytes that any file may grow to (a disk that is full)
+    SCRIPTED_FAST     no hash, no rewrites, no image read: what everything else costs
+    SCRIPTED_SLOW     seconds that each call of the critic takes
+    SCRIPTED_KILLS    file that the first process to get to its third call makes, and then dies by
+                      SIGKILL
+    SCRIPTED_POISON   every process dies so at this call of the critic
+    SCRIPTED_PEAK     file that gets the run's highest resident memory in KiB
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.errors import EngineDead
+from revise_captions.pipelines.job import models
+from revise_captions.pipelines.options import Options
+from revise_captions.records import Unscored, Verdict
+from revise_captions.reviser.protocol import Request
+
+
+def p_factual(context: str, sentence: str) -> float:
+    """From 0 to 1, two thirds of them above one half."""
+    digest = hashlib.sha256(f"{context}\0{sentence}".encode("utf-8", "surrogatepass")).digest()
+    return round((int.from_bytes(digest[:4], "big") / 2**32) ** 0.6, 4)
+
+
+@dataclass
+class HashCritic:
+    """Flags about a third of all sentences; knows no other script than the Latin one."""
+
+    threshold: float = 0.5
+    settings: Mapping[str, str] = field(
+        default_factory=lambda: {"critic": os.environ.get("SCRIPTED_CRITIC", "hash")}
+    )
+    calls: int = 0
+
+    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+        self.calls += 1
+        if str(self.calls) == os.environ.get("SCRIPTED_DIES"):
+            raise EngineDead("the engine stopped answering")
+        if str(self.calls) == os.environ.get("SCRIPTED_STALLS"):
+            time.sleep(600)
+        time.sleep(float(os.environ.get("SCRIPTED_SLOW", 0)))
+        if self.calls == 3 and (mark := os.environ.get("SCRIPTED_KILLS")):
+            with suppress(FileExistsError):
+                os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
+        if str(self.calls) == os.environ.get("SCRIPTED_POISON"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if path := os.environ.get("SCRIPTED_CALLS"):
+            with open(path, "a", encoding="utf-8", errors="surrogatepass") as file:
+                file.writelines(f"{paragraph.text[:40]!r}\n" for paragraph in paragraphs)
+        return [self._verdicts(paragraph) for paragraph in paragraphs]
+
+    def _verdicts(self, asked: Paragraph) -> list[Verdict]:
+        if os.environ.get("SCRIPTED_FAST"):
+            return [Verdict(0.9, assessable=True)] * (len(asked.spans) - asked.first)
+        return [
+            _verdict(asked.text[: span.start], span.of(asked.text))
+            for span in asked.spans[asked.first :]
+        ]
+
+    def explain(self, claims: Sequence[Claim]) -> list[str]:
+        return [f"Not so: {c.spans[c.index].of(c.text)[:40]}" for c in claims]
+
+
+def _verdict(context: str, sentence: str) -> Verdict:
+    letters = [c for c in sentence if c.isalpha()]
+    if letters and sum(ord(c) > 0x24F for c in letters) > len(letters) / 2:
+        return Verdict(None, Unscored.LANGUAGE)
+    p = p_factual(context, sentence)
+    return Verdict(p, assessable=p < 0.97)
+
+
+@dataclass
+class WordReviser:
+    """Another word at the end of the sentence with every try; deletes one sentence in ten."""
+
+    settings: Mapping[str, str] = field(default_factory=lambda: {"reviser": "word"})
+    strict: bool = False
+
+    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+        return [_rewrite(request) for request in requests]
+
+
+def _rewrite(request: Request) -> str | None:
+    chance = p_factual("reviser", request.sentence)
+    if chance < 0.05:
+        return None
+    if chance < 0.15:
+        return ""
+    body = request.sentence.rstrip(".!? ")
+    words = ("here", "there", "again", "today")
+    return f"{body} {words[len(request.failed) % len(words)]}."
+
+
+def install(replace: Callable[[object, str, object], None] = setattr) -> None:
+    """Has the command load these models, whatever it is asked for."""
+
+    def critic(options: Options) -> HashCritic:
+        return HashCritic(0.5 if options.threshold is None else options.threshold)
+
+    replace(models, "load_critic_of", critic)
+    replace(models, "load_reviser_of", lambda options: WordReviser())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    from revise_captions.pipelines import cli
+
+    if os.environ.get("SCRIPTED_FAST"):
+        from PIL import Image
+
+        from revise_captions.pipelines.job import inputs
+
+        picture = Image.new("RGB", (8, 8))
+        inputs.load_image = lambda *given, **options: picture  # type: ignore[assignment]
+    if limit := os.environ.get("SCRIPTED_LIMIT"):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+    install()
+    if arguments is None and "ray" in sys.argv:
+        from revise_captions.pipelines.job import ray_runner
+
+        scripted = {name: value for name, value in os.environ.items() if "SCRIPTED" in name}
+        ray_runner.RUNTIME_ENV = {
+            "worker_process_setup_hook": "scripted_run.install",
+            "env_vars": {**scripted, "PYTHONPATH": os.path.dirname(__file__)},
+        }
+    if path := os.environ.get("SCRIPTED_PEAK"):
+        atexit.register(_write_peak, path)
+    cli.main(arguments)
+
+
+def _write_peak(path: str) -> None:
+    """The kernel's own mark of this program. `wait4` would report the parent's, if that was larger:
+    a child counts what it shared with its parent between fork and exec."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        peak = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
+    with open(path, "w", encoding="ascii") as file:
+        file.write(peak)
+
+
+def serve() -> None:
+    """Forks a run for each line of standard input, `{"arguments": …, "environment": …}`.
+
+    Answers with its process id, then with its exit status (minus the signal that ended it) and the
+    seconds of processor time that it took. What it prints goes to `printed`. Without the imports, a
+    run's length is its work.
+    """
+    from revise_captions.pipelines.job import run  # noqa: F401
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            os.environ.update(request["environment"])
+            printed = os.open("printed", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(printed, 1)
+            os.dup2(printed, 2)
+            main(request["arguments"])
+        print(child, flush=True)
+        _, status, used = os.wait4(child, 0)
+        print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
+
+
+if __name__ == "__main__":
+    serve() if sys.argv[1:] == ["serve"] else main()

@@ -1,0 +1,72 @@
+"""A tiny random critic of the real architecture, with weights large enough that mistakes show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from revise_captions.critic.checkpoints import CriticCard, save_critic
+from revise_captions.critic.gates.language import write_lexicon
+from revise_captions.critic.paligemma.model import new_model
+from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.tokenizer import Codec, train_tokenizer
+
+TEXTS = [
+    "There is a red circle. It is on the left. There are 3 blue boats near the house.",
+    'A sign reads "CAFE". The sky is grey, and two people walk. Both wear hats.',
+    "The circle is red, not blue. There is no dog in the picture. The scene feels calm.",
+] * 20
+SMALL = {
+    "image_size": 64,
+    "tower_hidden": 64,
+    "tower_intermediate": 96,
+    "tower_layers": 2,
+    "tower_heads": 2,
+    "hidden": 64,
+    "intermediate": 96,
+    "layers": 3,
+    "heads": 4,
+}
+
+
+def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
+    """A model with sharp attention and its codec; if `sure`, its answers are all Yes or No.
+
+    If `fluent`, they are long and all different.
+    """
+    torch.manual_seed(seed)
+    codec = Codec(train_tokenizer(TEXTS, 512))
+    model = new_model(codec, **SMALL).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "q_proj" in name or "k_proj" in name:
+                parameter.mul_(3)
+            if "layernorm" in name and "language" in name:
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+        if sure:
+            # every hidden state has a positive first dimension, and Yes and No read it
+            model.lm_head.weight[:, 0] = 1.0
+            model.lm_head.weight[[codec.yes, codec.no]] *= 3
+            model.lm_head.weight[[codec.yes, codec.no], 0] = 12.0
+        if fluent:
+            # a small model with tied embeddings repeats its last token: signs that hide it from
+            # itself, and no ids without a text
+            norm = model.model.language_model.norm.weight
+            norm.copy_(torch.where(torch.rand_like(norm) < 0.5, -2.0, 0.0))
+            model.lm_head.weight[len(codec.tokenizer) :] = 0
+    return model, codec
+
+
+def saved(
+    folder: Path,
+    regime: Regime = Regime.IMAGE_PREFIX,
+    *,
+    sure: bool = True,
+    fluent: bool = False,
+    **card,
+) -> Path:
+    model, codec = tiny(sure=sure, fluent=fluent)
+    save_critic(model, codec.tokenizer, CriticCard(regime, **card), folder)
+    write_lexicon(folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()}))
+    return folder
