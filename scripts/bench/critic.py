@@ -1,7 +1,7 @@
 """How fast the critic judges, beside the loop that one would write with transformers.
 
-    python scripts/bench/critic.py [--critic DIR] [--captions 42] [--repeats 5] [--threads 2]
-    python scripts/bench/critic.py --dtype bfloat16 --compile --processes 2
+    python -m scripts.bench.critic [--critic DIR] [--captions 42] [--repeats 5] [--threads 2]
+    python -m scripts.bench.critic --dtype bfloat16 --compile --processes 2
 
 The plain loop asks once per sentence: processor, `generate` of one token, decode, softmax over the
 Yes and No logits. It has the same weights, prompts (as token ids) and attention regime, on the same

@@ -1,6 +1,6 @@
 """What the critic's faster operations on a CPU give, one by one.
 
-    python scripts/bench/fused.py [--captions 42] [--repeats 10] [--dtype float32] [--threads 2]
+    python -m scripts.bench.fused [--captions 42] [--repeats 10] [--dtype float32] [--threads 2]
 
 The bundled critic judges the same held-out captions with transformers' own layers, then with the
 last layer computed only where answers are read, then with fused norms, then with fused GELU too, in
@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from bench_critic import hardware
 from transformers.models.gemma2.modeling_gemma2 import Gemma2MLP, Gemma2RMSNorm
 from transformers.models.siglip.modeling_siglip import SiglipMLP
 from transformers.utils import logging
@@ -27,6 +26,7 @@ from revise_captions.critic.paligemma import model as network
 from revise_captions.critic.paligemma.load import load_critic
 from revise_captions.critic.paligemma.sparse_last_layer import is_thin
 from revise_captions.critic.protocol import Paragraph
+from scripts.bench.critic import hardware
 from scripts.research.bundled_models.held_out import held_out
 
 STAGES = ("transformers' layers", "last layer where read", "fused norms", "fused GELU")

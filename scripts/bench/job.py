@@ -1,6 +1,6 @@
 """The whole job with the bundled models: how much of its time is not the models'?
 
-    python scripts/bench/job.py [--captions 256] [--threads 2] [--clock wall]
+    python -m scripts.bench.job [--captions 256] [--threads 2] [--clock wall]
 
 Writes picture-book pictures (PNG, 384 pixels) and captions to a temporary folder and runs
 `revise-captions` on them in this process: reading, decoding, resizing, splitting, the loop, the
@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from bench_critic import hardware
 
 from revise_captions.critic.gates.image_domain import DomainGate
 from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.pipelines.job import inputs, models, run
 from revise_captions.pipelines.options import Options
+from scripts.bench.critic import hardware
 from scripts.research.bundled_models.held_out import held_out
 
 TARGET = 0.10

@@ -1,6 +1,6 @@
 """What a leaderboard's statistics cost: resamples over images, ranks, memory.
 
-    python scripts/bench/leaderboard.py
+    python -m scripts.bench.leaderboard
 
 Fourteen captioners, seven sentences a caption, 100 and 5,000 images, 10,000 resamples. Targets: the
 resamples of one criterion in under 1 s, and under 10 s, on two cores. `rank` also has the paired

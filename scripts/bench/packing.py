@@ -1,6 +1,6 @@
 """What packing a caption's sentences into one row gives, beside the tokens that it saves.
 
-    python scripts/bench/packing.py [--images 64 256 1024] [--captions 6] [--repeats 5]
+    python -m scripts.bench.packing [--images 64 256 1024] [--captions 6] [--repeats 5]
 
 Critics of the bundled shape with random weights and 64, 256 and 1,024 image tokens judge captions
 of seven sentences of 20 words, packed and one prompt per sentence, in turn in one process. The last
@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from bench_critic import hardware
 from PIL import Image
 from transformers import AutoTokenizer
 
@@ -42,6 +41,7 @@ from revise_captions.critic.paligemma.token_cost import bill
 from revise_captions.critic.paligemma.tokenizer import Codec
 from revise_captions.critic.protocol import Paragraph
 from revise_captions.text.sentences import split
+from scripts.bench.critic import hardware
 
 SENTENCES, WORDS = 7, 20
 #: Of the token ratio, in the time ratio.

@@ -1,6 +1,6 @@
 """What the pipeline itself costs: everything but the models and the decoding of images.
 
-    python scripts/bench/pipeline.py [--records 5000] [--profile]
+    python -m scripts.bench.pipeline [--records 5000] [--profile]
 
 Runs the whole job (read, split, loop, journal, output, tally, report) on captions of seven
 sentences with a scripted critic and reviser, once with a seventh of the sentences flagged and

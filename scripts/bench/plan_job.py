@@ -1,13 +1,13 @@
 """How long a large job takes, and what it asks of the machines around the GPUs.
 
-    python scripts/bench/plan_job.py --captions 10_000_000 --gpus 64 \
+    python -m scripts.bench.plan_job --captions 10_000_000 --gpus 64 \
         --records-per-second 9.5 --price 2.5
 
 `--records-per-second` is what one GPU did on a sample of the very input: the last line of the table
 that `revise-captions … --limit 2000` prints. Nothing is assumed about models or cards. Everything
 else is divided from it; options say what the images and rows are like.
 
-    python scripts/bench/plan_job.py --captions 10_000_000 --gpus 64 --teraflops 400
+    python -m scripts.bench.plan_job --captions 10_000_000 --gpus 64 --teraflops 400
 
 Before there is a measurement, `--teraflops` (what the card sustains on matrices of this size)
 gives a bound from the matrix work alone, two operations per weight and token: every sentence judged

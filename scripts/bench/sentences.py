@@ -1,6 +1,6 @@
 """Sentence-boundary F1 of `revise_captions.text.sentences.split` beside other splitters.
 
-    python scripts/bench/sentences.py --treebank DIR [--split test] [--errors]
+    python -m scripts.bench.sentences --treebank DIR [--split test] [--errors]
 
 DIR holds `train.conllu`, `dev.conllu` and `test.conllu` of UD English EWT
 (github.com/UniversalDependencies/UD_English-EWT). Raw paragraphs are rebuilt from `# text`,

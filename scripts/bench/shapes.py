@@ -1,9 +1,9 @@
 """What PaliGemma 2's real shapes reach on a machine: random weights, synthetic captions.
 
-    python scripts/bench/shapes.py judge [--shape 3b] [--captions 64]
-    python scripts/bench/shapes.py lora [--shape 3b] [--captions 8]
-    python scripts/bench/shapes.py full [--shape 3b] [--captions 8]
-    python scripts/bench/shapes.py full --shape bundled --device cpu --dtype float32
+    python -m scripts.bench.shapes judge [--shape 3b] [--captions 64]
+    python -m scripts.bench.shapes lora [--shape 3b] [--captions 8]
+    python -m scripts.bench.shapes full [--shape 3b] [--captions 8]
+    python -m scripts.bench.shapes full --shape bundled --device cpu --dtype float32
 
 Captions have seven sentences of 20 words, a third of them wrong in training, and a picture each
 (448 pixels, 1,024 image tokens; the bundled shape: 128 and 64). `judge` asks about every sentence;
@@ -29,8 +29,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from bench_critic import hardware
-from bench_packing import captions
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
@@ -55,6 +53,8 @@ from revise_captions.finetune.models.paligemma import PackedLearner
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.presets import PRESETS
 from revise_captions.finetune.trainer.protocol import Images
+from scripts.bench.critic import hardware
+from scripts.bench.packing import captions
 
 #: Gemma 2 2B and 9B below SigLIP So400m at 448 pixels: PaliGemma 2 3B and 10B.
 TOWER = {

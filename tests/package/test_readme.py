@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import json
@@ -47,7 +48,11 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
         case [name, *_] if name in SCRIPTS:
             return options(entry(name)), name
         case ["python", "-m", module, *_]:
-            assert importlib.util.find_spec(module), f"there is no module {module}"
+            spec = importlib.util.find_spec(module)
+            assert spec is not None, f"there is no module {module}"
+            text = Path(spec.origin).read_text(encoding="utf-8")
+            if "import argparse" in text:  # as the scripts do; they may import torch at once
+                return set(OPTION.findall(text)), module
             return options(importlib.import_module(module).main), module
         case ["python" | "bash", script, *_]:
             return set(OPTION.findall((ROOT / script).read_text(encoding="utf-8"))), script
@@ -141,6 +146,23 @@ def test_scripts_are_all_listed():
     assert {name for name in files - {"README.md"} if f"`{name}`" not in text} == set()
     named = re.findall(r"(?m)^\| `([\w./-]+)`", text)
     assert [name for name in named if not (folder / name).is_file()] == []
+
+
+def test_scripts_import_modules_that_exist():
+    """Of ours by their full names: a script does not find its neighbours by their bare ones."""
+    scripts = [p for p in (ROOT / "scripts").rglob("*.py") if "__pycache__" not in p.parts]
+    neighbours = {path.stem for path in scripts}
+    seen = 0
+    for path in scripts:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert name.partition(".")[0] not in neighbours, f"{path}: {name}"
+                if name.startswith(("scripts.", "revise_captions.")):
+                    assert importlib.util.find_spec(name), f"{path}: there is no {name}"
+                    seen += 1
+    assert seen > 50
 
 
 def test_fields_that_are_said_to_be_recognised_are():

@@ -218,7 +218,7 @@ def _origin(found: Mapping[str, Any]) -> str:
         parts.append(
             f"The critic judges {speed['sentences_per_second']:,.0f} sentences/s "
             f"({speed['hardware']}), {speed['times_faster']:.1f} times the plain transformers "
-            "loop; command: `python scripts/bench/critic.py`."
+            "loop; command: `python -m scripts.bench.critic`."
         )
     return " ".join(parts)
 

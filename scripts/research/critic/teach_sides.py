@@ -1,6 +1,6 @@
 """Teaches a picture-book critic left and right, where it cannot tell them apart.
 
-    python scripts/research/critic/teach_sides.py runs/critic runs/sides
+    python -m scripts.research.critic.teach_sides runs/critic runs/sides
     finetune-critic DATA --base runs/sides --out …
 
 Among all that a critic learns at once, a side comes last: P stays at the share of true sentences

@@ -1,6 +1,6 @@
 """What a critic's domain gate lets pass and refuses, on images that it was not fitted on.
 
-    python scripts/research/domain_gate/measure.py [CRITIC] --foreign DIR --foreign DIR …
+    python -m scripts.research.domain_gate.measure [CRITIC] --foreign DIR --foreign DIR …
 
 Picture-book scenes are drawn afresh from seeds of their own: the ordinary and the compositional
 split, clean, as JPEG of quality 75, and rescaled by 0.5–2 before that. Foreign are the drawing

@@ -1,7 +1,7 @@
 """How many annotated sentences does the bundled critic need for a domain that it never saw?
 
-    python scripts/research/new_domains/measure.py WORK     # everything: hours on two cores
-    python scripts/research/new_domains/measure.py WORK --budgets 100,1000 --methods full \
+    python -m scripts.research.new_domains.measure WORK     # everything: hours on two cores
+    python -m scripts.research.new_domains.measure WORK --budgets 100,1000 --methods full \
         --steps 150
 
 For each budget and method: `finetune-critic` from the bundled critic on so many judged and
