@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.hub_names import write_hub_names
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class CriticCard:
     `speed`: sentences per second and the hardware they were measured on.
     """
 
-    regime: Regime
+    regime: AttentionMode
     threshold: float = 0.5
     prompt: str = prompts.VERSION
     transformers: str = ""
@@ -55,7 +55,7 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
         return _plain_card(folder)
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        card = CriticCard(**{**fields, "regime": Regime(fields["regime"])})
+        card = CriticCard(**{**fields, "regime": AttentionMode(fields["regime"])})
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is not a critic's card: {error}") from None
     if card.prompt != prompt:
@@ -88,7 +88,7 @@ def _plain_card(folder: Path) -> CriticCard:
             f"{folder} is a {kind} model, and critics of that kind are not supported",
             hint="name a folder written by finetune-critic, or a hub id of a PaliGemma 2",
         )
-    return CriticCard(Regime.PREFIX, max_length=8192)
+    return CriticCard(AttentionMode.PREFIX, max_length=8192)
 
 
 def save_critic(

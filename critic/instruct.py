@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from revise_captions.critic import chat_prompts
-from revise_captions.critic.protocol import Claim, Paragraph
-from revise_captions.engines.protocol import Answer, Engine, Failed
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.protocol import AnswerScores, Engine, Failed
 from revise_captions.records import Unscored, Verdict
 
 #: Answers with less probability on Yes and No together are no answers.
@@ -41,7 +41,7 @@ class InstructCritic:
     def share(self) -> float | None:
         return self._shares / self._answers if self._answers else None
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
         asked = [
             chat_prompts.classification(paragraph.image, paragraph.text, paragraph.spans, index)
@@ -54,13 +54,13 @@ class InstructCritic:
             for paragraph in paragraphs
         ]
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         """A rationale per claim; "" where the engine gave none."""
         asked = [chat_prompts.rationale(c.image, c.text, c.spans, c.index) for c in claims]
         written = self.engine.generate(asked, MAX_RATIONALE) if asked else []
         return ["" if isinstance(w, Failed) else rationale_in(w.text) for w in written]
 
-    def _verdict(self, answer: Answer | Failed) -> Verdict:
+    def _verdict(self, answer: AnswerScores | Failed) -> Verdict:
         if isinstance(answer, Failed):
             return Verdict(None, answer.reason)
         self._answers += 1
@@ -71,7 +71,7 @@ class InstructCritic:
         return Verdict(round(factual(answer), 4), share=share)
 
 
-def factual(answer: Answer) -> float:
+def factual(answer: AnswerScores) -> float:
     """P(Yes) given that the answer is Yes or No."""
     yes, no = answer.logprobs
     if no == -math.inf:

@@ -30,7 +30,7 @@ from revise_captions.critic.paligemma.load import (
     load_critic,
     weights_digest,
 )
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import expect_regime, load_vllm_critic
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.model_files import model_type
@@ -38,11 +38,11 @@ from revise_captions.engines.names import ENGINES, served
 from revise_captions.errors import UserError
 
 #: What is known of a model that nobody calibrated as a critic.
-UNCALIBRATED = CriticCard(Regime.CAUSAL)
+UNCALIBRATED = CriticCard(AttentionMode.CAUSAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CriticSource:
     """What computes a critic. `own`: a PaliGemma 2, asked as it was trained; `instruct`: a chat
     model; `engine`: through what. `place`: its folder, None where it is on a hub or a server.
     """
@@ -54,7 +54,7 @@ class Asked:
 
 def find_critic(
     name: str, engine: str = "transformers", *, fetch: bool = True, any_regime: bool = False
-) -> Asked | None:
+) -> CriticSource | None:
     """What a critic's name stands for; loads no weights. Raises UserError for what does not fit.
 
     `fetch=False` downloads nothing, and gives None for a hub id. `any_regime`: its attention regime
@@ -63,7 +63,7 @@ def find_critic(
     if engine not in ENGINES:
         raise UserError(f"there is no engine {engine!r}", hint=f"expected {', '.join(ENGINES)}")
     if served(name) is not None:
-        return Asked("instruct", "openai")
+        return CriticSource("instruct", "openai")
     if engine == "openai":
         raise UserError(
             f"--engine openai needs a server's address, and --critic {name} has none",
@@ -78,7 +78,9 @@ def find_critic(
     )
     if own and engine == "vllm" and not any_regime:
         expect_regime(read_card(card).regime, folder)
-    return Asked("own" if own else "instruct", engine, BUNDLED if name == "bundled" else folder)
+    return CriticSource(
+        "own" if own else "instruct", engine, BUNDLED if name == "bundled" else folder
+    )
 
 
 def load(
@@ -142,7 +144,7 @@ def load(
     )
 
 
-def _may_compile(asked: Asked, name: str) -> None:
+def _may_compile(asked: CriticSource, name: str) -> None:
     if (asked.kind, asked.engine) != ("own", "transformers"):
         raise UserError(
             f"--compile is for PaliGemma 2 critics in this process, and {name} is none",
@@ -152,7 +154,7 @@ def _may_compile(asked: Asked, name: str) -> None:
 
 def _instruct(
     name: str,
-    asked: Asked,
+    asked: CriticSource,
     adapter: str | None,
     *,
     threshold: float | None,

@@ -1,9 +1,9 @@
 """The critic's prompts, verbatim from VNLI-Critique (section 4.1), as lists of pieces.
 
 A prompt is a concatenation of pieces, each tokenised on its own, in training and in inference.
-`Special` pieces are the template's; `Text` pieces are the user's and are encoded without special
-tokens, so that no caption can close a delimiter. The context is exactly `caption[:start]`, cut
-into one piece per earlier sentence, the white space *leading* the next sentence: so the context
+`Special` pieces are the template's; `UntrustedText` pieces are the user's and are encoded without
+special tokens, so that no caption can close a delimiter. The context is exactly `caption[:start]`,
+cut into one piece per earlier sentence, the white space *leading* the next sentence: so the context
 of one sentence is a token prefix of the next one's, and all sentences of a caption share a trunk.
 """
 
@@ -37,20 +37,20 @@ class Special:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class UntrustedText:
     text: str
 
 
-Piece = Special | Text
+Piece = Special | UntrustedText
 
 
-def context_pieces(caption: str, spans: Sequence[Span], index: int) -> list[Text]:
+def context_pieces(caption: str, spans: Sequence[Span], index: int) -> list[UntrustedText]:
     """`caption[:spans[index].start]` cut after each sentence: `"S0"`, `" S1"`, …, `" "`.
 
     The last piece is the white space before the sentence itself; empty pieces are left out.
     """
     cuts = [0, *(span.end for span in spans[:index]), spans[index].start]
-    return [Text(caption[a:b]) for a, b in pairwise(cuts) if b > a]
+    return [UntrustedText(caption[a:b]) for a, b in pairwise(cuts) if b > a]
 
 
 def classification(caption: str, spans: Sequence[Span], index: int) -> list[Piece]:
@@ -59,7 +59,7 @@ def classification(caption: str, spans: Sequence[Span], index: int) -> list[Piec
         Special(OPEN),
         *context_pieces(caption, spans, index),
         Special(ASK_FACTUAL),
-        Text(spans[index].of(caption)),
+        UntrustedText(spans[index].of(caption)),
         Special(END_FACTUAL),
     ]
 
@@ -70,7 +70,7 @@ def rationale(caption: str, spans: Sequence[Span], index: int) -> list[Piece]:
         Special(OPEN),
         *context_pieces(caption, spans, index),
         Special(ASK_RATIONALE),
-        Text(spans[index].of(caption)),
+        UntrustedText(spans[index].of(caption)),
         Special(END_RATIONALE),
     ]
 

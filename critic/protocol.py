@@ -12,7 +12,7 @@ from revise_captions.records import Span, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class JudgeRequest:
     """A caption to judge: the sentences `spans[first:]` of `text`, each with `text[:start]` before
     it as its context. The image is RGB, upright.
     """
@@ -24,7 +24,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ExplainRequest:
     """A sentence to explain: `spans[index]` of `text`, which the critic judged nonfactual."""
 
     image: Image.Image
@@ -46,17 +46,17 @@ class Critic(Protocol):
     @property
     def threshold(self) -> float: ...
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, P(factual) rounded to four decimals."""
         ...
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         """A rationale for each claim: what is wrong with it, and what is there instead."""
         ...
 
 
 @runtime_checkable
-class Prepares(Protocol):
+class PreparesImages(Protocol):
     """A critic that can do something with an image before it is asked about it."""
 
     def prepare(self, image: Image.Image) -> None:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Verdict
 
-Judge = Callable[[Paragraph, int], Verdict]
-Explain = Callable[[Claim], str]
+Judge = Callable[[JudgeRequest, int], Verdict]
+Explain = Callable[[ExplainRequest], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,20 @@ class ScriptedCritic:
     settings: Mapping[str, str] = field(default_factory=lambda: {"critic": "scripted"})
     delay: float = 0.0
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         time.sleep(self.delay)
         return [
             [self._verdict(asked, index) for index in range(asked.first, len(asked.spans))]
             for asked in paragraphs
         ]
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         time.sleep(self.delay)
         if callable(self.rationales):
             return [self.rationales(claim) for claim in claims]
         return [self.rationales.get(c.spans[c.index].of(c.text), "") for c in claims]
 
-    def _verdict(self, paragraph: Paragraph, index: int) -> Verdict:
+    def _verdict(self, paragraph: JudgeRequest, index: int) -> Verdict:
         if callable(self.verdicts):
             return self.verdicts(paragraph, index)
         return self.verdicts.get(paragraph.spans[index].of(paragraph.text), self.default)

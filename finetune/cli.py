@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.presets import PRESETS, preset_for
 
-DEFAULT = Settings()
+DEFAULT = TrainingSettings()
 CHOICES = {
-    "regime": [str(regime) for regime in Regime],
+    "regime": [str(regime) for regime in AttentionMode],
     "dtype": ["bfloat16", "float32"],
     "schedule": ["cosine", "constant"],
     "optimizer": ["adamw", "muon"],
@@ -27,8 +27,8 @@ CHOICES = {
 
 
 def _options(command: Any) -> Any:
-    """One option per setting, in the order in which `Settings` lists them."""
-    for item in reversed(fields(Settings)):
+    """One option per setting, in the order in which `TrainingSettings` lists them."""
+    for item in reversed(fields(TrainingSettings)):
         default = getattr(DEFAULT, item.name)
         name = item.name.replace("_", "-")
         kind: dict[str, Any] = {"type": type(default)}
@@ -184,7 +184,7 @@ def main(
         sys.exit(130)
 
 
-def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, Settings]:
+def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, TrainingSettings]:
     """The preset's name, by the base where none is asked for, and its settings with what is given.
 
     What the preset sets goes to the terminal.
@@ -194,7 +194,7 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, S
     name = preset or preset_for(base, own=is_own(base))
     values = {**PRESETS[name], **given}
     if "regime" in values:
-        values["regime"] = Regime(values["regime"])
+        values["regime"] = AttentionMode(values["regime"])
     if PRESETS[name]:
         said = []
         for key, value in PRESETS[name].items():

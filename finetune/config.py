@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """`minutes`, `steps` and `epochs` limit the main phase, whichever comes first; 0: no limit.
 
     `describe_early` and `describe_late`: share of captions that ask for the image's description in
@@ -18,7 +18,7 @@ class Settings:
     The defaults are for a small model from nothing; `presets.PRESETS` has those for large ones.
     """
 
-    regime: Regime = Regime.IMAGE_PREFIX
+    regime: AttentionMode = AttentionMode.IMAGE_PREFIX
     change_regime: bool = False
     minutes: float = 0.0
     steps: int = 0

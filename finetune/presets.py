@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 
 _FOR_REAL_DATA: Mapping[str, Any] = {
     "steps": 0,
@@ -59,7 +59,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "schedule": "constant",
         "warmup": 1,
         "clip": 0.0,
-        "regime": Regime.PREFIX,
+        "regime": AttentionMode.PREFIX,
         "checkpointing": True,
         "validate_minutes": 30.0,
     },

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from revise_captions.engines.protocol import Data, Engine, Failed, Prompt
 from revise_captions.reviser import prompts
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 #: Tokens of an answer: no sentence is longer, and what is cut off is no answer.
 MAX_ANSWER = 512
@@ -31,7 +31,7 @@ class ChatReviser:
         }
         return {**own, "reviser-prompt": prompts.VERSION}
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         asked = [
             Prompt((Data(prompts.user_data(request)),), system=prompts.SYSTEM)
             for request in requests

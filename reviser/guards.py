@@ -34,14 +34,14 @@ _FORMATS = frozenset("\u200c\u200d\u00ad\u200e\u200f\u061c")
 _TAGS = range(0xE0020, 0xE0080)  # the letters of regional flags
 
 
-class Outcome(NamedTuple):
+class GuardResult(NamedTuple):
     """`why` is None where the rewrite may go to the critic; `warning` says what to look at."""
 
     why: Why | None
     warning: str = ""
 
 
-def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> Outcome:
+def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardResult:
     """Whether a rewrite of `sentence` may stand, before any critic has seen it.
 
     "" is a proposal to delete and passes. Refused, in this order: white space only, a copy of the
@@ -53,22 +53,22 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> Outcome:
     if mode not in MODES:
         raise ValueError(f"no guard mode {mode!r}: expected one of {', '.join(MODES)}")
     if not rewrite:
-        return Outcome(None)
+        return GuardResult(None)
     text = rewrite.strip()
     if not text or not any(character.isalnum() for character in text):
-        return Outcome(Why.EMPTY)
+        return GuardResult(Why.EMPTY)
     if _plain(text) == _plain(sentence):
-        return Outcome(Why.UNCHANGED)
+        return GuardResult(Why.UNCHANGED)
     if leaked(text, sentence):
-        return Outcome(Why.LEAKED_MARKUP)
+        return GuardResult(Why.LEAKED_MARKUP)
     if _sentences(text) > max(1, _sentences(sentence)):
-        return Outcome(Why.NOT_ONE_SENTENCE)
+        return GuardResult(Why.NOT_ONE_SENTENCE)
     why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
     if not found:
         why, found = Why.REPEATED, repeated_content(text, sentence, rationale)
     if not found:
-        return Outcome(None)
-    return Outcome(why) if mode == "strict" else Outcome(None, f"{why}: {', '.join(found)}")
+        return GuardResult(None)
+    return GuardResult(why) if mode == "strict" else GuardResult(None, f"{why}: {', '.join(found)}")
 
 
 def leaked(text: str, sentence: str) -> list[str]:

@@ -17,7 +17,7 @@ from revise_captions.engines.model_files import answer_ends, explained
 from revise_captions.errors import UserError
 from revise_captions.reviser import prompts
 from revise_captions.reviser.decoding import generate
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -107,7 +107,7 @@ class InstructReviser:
     batch_size: int = 8
     strict: bool = False
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         asked = [self.chat.prompt(prompts.user_data(request)) for request in requests]
         limits = [self._limit(request) for request in requests]
         fitting = [k for k, prompt in enumerate(asked) if len(prompt) + limits[k] <= self.longest]
@@ -124,12 +124,12 @@ class InstructReviser:
             answers[k] = self._answer(ids, requests[k])
         return answers
 
-    def _limit(self, request: Request) -> int:
+    def _limit(self, request: RewriteRequest) -> int:
         """Most tokens of an answer: twice the sentence, and some."""
         thinking = THINKING_TOKENS if self.chat.thinks else 0
         return 2 * len(self.chat.plain(request.sentence)) + 64 + thinking
 
-    def _answer(self, ids: list[int], request: Request) -> str | None:
+    def _answer(self, ids: list[int], request: RewriteRequest) -> str | None:
         """None for an answer that was cut off, is empty, or has failed before."""
         if not ids or ids[-1] not in self.ends:
             return None

@@ -23,7 +23,7 @@ _EXPECTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReviserSource:
     """Where a reviser comes from; nothing has been loaded. `place`: a folder or a hub id."""
 
     name: str
@@ -32,19 +32,19 @@ class Source:
     revision: str | None = None
 
 
-def find_reviser(name: str = "bundled") -> Source:
+def find_reviser(name: str = "bundled") -> ReviserSource:
     """What `name` stands for, by looking at files only. Raises UserError for what is none."""
     if name == "drop":
-        return Source(name, "drop")
+        return ReviserSource(name, "drop")
     if name == "bundled":
         if not (BUNDLED / "reviser.json").is_file():
             raise UserError(
                 f"the bundled reviser is missing from {BUNDLED}",
                 hint="install the package again, or use --reviser drop",
             )
-        return Source(name, "own", str(BUNDLED))
+        return ReviserSource(name, "own", str(BUNDLED))
     if (server := served(name)) is not None:
-        return Source(name, "served", server[1])
+        return ReviserSource(name, "served", server[1])
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return _in_folder(name, folder)
@@ -56,14 +56,14 @@ def find_reviser(name: str = "bundled") -> Source:
         hint = f"did you mean {near[0]}?" if near else _EXPECTED
         raise UserError(f"there is no reviser {name!r}, and no folder of that name", hint=hint)
     place, _, revision = name.partition("@")
-    return Source(name, "instruct", place, revision or None)
+    return ReviserSource(name, "instruct", place, revision or None)
 
 
-def _in_folder(name: str, folder: Path) -> Source:
+def _in_folder(name: str, folder: Path) -> ReviserSource:
     if (folder / "reviser.json").is_file():
-        return Source(name, "own", str(folder))
+        return ReviserSource(name, "own", str(folder))
     if (folder / "config.json").is_file():
-        return Source(name, "instruct", str(folder))
+        return ReviserSource(name, "instruct", str(folder))
     if (folder / "adapter_config.json").is_file():
         raise UserError(
             f"{folder} holds a LoRA adapter, not a whole model",

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RewriteRequest:
     """One flagged sentence to rewrite.
 
     `context` is the caption before the sentence (its end, where it is long), `rationale` says what
@@ -36,7 +36,7 @@ class Reviser(Protocol):
     @property
     def strict(self) -> bool: ...
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """One rewrite per request, without surrounding white space, none of its `failed` ones.
 
         "" proposes to delete the sentence; None where the reviser gave no usable answer.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
-Script = Callable[[Request], str | None] | Mapping[str, str | None]
+Script = Callable[[RewriteRequest], str | None] | Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class DropReviser:
     def settings(self) -> Mapping[str, str]:
         return {"reviser": "drop"}
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         return [""] * len(requests)
 
 
@@ -35,10 +35,10 @@ class ScriptedReviser:
     def settings(self) -> Mapping[str, str]:
         return {"reviser": "scripted"}
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         return [_stripped(self._answer(request)) for request in requests]
 
-    def _answer(self, request: Request) -> str | None:
+    def _answer(self, request: RewriteRequest) -> str | None:
         if callable(self.script):
             return self.script(request)
         return self.script.get(request.sentence)

@@ -35,7 +35,7 @@ def common_words(texts: Iterable[str], at_least: int = 5, limit: int = 6000) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class Vocabulary:
     """The words a critic was trained on. An empty lexicon knows every language."""
 
     known: frozenset[str]
@@ -56,12 +56,12 @@ class Lexicon:
         return sum(word in self.known for word in found) / len(found) if found else 0.0
 
 
-def read_lexicon(folder: Path) -> Lexicon:
+def read_lexicon(folder: Path) -> Vocabulary:
     """`words.txt` of a checkpoint, one word a line; an empty lexicon where there is none."""
     path = folder / WORDS_FILE
     if not path.exists():
-        return Lexicon(frozenset())
-    return Lexicon(frozenset(path.read_text(encoding="utf-8").split()))
+        return Vocabulary(frozenset())
+    return Vocabulary(frozenset(path.read_text(encoding="utf-8").split()))
 
 
 def write_lexicon(folder: Path, known: Iterable[str]) -> None:

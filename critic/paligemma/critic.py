@@ -10,7 +10,7 @@ import torch
 
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.image_domain import DomainGate, tower_states
-from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.batching import (
     batched,
     device_alive,
@@ -19,22 +19,22 @@ from revise_captions.critic.paligemma.batching import (
 )
 from revise_captions.critic.paligemma.compile import eagerly
 from revise_captions.critic.paligemma.greedy_decode import (
-    Kept,
-    begin,
-    go_on,
+    PrefixCache,
     greedy,
     kept,
+    prefill,
+    prefill_from_cache,
 )
-from revise_captions.critic.paligemma.image_prefetch import Ahead
+from revise_captions.critic.paligemma.image_prefetch import ImagePrefetcher
 from revise_captions.critic.paligemma.model import (
     hidden_states,
     image_tokens,
     logits_at,
 )
 from revise_captions.critic.paligemma.packing import (
+    AttentionMode,
     Branch,
-    Regime,
-    Row,
+    PackedRow,
     Trunk,
     collate,
     context_trunk,
@@ -42,10 +42,10 @@ from revise_captions.critic.paligemma.packing import (
     question,
     unpack,
 )
-from revise_captions.critic.paligemma.queries import questions
-from revise_captions.critic.paligemma.tokenizer import Codec
-from revise_captions.critic.paligemma.vision_cache import Seen, look, pixels_of
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.paligemma.queries import queries
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -63,15 +63,15 @@ KEPT_BYTES, KEPT_SHARE = 1 << 30, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScheduledRow:
     """One row to run: which paragraph, which of its sentences, by branch."""
 
-    row: Row
+    row: PackedRow
     image: int
     paragraph: int
     sentences: tuple[int, ...]
 
-    def halves(self) -> list[Job]:
+    def halves(self) -> list[ScheduledRow]:
         """The branches in two rows; none of a single branch."""
         middle = len(self.sentences) // 2
         return [
@@ -94,8 +94,8 @@ class _Question:
     """One rationale to write: which claim, its prompt, and its trunk if judging left it."""
 
     number: int
-    row: Row
-    trunk: Kept | None
+    row: PackedRow
+    trunk: PrefixCache | None
 
 
 class LocalCritic:
@@ -108,10 +108,10 @@ class LocalCritic:
     def __init__(
         self,
         model: PaliGemmaForConditionalGeneration,
-        codec: Codec,
+        codec: PromptTokenizer,
         card: CriticCard,
         *,
-        lexicon: Lexicon,
+        lexicon: Vocabulary,
         gate: DomainGate | None,
         threshold: float,
         settings: Mapping[str, str],
@@ -121,12 +121,12 @@ class LocalCritic:
         self.model, self.codec, self.card = model.eval(), codec, card
         self.lexicon, self.gate = lexicon, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
-        self.packed = packed and card.regime is not Regime.PREFIX
+        self.packed = packed and card.regime is not AttentionMode.PREFIX
         self.images = image_tokens(model)
         self.tokens = token_budget(str(model.device))
-        self._ahead = Ahead(model.config.vision_config.image_size)
-        self._seen: Seen | None = None
-        self._kept: dict[tuple[int, str], list[Kept]] = {}
+        self._ahead = ImagePrefetcher(model.config.vision_config.image_size)
+        self._seen: VisionFeatures | None = None
+        self._kept: dict[tuple[int, str], list[PrefixCache]] = {}
         self._room = self._kept_limit = kept_limit(model.device)
 
     def prepare(self, image: Image) -> None:
@@ -134,7 +134,7 @@ class LocalCritic:
         self._ahead.prepare(image)
 
     @torch.inference_mode()
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order.
 
         Sentences that the critic cannot judge are `unscored` with the reason.
@@ -142,7 +142,7 @@ class LocalCritic:
         with device_alive():
             seen = self._look([paragraph.image for paragraph in paragraphs])
             verdicts: list[list[Verdict]] = []
-            jobs: list[Job] = []
+            jobs: list[ScheduledRow] = []
             for number, paragraph in enumerate(paragraphs):
                 self._forget(paragraph)
                 image = seen.index[id(paragraph.image)]
@@ -160,7 +160,7 @@ class LocalCritic:
             return verdicts
 
     @torch.inference_mode()
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         """A rationale per claim, greedily decoded; "" where the claim is over the context, or the
         device has no memory for it.
         """
@@ -184,21 +184,23 @@ class LocalCritic:
             parts = pixels_of(self.model, images)
             return torch.cat([tower_states(self.model, part)[1] for part in parts])
 
-    def _look(self, images: Sequence[Image]) -> Seen:
+    def _look(self, images: Sequence[Image]) -> VisionFeatures:
         if self._seen is None or not self._seen.has(images, self.gate):
             self.forget()
-            self._seen = look(self.model, images, self.gate, self._ahead)
+            self._seen = encode_images(self.model, images, self.gate, self._ahead)
         return self._seen
 
     def _questions(
-        self, paragraph: Paragraph
+        self, paragraph: JudgeRequest
     ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
         """Verdicts of the sentences that need no model, and a branch for each that does."""
-        return questions(self.codec, self.lexicon, paragraph, self.images, self.card.max_length)
+        return queries(self.codec, self.lexicon, paragraph, self.images, self.card.max_length)
 
-    def batches(self, paragraphs: Sequence[Paragraph], *, packed: bool) -> Iterator[list[Job]]:
+    def batches(
+        self, paragraphs: Sequence[JudgeRequest], *, packed: bool
+    ) -> Iterator[list[ScheduledRow]]:
         """What would be computed together if all images were in the domain: for a bill."""
-        jobs: list[Job] = []
+        jobs: list[ScheduledRow] = []
         for number, paragraph in enumerate(paragraphs):
             _, asked, trunk = self._questions(paragraph)
             jobs += self._rows(number, number, trunk, asked, packed)
@@ -209,7 +211,7 @@ class LocalCritic:
         self._seen, self._kept, self._room = None, {}, self._kept_limit
         self.codec.forget()
 
-    def _batched(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    def _batched(self, jobs: Sequence[ScheduledRow]) -> Iterator[list[ScheduledRow]]:
         return batched(jobs, lambda job: len(job.row), rows=self.batch_size, tokens=self.tokens)
 
     def _rows(
@@ -219,11 +221,11 @@ class LocalCritic:
         trunk: Trunk,
         asked: Sequence[tuple[int, Branch]],
         packed: bool,
-    ) -> Iterator[Job]:
+    ) -> Iterator[ScheduledRow]:
         if not packed:
             rows = unpack(self.images, trunk, [b for _, b in asked], self.card.regime)
             for row, (index, _) in zip(rows, asked, strict=True):
-                yield Job(row, image, number, (index,))
+                yield ScheduledRow(row, image, number, (index,))
             return
         group: list[tuple[int, Branch]] = []
         tokens = 0
@@ -238,19 +240,19 @@ class LocalCritic:
 
     def _job(
         self, number: int, image: int, trunk: Trunk, group: Sequence[tuple[int, Branch]]
-    ) -> Job:
+    ) -> ScheduledRow:
         row = pack(self.images, trunk, [branch for _, branch in group], self.card.regime)
-        return Job(row, image, number, tuple(index for index, _ in group))
+        return ScheduledRow(row, image, number, tuple(index for index, _ in group))
 
     def _answers(
-        self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], seen: Seen
-    ) -> Iterator[tuple[Job, int, Verdict]]:
+        self, jobs: Sequence[ScheduledRow], paragraphs: Sequence[JudgeRequest], seen: VisionFeatures
+    ) -> Iterator[tuple[ScheduledRow, int, Verdict]]:
         """A verdict for every branch. The device is waited for once, at the end."""
-        done: list[Job] = []
+        done: list[ScheduledRow] = []
         found: list[torch.Tensor] = []
         for batch in self._batched(jobs):
             run = lambda part: self._run(part, paragraphs, seen.tower)  # noqa: E731
-            for part, answers in halving(batch, run, Job.halves):
+            for part, answers in halving(batch, run, ScheduledRow.halves):
                 if answers is None:
                     for job in part:
                         for index in job.sentences:
@@ -265,7 +267,7 @@ class LocalCritic:
                 yield job, index, verdict_of(p, share, bool(nothing), self.threshold)
 
     def _run(
-        self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], tower: torch.Tensor
+        self, jobs: Sequence[ScheduledRow], paragraphs: Sequence[JudgeRequest], tower: torch.Tensor
     ) -> torch.Tensor:
         """(3, branches): P(Yes) of Yes and No, the probability of both, whether nothing is said."""
         from transformers import DynamicCache
@@ -299,7 +301,9 @@ class LocalCritic:
 
     # --- Trunks that are kept -------------------------------------------------------------------
 
-    def _keep(self, jobs: Sequence[Job], paragraphs: Sequence[Paragraph], cache: Cache) -> None:
+    def _keep(
+        self, jobs: Sequence[ScheduledRow], paragraphs: Sequence[JudgeRequest], cache: Cache
+    ) -> None:
         """Keys and values of the jobs' trunks, while there is room."""
         for number, job in enumerate(jobs):
             if self._room <= 0:
@@ -310,18 +314,18 @@ class LocalCritic:
             self._room -= trunk.size
 
     def _forget_factual(
-        self, paragraphs: Sequence[Paragraph], verdicts: Sequence[Sequence[Verdict]]
+        self, paragraphs: Sequence[JudgeRequest], verdicts: Sequence[Sequence[Verdict]]
     ) -> None:
         """Gives back what nobody will ask about: only what is judged nonfactual is explained."""
         for paragraph, found in zip(paragraphs, verdicts, strict=True):
             if not any(v.p_factual is not None and v.p_factual < self.threshold for v in found):
                 self._forget(paragraph)
 
-    def _forget(self, paragraph: Paragraph) -> None:
+    def _forget(self, paragraph: JudgeRequest) -> None:
         gone = self._kept.pop((id(paragraph.image), paragraph.text), [])
         self._room += sum(trunk.size for trunk in gone)
 
-    def _asked(self, number: int, claim: Claim) -> _Question | None:
+    def _asked(self, number: int, claim: ExplainRequest) -> _Question | None:
         """None where the claim is over the context."""
         trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
         branch = question(self.codec, trunk, claim.text, claim.spans, claim.index, rationale=True)
@@ -333,17 +337,17 @@ class LocalCritic:
         return _Question(number, row, next(same, None))
 
     def _written(
-        self, asked: Sequence[_Question], claims: Sequence[Claim], seen: Seen
+        self, asked: Sequence[_Question], claims: Sequence[ExplainRequest], seen: VisionFeatures
     ) -> list[list[int]]:
         """The rationales' ids. Either all of the questions have a trunk, or none."""
         trunks = [question.trunk for question in asked if question.trunk is not None]
         rows = [question.row for question in asked]
         if trunks:
             branches = [row.branches[0] for row in rows]
-            started = go_on(self.model, self.codec, branches, trunks, self.images)
+            started = prefill_from_cache(self.model, self.codec, branches, trunks, self.images)
         else:
             images = [seen.index[id(claims[question.number].image)] for question in asked]
-            started = begin(self.model, self.codec, rows, seen.tower[images])
+            started = prefill(self.model, self.codec, rows, seen.tower[images])
         return greedy(self.model, self.codec, started, MAX_RATIONALE)
 
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import torch
 
 from revise_captions.critic.paligemma.model import embedded, logits_at, run_layers
-from revise_captions.critic.paligemma.packing import Branch, Row, collate, tree_mask
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.packing import Branch, PackedRow, collate, tree_mask
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
 if TYPE_CHECKING:
     from transformers import Cache, PaliGemmaForConditionalGeneration
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PrefixCache:
     """Keys and values of a trunk: of each layer, shape (kv heads, image and text tokens, head).
 
     `trunk`: the text tokens' ids.
@@ -50,19 +50,19 @@ class Started:
     lengths: torch.Tensor
 
 
-def kept(cache: Cache, row: int, shared: int, trunk: tuple[int, ...]) -> Kept:
+def kept(cache: Cache, row: int, shared: int, trunk: tuple[int, ...]) -> PrefixCache:
     """The trunk of one row of a cache: its first `shared` positions, copied."""
     layers = [
         (layer.keys[row, :, :shared].clone(), layer.values[row, :, :shared].clone())
         for layer in cache.layers
     ]
-    return Kept(trunk, tuple(layers))
+    return PrefixCache(trunk, tuple(layers))
 
 
-def begin(
+def prefill(
     model: PaliGemmaForConditionalGeneration,
-    codec: Codec,
-    rows: Sequence[Row],
+    codec: PromptTokenizer,
+    rows: Sequence[PackedRow],
     tower: torch.Tensor,
 ) -> Started:
     """Plain prompts (one branch a row). `tower`: the tower's output for each row's image."""
@@ -82,11 +82,11 @@ def begin(
     return Started(cache, hidden, positions, lengths)
 
 
-def go_on(
+def prefill_from_cache(
     model: PaliGemmaForConditionalGeneration,
-    codec: Codec,
+    codec: PromptTokenizer,
     branches: Sequence[Branch],
-    trunks: Sequence[Kept],
+    trunks: Sequence[PrefixCache],
     images: int,
 ) -> Started:
     """Questions off trunks that have been computed. `images`: image tokens before the text."""
@@ -113,7 +113,7 @@ def go_on(
 
 
 def greedy(
-    model: PaliGemmaForConditionalGeneration, codec: Codec, started: Started, limit: int
+    model: PaliGemmaForConditionalGeneration, codec: PromptTokenizer, started: Started, limit: int
 ) -> list[list[int]]:
     """At most `limit` new ids for each prompt, cut before `<eos>`.
 

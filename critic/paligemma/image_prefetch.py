@@ -30,7 +30,7 @@ def resized(image: Image, size: int) -> Pixels:
     return np.asarray(rgb, dtype=np.uint8)
 
 
-class Ahead:
+class ImagePrefetcher:
     """Images resized before they are asked about, by whoever has the time; threads may share it.
 
     What is never asked about goes with its image.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from revise_captions.critic.adapters import base_of, check_base, with_adapter
 from revise_captions.critic.checkpoints import CARD, CriticCard, read_card
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 from revise_captions.stats.calibration import threshold_for
 
@@ -141,7 +141,7 @@ def load_critic(
     own, folder, merged = critic_folders(name, adapter)
     card = read_card(own)
     if regime is not None:
-        card = replace(card, regime=Regime(regime))
+        card = replace(card, regime=AttentionMode(regime))
     limit = chosen_threshold(card, threshold, target_precision)
 
     from transformers import AutoTokenizer
@@ -149,7 +149,7 @@ def load_critic(
     from revise_captions.critic.gates.image_domain import read_gate
     from revise_captions.critic.gates.language import read_lexicon
     from revise_captions.critic.paligemma.critic import LocalCritic
-    from revise_captions.critic.paligemma.tokenizer import Codec
+    from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
     place, number = _device_and_dtype(device, dtype)
     digest = weights_digest(folder)
@@ -157,7 +157,7 @@ def load_critic(
         check_base(merged, digest, folder)
     return LocalCritic(
         _placed(load_model(folder, number, merged), place, number, compiled),
-        Codec(AutoTokenizer.from_pretrained(folder)),
+        PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
         card,
         lexicon=read_lexicon(own),
         gate=read_gate(own),

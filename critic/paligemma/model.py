@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.critic.paligemma.packing import Batch, tree_mask
+from revise_captions.critic.paligemma.packing import PackedBatch, tree_mask
 from revise_captions.critic.paligemma.sparse_last_layer import (
     at_places,
     is_thin,
     thin_last_layer,
 )
-from revise_captions.critic.paligemma.tokenizer import Codec, vocabulary_size
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, vocabulary_size
 
 if TYPE_CHECKING:
     import torch
@@ -115,7 +115,7 @@ def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
     thin_last_layer(model)
 
 
-def new_model(codec: Codec, **shape: int) -> PaliGemmaForConditionalGeneration:
+def new_model(codec: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGeneration:
     """A fresh model of the bundled shape, randomly initialised from torch's generator.
 
     Both of Gemma 2's soft-caps are off: versions of transformers and engines disagree about them.
@@ -256,7 +256,7 @@ def hidden_states(
     model: PaliGemmaForConditionalGeneration,
     tower: torch.Tensor,
     image_of_row: torch.Tensor,
-    batch: Batch,
+    batch: PackedBatch,
     cache: Cache | None = None,
     only: torch.Tensor | None = None,
 ) -> torch.Tensor:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.critic import prompts
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.records import Span
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 
-class Regime(StrEnum):
+class AttentionMode(StrEnum):
     """Who attends to whom. Part of a checkpoint: another regime gives other scores."""
 
     PREFIX = "prefix"
@@ -50,7 +50,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PackedRow:
     """One packed sequence: `images` image tokens, `trunk` text tokens, branches one after another.
 
     The first `block` positions attend to each other in both directions.
@@ -81,7 +81,7 @@ class Trunk:
     forks: tuple[int, ...]
 
 
-def context_trunk(codec: Codec, caption: str, spans: Sequence[Span]) -> Trunk:
+def context_trunk(codec: PromptTokenizer, caption: str, spans: Sequence[Span]) -> Trunk:
     """The trunk up to the last sentence's fork: the same pieces as `prompts.context_pieces`."""
     ids = [codec.bos, *codec.special(prompts.OPEN)]
     forks = [len(ids)]
@@ -93,7 +93,7 @@ def context_trunk(codec: Codec, caption: str, spans: Sequence[Span]) -> Trunk:
 
 
 def question(
-    codec: Codec,
+    codec: PromptTokenizer,
     trunk: Trunk,
     caption: str,
     spans: Sequence[Span],
@@ -123,25 +123,32 @@ def question(
     return Branch(trunk.forks[index], (*ids, *answer), len(ids))
 
 
-def pack(images: int, trunk: Trunk, branches: Sequence[Branch], regime: Regime) -> Row:
+def pack(images: int, trunk: Trunk, branches: Sequence[Branch], regime: AttentionMode) -> PackedRow:
     """One row for all branches; the trunk is cut where nothing forks any more."""
-    if regime is Regime.PREFIX:
+    if regime is AttentionMode.PREFIX:
         raise ValueError("the prefix regime shares nothing between sentences: use unpack")
     last = max(branch.fork for branch in branches)
-    return Row(
-        images, trunk.ids[:last], tuple(branches), images if regime is Regime.IMAGE_PREFIX else 0
+    return PackedRow(
+        images,
+        trunk.ids[:last],
+        tuple(branches),
+        images if regime is AttentionMode.IMAGE_PREFIX else 0,
     )
 
 
-def unpack(images: int, trunk: Trunk, branches: Sequence[Branch], regime: Regime) -> list[Row]:
+def unpack(
+    images: int, trunk: Trunk, branches: Sequence[Branch], regime: AttentionMode
+) -> list[PackedRow]:
     """One row for each branch: a plain prompt, in any regime."""
-    blocks = {Regime.CAUSAL: lambda _: 0, Regime.IMAGE_PREFIX: lambda _: images}
+    blocks = {AttentionMode.CAUSAL: lambda _: 0, AttentionMode.IMAGE_PREFIX: lambda _: images}
     block = blocks.get(regime, lambda branch: images + branch.fork + branch.prompt)
-    return [Row(images, trunk.ids[: branch.fork], (branch,), block(branch)) for branch in branches]
+    return [
+        PackedRow(images, trunk.ids[: branch.fork], (branch,), block(branch)) for branch in branches
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PackedBatch:
     """Rows padded to one length, as arrays of shape (rows, length).
 
     `segment`: 0 trunk, 1… branches, -1 padding. `fork`: how many leading positions a token's branch
@@ -160,7 +167,7 @@ class Batch:
         return row * self.ids.shape[1] + self.starts[row][branch] + offset
 
 
-def collate(rows: Sequence[Row], codec: Codec, multiple: int = 1) -> Batch:
+def collate(rows: Sequence[PackedRow], codec: PromptTokenizer, multiple: int = 1) -> PackedBatch:
     """Pads rows at the end, to a multiple of `multiple`; padding is seen by no real token."""
     length = -(-max(map(len, rows)) // multiple) * multiple
     shape = (len(rows), length)
@@ -180,11 +187,14 @@ def collate(rows: Sequence[Row], codec: Codec, multiple: int = 1) -> Batch:
             positions[r, start:end] = np.arange(visible + 1, visible + 1 + end - start)
             segment[r, start:end], fork[r, start:end] = b, visible
     block = np.array([row.block for row in rows])
-    return Batch(ids, positions, segment, fork, block, tuple(starts))
+    return PackedBatch(ids, positions, segment, fork, block, tuple(starts))
 
 
 def tree_mask(
-    batch: Batch, dtype: torch.dtype, device: torch.device | str = "cpu", window: int | None = None
+    batch: PackedBatch,
+    dtype: torch.dtype,
+    device: torch.device | str = "cpu",
+    window: int | None = None,
 ) -> torch.Tensor:
     """Additive mask, shape (rows, 1, length, length): 0 where q may see k, else the lowest number.
 

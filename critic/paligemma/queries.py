@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.packing import (
     Branch,
     Trunk,
     context_trunk,
     question,
 )
-from revise_captions.critic.paligemma.tokenizer import Codec
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.records import Unscored, Verdict
 
 
-def questions(
-    codec: Codec, lexicon: Lexicon, paragraph: Paragraph, images: int, longest: int
+def queries(
+    codec: PromptTokenizer, lexicon: Vocabulary, paragraph: JudgeRequest, images: int, longest: int
 ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
     """Verdicts of the sentences that need no model, and a branch for each that does.
 

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.paligemma.packing import Row
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.paligemma.packing import PackedRow
+from revise_captions.critic.protocol import JudgeRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TokenCount:
     """Tokens of all rows, and with their padding."""
 
     tokens: int
@@ -27,14 +27,14 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class TokenCost:
     """For so many captions and sentences (only those that are asked about count)."""
 
     captions: int
     sentences: int
     minimum: int
-    packed: Layout
-    single: Layout
+    packed: TokenCount
+    single: TokenCount
 
     @property
     def ratio(self) -> float:
@@ -54,7 +54,7 @@ class Bill:
         return {**found, "token_ratio": round(self.ratio, 3)}
 
 
-def bill(critic: LocalCritic, paragraphs: Sequence[Paragraph]) -> Bill:
+def token_cost(critic: LocalCritic, paragraphs: Sequence[JudgeRequest]) -> TokenCost:
     """What judging these captions costs, in batches as the critic makes them.
 
     Raises ValueError for a critic in the prefix regime, which shares nothing between sentences.
@@ -62,7 +62,7 @@ def bill(critic: LocalCritic, paragraphs: Sequence[Paragraph]) -> Bill:
     packed = [[job.row for job in jobs] for jobs in critic.batches(paragraphs, packed=True)]
     single = [[job.row for job in jobs] for jobs in critic.batches(paragraphs, packed=False)]
     rows = [row for batch in packed for row in batch]
-    return Bill(
+    return TokenCost(
         len(paragraphs),
         sum(len(row.branches) for row in rows),
         sum(_needed(row) for row in rows),
@@ -71,12 +71,12 @@ def bill(critic: LocalCritic, paragraphs: Sequence[Paragraph]) -> Bill:
     )
 
 
-def _needed(row: Row) -> int:
+def _needed(row: PackedRow) -> int:
     return row.images + len(row.trunk) + sum(branch.prompt for branch in row.branches)
 
 
-def _layout(batches: Sequence[Sequence[Row]]) -> Layout:
-    return Layout(
+def _layout(batches: Sequence[Sequence[PackedRow]]) -> TokenCount:
+    return TokenCount(
         sum(len(row) for batch in batches for row in batch),
         sum(len(batch) * max(map(len, batch)) for batch in batches),
     )

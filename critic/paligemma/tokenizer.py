@@ -86,7 +86,7 @@ def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
     return -(-(len(tokenizer) + PROCESSOR_TOKENS) // 64) * 64
 
 
-class Codec:
+class PromptTokenizer:
     """Pieces to ids and ids to text for one tokenizer.
 
     `yes`, `no`: the answer words' first ids. `nothing`: first id of “, nothing to assess”.

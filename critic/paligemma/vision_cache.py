@@ -16,7 +16,7 @@ import torch
 
 from revise_captions.critic.gates.image_domain import DomainGate, tower_states
 from revise_captions.critic.paligemma.batching import halving
-from revise_captions.critic.paligemma.image_prefetch import Ahead, Pixels, pixel_values
+from revise_captions.critic.paligemma.image_prefetch import ImagePrefetcher, Pixels, pixel_values
 from revise_captions.critic.paligemma.model import tower_output
 from revise_captions.errors import EngineDead
 
@@ -29,7 +29,7 @@ TOGETHER = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisionFeatures:
     """The tower's output for distinct images, and which of them are in the domain of `gate`.
 
     `index`: by the id of an image object; `images` keeps the objects, so that no id is used again.
@@ -46,12 +46,12 @@ class Seen:
         return gate is self.gate and all(id(image) in self.index for image in images)
 
 
-def look(
+def encode_images(
     model: PaliGemmaForConditionalGeneration,
     images: Sequence[Image],
     gate: DomainGate | None,
-    ahead: Ahead | None = None,
-) -> Seen:
+    ahead: ImagePrefetcher | None = None,
+) -> VisionFeatures:
     """Runs the tower once on each distinct image, and the gate on what it saw.
 
     `ahead`: where some of them have been resized.
@@ -68,17 +68,19 @@ def look(
             inside += found[1]
     index = {id(image): number for number, image in enumerate(distinct)}
     tower = torch.cat(outputs) if outputs else torch.empty(0)
-    return Seen(tower, inside, index, tuple(distinct), gate)
+    return VisionFeatures(tower, inside, index, tuple(distinct), gate)
 
 
 def pixels_of(
-    model: PaliGemmaForConditionalGeneration, images: Sequence[Image], ahead: Ahead | None = None
+    model: PaliGemmaForConditionalGeneration,
+    images: Sequence[Image],
+    ahead: ImagePrefetcher | None = None,
 ) -> Iterator[torch.Tensor]:
     """(images, 3, size, size) on the model's device, some images at a time.
 
     Threads resize the next ones while the model works on these.
     """
-    ahead = ahead or Ahead(model.config.vision_config.image_size)
+    ahead = ahead or ImagePrefetcher(model.config.vision_config.image_size)
     device = model.device
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         waiting = [pool.submit(ahead.take, image) for image in images]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic.checkpoints import CriticCard, read_card
-from revise_captions.critic.gates.language import Lexicon, read_lexicon
+from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.hub_names import check_hub_names
 from revise_captions.critic.paligemma.load import (
     BUNDLED,
@@ -25,19 +25,19 @@ from revise_captions.critic.paligemma.load import (
     critic_folders,
 )
 from revise_captions.critic.paligemma.packing import (
+    AttentionMode,
     Branch,
-    Regime,
     Trunk,
     context_trunk,
     question,
 )
-from revise_captions.critic.paligemma.queries import questions
-from revise_captions.critic.paligemma.tokenizer import Codec
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.paligemma.queries import queries
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import Failed
 from revise_captions.engines.vllm.requests import (
-    Request,
     Vllm,
+    VllmRequest,
     device_type,
     scoring,
     start,
@@ -58,10 +58,10 @@ class VllmCritic:
     def __init__(
         self,
         vllm: Vllm,
-        codec: Codec,
+        codec: PromptTokenizer,
         card: CriticCard,
         *,
-        lexicon: Lexicon,
+        lexicon: Vocabulary,
         gate: Gate | None,
         size: int,
         images: int,
@@ -72,19 +72,19 @@ class VllmCritic:
         self.lexicon, self.gate, self.size, self.images = lexicon, gate, size, images
         self.threshold, self.settings = threshold, settings
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
         inside = self._inside(paragraphs)
         small = self._resized([paragraph.image for paragraph in paragraphs])
         verdicts: list[list[Verdict]] = []
         places: list[tuple[int, int]] = []
-        requests: list[Request] = []
+        requests: list[VllmRequest] = []
         for number, paragraph in enumerate(paragraphs):
             if not inside[number]:
                 outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
                 verdicts.append([outside] * (len(paragraph.spans) - paragraph.first))
                 continue
-            found, asked, trunk = questions(
+            found, asked, trunk = queries(
                 self.codec, self.lexicon, paragraph, self.images, self.card.max_length
             )
             verdicts.append(found)
@@ -95,7 +95,7 @@ class VllmCritic:
             verdicts[number][place] = verdict
         return verdicts
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         """A rationale per claim, greedily decoded; "" where the claim is over the context."""
         from vllm import SamplingParams
 
@@ -104,7 +104,7 @@ class VllmCritic:
         small = self._resized([claim.image for claim in claims])
         texts = [""] * len(claims)
         places: list[int] = []
-        requests: list[Request] = []
+        requests: list[VllmRequest] = []
         for number, claim in enumerate(claims):
             trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
             branch = question(
@@ -150,9 +150,9 @@ class VllmCritic:
                 hint="leave --engine out",
             )
 
-    def _request(self, trunk: Trunk, branch: Branch, image: Image) -> Request:
+    def _request(self, trunk: Trunk, branch: Branch, image: Image) -> VllmRequest:
         """The image's tokens and <bos> are vLLM's to add."""
-        return Request([*trunk.ids[1 : branch.fork], *branch.ids[: branch.prompt]], (image,))
+        return VllmRequest([*trunk.ids[1 : branch.fork], *branch.ids[: branch.prompt]], (image,))
 
     def _resized(self, images: Sequence[Image]) -> dict[int, Image]:
         """By id, in the size that the tower sees: vLLM's own resizing rounds differently."""
@@ -163,12 +163,12 @@ class VllmCritic:
         distinct = {id(image): image for image in images}
         return {k: Image.fromarray(resized(image, self.size)) for k, image in distinct.items()}
 
-    def _inside(self, paragraphs: Sequence[Paragraph]) -> list[bool]:
+    def _inside(self, paragraphs: Sequence[JudgeRequest]) -> list[bool]:
         if self.gate is None or not paragraphs:
             return [True] * len(paragraphs)
         return self.gate([paragraph.image for paragraph in paragraphs])
 
-    def _outputs(self, requests: Sequence[Request], options: Any, room: int) -> list[Any]:
+    def _outputs(self, requests: Sequence[VllmRequest], options: Any, room: int) -> list[Any]:
         return self.vllm.outputs(requests, options, room + self.images + 1)
 
     def _options(self) -> Any:
@@ -180,7 +180,7 @@ class VllmCritic:
             ids, max_tokens=2, allowed_token_ids=[codec.yes], ignore_eos=True, detokenize=False
         )
 
-    def _verdicts(self, requests: Sequence[Request]) -> list[Verdict]:
+    def _verdicts(self, requests: Sequence[VllmRequest]) -> list[Verdict]:
         from revise_captions.critic.paligemma.critic import verdict_of
 
         codec = self.codec
@@ -197,10 +197,13 @@ class VllmCritic:
         return verdicts
 
 
-def expect_regime(regime: Regime, folder: Path, device: str = "") -> None:
+def expect_regime(regime: AttentionMode, folder: Path, device: str = "") -> None:
     """Raises UserError where vLLM does not compute that attention on a device ("": on any)."""
-    here = {"": (Regime.IMAGE_PREFIX, Regime.CAUSAL), "cuda": (Regime.IMAGE_PREFIX, Regime.CAUSAL)}
-    if regime not in here.get(device, (Regime.CAUSAL,)):
+    here = {
+        "": (AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL),
+        "cuda": (AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL),
+    }
+    if regime not in here.get(device, (AttentionMode.CAUSAL,)):
         where = {"": "", "cpu": " on a CPU"}.get(device, f" on {device}")
         raise UserError(
             f"--engine vllm does not compute PaliGemma's attention{where} as this critic was "
@@ -231,7 +234,7 @@ def load_vllm_critic(
         )
     card = read_card(own)
     if regime is not None:
-        card = replace(card, regime=Regime(regime))
+        card = replace(card, regime=AttentionMode(regime))
     expect_regime(card.regime, folder)
     limit = chosen_threshold(card, threshold, target_precision)
     device = device_type()
@@ -245,7 +248,7 @@ def load_vllm_critic(
     asked = _engine_options(card, config.text_config, dtype, device) | options
     vllm = start("bundled" if folder == BUNDLED else name, folder, **asked)
     computed = getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", None)
-    if computed is not (card.regime is Regime.IMAGE_PREFIX):
+    if computed is not (card.regime is AttentionMode.IMAGE_PREFIX):
         raise UserError(
             f"this vLLM does not say that it computes {card.regime} attention, as {folder} needs",
             hint="pip install -U vllm, or leave --engine out",
@@ -253,7 +256,7 @@ def load_vllm_critic(
     settings = {"critic" if key == "model" else key: v for key, v in vllm.settings.items()}
     critic = VllmCritic(
         vllm,
-        Codec(AutoTokenizer.from_pretrained(folder)),
+        PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
         card,
         lexicon=read_lexicon(own),
         gate=_gate(own, folder),
@@ -274,7 +277,7 @@ def _engine_options(card: CriticCard, text: Any, dtype: str, device: str) -> dic
         "enforce_eager": device == "cpu",
         "enable_prefix_caching": True,
         "limit_mm_per_prompt": {"image": 1},
-        "hf_overrides": {"is_mm_prefix_lm": card.regime is Regime.IMAGE_PREFIX},
+        "hf_overrides": {"is_mm_prefix_lm": card.regime is AttentionMode.IMAGE_PREFIX},
         "max_model_len": min(card.max_length + MAX_RATIONALE, text.max_position_embeddings),
     }
 
@@ -289,13 +292,13 @@ def _gate(own: Path, folder: Path) -> Gate | None:
     import torch
 
     from revise_captions.critic.paligemma.load import load_model
-    from revise_captions.critic.paligemma.vision_cache import look
+    from revise_captions.critic.paligemma.vision_cache import encode_images
 
     model = load_model(folder, torch.float32, None).eval()
 
     @torch.inference_mode()
     def inside(images: Sequence[Image]) -> list[bool]:
-        seen = look(model, images, gate)
+        seen = encode_images(model, images, gate)
         return [bool(seen.inside[seen.index[id(image)]]) for image in images]
 
     return inside

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.benchmarks.entries import Entry, record, rows, shown
-from revise_captions.benchmarks.types import Example, LabelledSentence, Rating, Vote
+from revise_captions.benchmarks.types import Example, LabeledSentence, Rating, Vote
 from revise_captions.records import ImageRef, Span
 
 RATERS = 5
@@ -31,7 +31,7 @@ _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": 
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Consensus:
     """What the raters of one sentence say together.
 
     `vote`: what more than half of them said, None where no label has that many. `factual` and
@@ -48,7 +48,7 @@ class Verdict:
     raters: int
 
 
-def verdict(ratings: Sequence[Rating]) -> Verdict:
+def verdict(ratings: Sequence[Rating]) -> Consensus:
     """Raises `ValueError` where there are no ratings."""
     if not ratings:
         raise ValueError("a verdict needs at least one rating")
@@ -60,7 +60,7 @@ def verdict(ratings: Sequence[Rating]) -> Verdict:
     longest = max((rating.rationale for rating in against), key=len, default="")
     pairs = total * (total - 1)
     same = sum(n * (n - 1) for n in counts.values())
-    return Verdict(
+    return Consensus(
         next((vote for vote, n in counts.items() if 2 * n > total), None),
         factual,
         2 * counts[Vote.NOTHING] <= total,
@@ -76,10 +76,10 @@ def _majority(answers: Sequence[bool]) -> bool | None:
     return None if 2 * yes == len(answers) else 2 * yes > len(answers)
 
 
-def labelled(span: Span, ratings: Sequence[Rating]) -> LabelledSentence:
+def labelled(span: Span, ratings: Sequence[Rating]) -> LabeledSentence:
     """A sentence with the label that its raters' votes make."""
     found = verdict(ratings)
-    return LabelledSentence(
+    return LabeledSentence(
         span, found.factual, found.assessable, (), found.rationale, tuple(ratings)
     )
 

@@ -22,10 +22,10 @@ from revise_captions.benchmarks.entries import Entry, record, rows
 from revise_captions.benchmarks.types import (
     ErrorSpan,
     Example,
+    HumanScore,
     Item,
-    LabelledSentence,
+    LabeledSentence,
     Preference,
-    Score,
 )
 from revise_captions.records import ImageRef, Span
 
@@ -42,7 +42,7 @@ def read(folder: Path) -> Iterator[Item]:
             str(entry["model"]),
             sentences=tuple(_sentence(s, caption) for s in _within(entry, "sentences")),
             scores=tuple(
-                Score(s.text("axis"), s.number_at("value"), str(s.data.get("rater", "")))
+                HumanScore(s.text("axis"), s.number_at("value"), str(s.data.get("rater", "")))
                 for s in _within(entry, "scores")
             ),
             errors=tuple(
@@ -64,9 +64,9 @@ def read(folder: Path) -> Iterator[Item]:
             )
 
 
-def _sentence(entry: Entry, caption: str) -> LabelledSentence:
+def _sentence(entry: Entry, caption: str) -> LabeledSentence:
     assessable, rationale = entry.data.get("assessable"), entry.data.get("rationale")
-    return LabelledSentence(
+    return LabeledSentence(
         _span(entry, caption),
         entry.one_of("label", _LABELS),
         None if assessable is None else bool(assessable),

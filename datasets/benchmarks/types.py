@@ -40,7 +40,7 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledSentence:
+class LabeledSentence:
     """A sentence, or the part of one, that people labelled.
 
     `span` is of the caption. `factual` None: they could not say, or there was nothing to say.
@@ -66,7 +66,7 @@ class ErrorSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class HumanScore:
     """One rater's score of a caption on one axis; higher is better unless `axis` says else.
 
     `rater` "" where only an average was published.
@@ -97,9 +97,9 @@ class Example:
     image: str
     captioner: str = ""
     subset: str = ""
-    sentences: tuple[LabelledSentence, ...] = ()
+    sentences: tuple[LabeledSentence, ...] = ()
     errors: tuple[ErrorSpan, ...] = ()
-    scores: tuple[Score, ...] = ()
+    scores: tuple[HumanScore, ...] = ()
     facts: tuple[Fact, ...] = ()
     references: tuple[str, ...] = ()
     graph: tuple[Triple, ...] = ()

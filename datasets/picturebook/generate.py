@@ -39,8 +39,8 @@ from revise_captions.picturebook.drawing.patch_labels import (
     PATCH_CHANNELS,
     patch_labels,
 )
-from revise_captions.picturebook.language.auxiliary_sentences import Aside, asides
-from revise_captions.picturebook.language.captions import LabelledSentence, caption
+from revise_captions.picturebook.language.auxiliary_sentences import AuxiliarySentence, asides
+from revise_captions.picturebook.language.captions import CaptionSentence, caption
 from revise_captions.picturebook.language.describe import describe
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.raters import rate
@@ -100,7 +100,7 @@ def rows_of_scene(
         yield row
 
 
-def sentence_json(sentence: LabelledSentence, rng: random.Random | None) -> dict[str, Any]:
+def sentence_json(sentence: CaptionSentence, rng: random.Random | None) -> dict[str, Any]:
     """One labelled sentence as it stands in a row; with `rng`, five raters' votes too."""
     true = sentence.truth is not Truth.FALSE
     row: dict[str, Any] = {
@@ -120,7 +120,7 @@ def sentence_json(sentence: LabelledSentence, rng: random.Random | None) -> dict
     return row
 
 
-def aside_json(aside: Aside) -> dict[str, str]:
+def aside_json(aside: AuxiliarySentence) -> dict[str, str]:
     label = "factual" if aside.factual else "nonfactual"
     return {"text": aside.text, "label": label, "rewrite": aside.rewrite}
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 RATERS = 5
 
 
-class Vote(StrEnum):
+class SimulatedVote(StrEnum):
     ENTAILMENT = "entailment"
     NEUTRAL = "neutral"
     CONTRADICTION = "contradiction"
@@ -23,10 +23,10 @@ class Vote(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class SimulatedRating:
     """One rater's answer. `rationale` is "" unless the vote is neutral or contradiction."""
 
-    vote: Vote
+    vote: SimulatedVote
     rationale: str = ""
 
 
@@ -37,7 +37,7 @@ def rate(
     rng: random.Random,
     *,
     slip: float = 0.08,
-) -> tuple[Rating, ...]:
+) -> tuple[SimulatedRating, ...]:
     """Five ratings of one sentence. `slip`: how often a rater misses or imagines an error.
 
     A rater who imagines an error in a true sentence has no rationale to copy and says only that
@@ -48,25 +48,25 @@ def rate(
 
 def _one(
     true: bool, assessable: bool, rationales: Sequence[str], rng: random.Random, slip: float
-) -> Rating:
+) -> SimulatedRating:
     slipped = rng.random() < slip
     if not assessable:
-        return Rating(Vote.ENTAILMENT if slipped else Vote.NOTHING)
+        return SimulatedRating(SimulatedVote.ENTAILMENT if slipped else SimulatedVote.NOTHING)
     if true == slipped:
         if true or not rationales:
-            return Rating(Vote.NEUTRAL, "I cannot confirm this from the picture.")
-        wrong = Vote.CONTRADICTION if rng.random() < 0.8 else Vote.NEUTRAL
-        return Rating(wrong, rng.choice(list(rationales)))
-    return Rating(Vote.ENTAILMENT)
+            return SimulatedRating(SimulatedVote.NEUTRAL, "I cannot confirm this from the picture.")
+        wrong = SimulatedVote.CONTRADICTION if rng.random() < 0.8 else SimulatedVote.NEUTRAL
+        return SimulatedRating(wrong, rng.choice(list(rationales)))
+    return SimulatedRating(SimulatedVote.ENTAILMENT)
 
 
-def majority(ratings: Sequence[Rating]) -> tuple[bool, bool, str | None]:
+def majority(ratings: Sequence[SimulatedRating]) -> tuple[bool, bool, str | None]:
     """(factual, assessable, rationale): the paper's label and its longest rationale.
 
     Non-entailment needs more than half of the votes. `rationale` is None for a factual sentence.
     """
-    against = [r for r in ratings if r.vote in (Vote.NEUTRAL, Vote.CONTRADICTION)]
+    against = [r for r in ratings if r.vote in (SimulatedVote.NEUTRAL, SimulatedVote.CONTRADICTION)]
     factual = 2 * len(against) <= len(ratings)
-    assessable = 2 * sum(r.vote is Vote.NOTHING for r in ratings) <= len(ratings)
+    assessable = 2 * sum(r.vote is SimulatedVote.NOTHING for r in ratings) <= len(ratings)
     longest = max((r.rationale for r in against), key=len, default=None)
     return factual, assessable, None if factual else longest

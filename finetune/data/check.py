@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.image_cache import upright
 from revise_captions.finetune.data.records import (
     Examples,
@@ -109,7 +109,7 @@ def images_of(path: Path) -> Iterator[Path]:
 
 
 def check_data(
-    data: Path, held_out: Sequence[Path], allow: Sequence[str], settings: Settings
+    data: Path, held_out: Sequence[Path], allow: Sequence[str], settings: TrainingSettings
 ) -> str:
     """What the training data is, in lines. Raises UserError where it must not be trained on.
 
@@ -159,7 +159,7 @@ def _both_classes(train: Examples) -> None:
         )
 
 
-def _unexplained(train: Examples, settings: Settings) -> Iterator[tuple[str, str, str]]:
+def _unexplained(train: Examples, settings: TrainingSettings) -> Iterator[tuple[str, str, str]]:
     without = [
         (example.id or str(number), s)
         for number, example in enumerate(train, start=1)

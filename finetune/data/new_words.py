@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from revise_captions.critic.paligemma.tokenizer import Codec, vocabulary_size
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, vocabulary_size
 from revise_captions.critic.prompts import OPEN
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
@@ -42,7 +42,7 @@ _WHOLE = re.compile(r"Ġ[a-z]{3,}")
 _WORD = re.compile(r"Ġ?[A-Za-z]{2,}")
 
 
-def new_words(codec: Codec, texts: Iterable[str], limit: int) -> list[str]:
+def new_words(codec: PromptTokenizer, texts: Iterable[str], limit: int) -> list[str]:
     """At most `limit` words that are taken to pieces, the most frequent first, as tokens."""
     split = codec.tokenizer.backend_tokenizer.pre_tokenizer
     known = codec.tokenizer.get_vocab()
@@ -58,8 +58,11 @@ def new_words(codec: Codec, texts: Iterable[str], limit: int) -> list[str]:
 
 
 def add_words(
-    model: PaliGemmaForConditionalGeneration, codec: Codec, words: list[str], settings: Settings
-) -> Codec:
+    model: PaliGemmaForConditionalGeneration,
+    codec: PromptTokenizer,
+    words: list[str],
+    settings: TrainingSettings,
+) -> PromptTokenizer:
     """The codec with a token for each of `words`; the model's embeddings grow, in place.
 
     Raises UserError where the tokenizer is not of this project's own kind, and where embeddings
@@ -78,7 +81,7 @@ def add_words(
     if not words:
         return codec
     size = len(codec.tokenizer)
-    larger = Codec(_with_words(codec, words))
+    larger = PromptTokenizer(_with_words(codec, words))
     drawn = _like_whole_words(model, codec, len(words), settings.seed)
     model.resize_token_embeddings(vocabulary_size(larger.tokenizer), mean_resizing=False)
     model.config.vocab_size = model.config.text_config.vocab_size
@@ -88,7 +91,7 @@ def add_words(
     return larger
 
 
-def _with_words(codec: Codec, words: list[str]) -> PreTrainedTokenizerFast:
+def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizerFast:
     """The tokenizer with more words. Tokens that were there keep their ids."""
     from transformers import AutoTokenizer
 
@@ -109,7 +112,7 @@ def _with_words(codec: Codec, words: list[str]) -> PreTrainedTokenizerFast:
 
 
 def _like_whole_words(
-    model: PaliGemmaForConditionalGeneration, codec: Codec, count: int, seed: int
+    model: PaliGemmaForConditionalGeneration, codec: PromptTokenizer, count: int, seed: int
 ) -> torch.Tensor:
     """(count, hidden): draws from a normal distribution with the whole words' two moments."""
     vocabulary = codec.tokenizer.get_vocab()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from revise_captions.finetune.config import Settings
+    from revise_captions.finetune.config import TrainingSettings
     from revise_captions.finetune.data.records import Examples
 
 
@@ -34,13 +34,13 @@ class Replayed:
 NOTHING = Replayed()
 
 
-def replay_of(train: Examples, settings: Settings) -> Replayed:
+def replay_of(train: Examples, settings: TrainingSettings) -> Replayed:
     """As many of an epoch's captions as `replay_share` says."""
     total, share = len(train) - train.own, settings.replay_share
     return Replayed(total, round(train.own * share / (1 - share))) if total else NOTHING
 
 
-def epoch_size(train: Examples, settings: Settings) -> int:
+def epoch_size(train: Examples, settings: TrainingSettings) -> int:
     """Captions in one epoch: the data's own, each once, and those that are replayed."""
     return train.own + replay_of(train, settings).drawn
 
@@ -72,7 +72,7 @@ def batches(
 
 
 def endless(
-    train: Examples, settings: Settings, epoch: int, step: int
+    train: Examples, settings: TrainingSettings, epoch: int, step: int
 ) -> Iterator[tuple[int, int, list[int]]]:
     """(epoch, step in epoch, example indices) for ever, from a given place on."""
     size, seed, more = settings.batch_size, settings.seed, replay_of(train, settings)

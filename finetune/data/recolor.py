@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.critic.paligemma.image_prefetch import Pixels
-from revise_captions.finetune.data.records import Example
+from revise_captions.finetune.data.records import TrainingExample
 
 Floats = NDArray[np.float32]
 COLOUR_WORDS = frozenset(
@@ -73,7 +73,7 @@ def names_colour(text: str) -> bool:
     return not COLOUR_WORDS.isdisjoint(_WORD.findall(text.lower()))
 
 
-def colourless(example: Example) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def colourless(example: TrainingExample) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Indices of the sentences and of the asides that name no colour, nor do their rewrites.
 
     Of the sentences, only those that are known to need no context: it may name things by colour.

@@ -29,7 +29,7 @@ from revise_captions.records import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TrainingSentence:
     """A sentence with its truth. `rationales` say what is wrong with a wrong one.
 
     `rewrite`: a true sentence in place of a wrong one, "" where none is known. `stands_alone`:
@@ -45,8 +45,8 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """A judged sentence that stands by itself. `rewrite` as in `Judged`."""
+class AuxiliaryExample:
+    """A judged sentence that stands by itself. `rewrite` as in `TrainingSentence`."""
 
     text: str
     factual: bool
@@ -54,20 +54,20 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TrainingExample:
     id: str
     image: str
     caption: str
-    sentences: tuple[Judged, ...]
+    sentences: tuple[TrainingSentence, ...]
     description: str
-    asides: tuple[Aside, ...] = ()
+    asides: tuple[AuxiliaryExample, ...] = ()
 
     @property
     def spans(self) -> tuple[Span, ...]:
         return tuple(sentence.span for sentence in self.sentences)
 
 
-class Examples(Sequence[Example]):
+class Examples(Sequence[TrainingExample]):
     """The rows of one JSONL file, kept as lines and parsed when asked for.
 
     `images` are the distinct image paths, `image_of[i]` the index of example i's image in them,
@@ -117,7 +117,7 @@ class Examples(Sequence[Example]):
             f"{self.path}, line {number}: {detail}", hint="see `finetune-critic --help` for a row"
         )
 
-    def _checked(self, line: bytes, number: int) -> tuple[Example, int | None]:
+    def _checked(self, line: bytes, number: int) -> tuple[TrainingExample, int | None]:
         try:
             row = json.loads(line)
             example = parse(row)
@@ -137,17 +137,17 @@ class Examples(Sequence[Example]):
     def __len__(self) -> int:
         return len(self.lines)
 
-    def __getitem__(self, index: int) -> Example:  # type: ignore[override]
+    def __getitem__(self, index: int) -> TrainingExample:  # type: ignore[override]
         example = parse(json.loads(self.lines[index]))
         if index < self.own:
             return example
         return replace(example, image=self.images[self.image_of[index]])
 
-    def __iter__(self) -> Iterator[Example]:
+    def __iter__(self) -> Iterator[TrainingExample]:
         return (self[index] for index in range(len(self)))
 
 
-def _size(example: Example) -> int:
+def _size(example: TrainingExample) -> int:
     """Characters of a packed row with all rewrites and one rationale for each of two wrong ones."""
     overhead = 30  # a question's template, in characters' worth of tokens
     size = 2 * len(example.caption) + overhead * len(example.sentences)
@@ -157,8 +157,8 @@ def _size(example: Example) -> int:
     return size + sum(s.span.end - s.span.start + len(s.rationales[0]) + overhead for s in wrong)
 
 
-def parse(row: dict[str, Any]) -> Example:
-    """One row as an `Example`. Raises KeyError, TypeError or ValueError on a malformed one."""
+def parse(row: dict[str, Any]) -> TrainingExample:
+    """One row of training data. Raises KeyError, TypeError or ValueError on a malformed one."""
     sentences = []
     for item in row["sentences"]:
         factual = _factual(item)
@@ -169,8 +169,8 @@ def parse(row: dict[str, Any]) -> Example:
         span = Span(int(item["start"]), int(item["end"]))
         assessable = bool(item.get("assessable", True))
         alone = item.get("needs_context") is False
-        sentences.append(Judged(span, factual, assessable, rationales, rewrite, alone))
-    return Example(
+        sentences.append(TrainingSentence(span, factual, assessable, rationales, rewrite, alone))
+    return TrainingExample(
         str(row.get("id", "")),
         str(row["image"]),
         str(row["caption"]),
@@ -186,11 +186,11 @@ def _factual(item: dict[str, Any]) -> bool:
     return bool(item["label"] == "factual")
 
 
-def _aside(item: dict[str, Any]) -> Aside:
+def _aside(item: dict[str, Any]) -> AuxiliaryExample:
     text, factual = str(item["text"]).strip(), _factual(item)
     if not text:
         raise ValueError("an aside without text")
-    return Aside(text, factual, "" if factual else str(item.get("rewrite") or ""))
+    return AuxiliaryExample(text, factual, "" if factual else str(item.get("rewrite") or ""))
 
 
 def open_split(data: Path, split: str) -> Examples:

@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 
 from revise_captions.critic import prompts
 from revise_captions.critic.paligemma.packing import (
-    Batch,
+    AttentionMode,
     Branch,
-    Regime,
-    Row,
+    PackedBatch,
+    PackedRow,
     collate,
     context_trunk,
     pack,
     question,
     unpack,
 )
-from revise_captions.critic.paligemma.tokenizer import DESCRIBE, Codec
+from revise_captions.critic.paligemma.tokenizer import DESCRIBE, PromptTokenizer
 from revise_captions.finetune.data.recolor import colourless
-from revise_captions.finetune.data.records import Example
+from revise_captions.finetune.data.records import TrainingExample
 from revise_captions.finetune.data.token_labels import UNKNOWN, Credit, credit
 
 Ints = NDArray[np.int64]
 
 
-class Task(IntEnum):
+class TokenTask(IntEnum):
     """What a target token teaches. `FOLLOW`: what comes after Yes or No.
 
     `CAPTION`: a word of the sentence in question, where it is true (`finetune.credit`).
@@ -77,16 +77,16 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     branch: Branch
     answer: tuple[int, ...]
-    first: Task
-    rest: Task
+    first: TokenTask
+    rest: TokenTask
     credit: Credit | None = None
 
 
 def choose(
-    example: Example,
+    example: TrainingExample,
     rng: np.random.Generator,
     rationales: int,
     describe: float,
@@ -115,7 +115,7 @@ def choose(
 
 
 def without_colours(
-    example: Example, rng: np.random.Generator, rewrites: float, asides: int
+    example: TrainingExample, rng: np.random.Generator, rewrites: float, asides: int
 ) -> Choice | None:
     """What can be asked of an example whose image is recoloured; None where that is nothing."""
     sentences, beside = colourless(example)
@@ -126,7 +126,7 @@ def without_colours(
     return Choice((), False, tuple(pairs), tuple(drawn[:asides]), sentences)
 
 
-def asides_asked(example: Example, choice: Choice) -> Iterator[tuple[str, bool, str]]:
+def asides_asked(example: TrainingExample, choice: Choice) -> Iterator[tuple[str, bool, str]]:
     """Text, truth and rewrite of each aside that is asked about, true versions included."""
     for index, both in choice.asides:
         aside = example.asides[index]
@@ -135,7 +135,7 @@ def asides_asked(example: Example, choice: Choice) -> Iterator[tuple[str, bool, 
             yield aside.rewrite, True, ""
 
 
-def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
+def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> list[_Query]:
     trunk = context_trunk(codec, example.caption, example.spans)
     asked = []
     for index, sentence in enumerate(example.sentences):
@@ -147,31 +147,37 @@ def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
         branch = question(codec, trunk, example.caption, example.spans, index, answer=answer)
         text = sentence.span.of(example.caption)
         words = credit(codec, text, sentence.factual, sentence.rewrite)
-        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
+        asked.append(
+            _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
+        )
     for index in choice.rewrites:
         text, answer = example.sentences[index].rewrite, codec.answer_yes
         branch = question(
             codec, trunk, example.caption, example.spans, index, answer=answer, instead=text
         )
         words = credit(codec, text, factual=True)
-        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
+        asked.append(
+            _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
+        )
     for text, factual, rewrite in asides_asked(example, choice):
         answer = codec.answer_yes if factual else codec.answer_no
         branch = question(
             codec, trunk, example.caption, example.spans, 0, answer=answer, instead=text
         )
         words = credit(codec, text, factual, rewrite)
-        asked.append(_Asked(branch, (*answer, codec.eos), Task.CLASSIFY, Task.FOLLOW, words))
+        asked.append(
+            _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
+        )
     for index, text in choice.rationales:
         ids = codec.text(text)
         branch = question(
             codec, trunk, example.caption, example.spans, index, rationale=True, answer=ids
         )
-        asked.append(_Asked(branch, (*ids, codec.eos), Task.RATIONALE, Task.RATIONALE))
+        asked.append(_Query(branch, (*ids, codec.eos), TokenTask.RATIONALE, TokenTask.RATIONALE))
     if choice.describe:
         prompt, ids = codec.special(DESCRIBE), codec.text(example.description)
         branch = Branch(1, (*prompt, *ids), len(prompt))
-        asked.append(_Asked(branch, (*ids, codec.eos), Task.DESCRIBE, Task.DESCRIBE))
+        asked.append(_Query(branch, (*ids, codec.eos), TokenTask.DESCRIBE, TokenTask.DESCRIBE))
     return asked
 
 
@@ -179,19 +185,19 @@ def _asked(codec: Codec, example: Example, choice: Choice) -> list[_Asked]:
 class Encoded:
     """One training batch. `example_of_row[r]`: which of the batch's examples row r belongs to."""
 
-    batch: Batch
+    batch: PackedBatch
     targets: Targets
     example_of_row: np.ndarray[tuple[int], np.dtype[np.int64]]
     skipped: int
 
 
 def encode(
-    codec: Codec,
-    examples: Sequence[Example],
+    codec: PromptTokenizer,
+    examples: Sequence[TrainingExample],
     choices: Sequence[Choice],
     *,
     images: int,
-    regime: Regime,
+    regime: AttentionMode,
     multiple: int,
     max_length: int,
     packed: bool = True,
@@ -201,14 +207,14 @@ def encode(
     `packed=False`: a row for each question, as the prefix regime needs it: the same gradients.
     None where nothing is left.
     """
-    rows: list[Row] = []
+    rows: list[PackedRow] = []
     owners: list[int] = []
-    asked_of_row: list[list[_Asked]] = []
+    asked_of_row: list[list[_Query]] = []
     skipped = 0
     for owner, (example, choice) in enumerate(zip(examples, choices, strict=True)):
         asked = _asked(codec, example, choice)
         trunk = context_trunk(codec, example.caption, example.spans)
-        if regime is Regime.PREFIX or not packed:
+        if regime is AttentionMode.PREFIX or not packed:
             made = unpack(images, trunk, [a.branch for a in asked], regime)
             pairs = [(row, [a]) for row, a in zip(made, asked, strict=True)]
             fits = [pair for pair in pairs if len(pair[0]) <= max_length]
@@ -230,7 +236,9 @@ def encode(
     return Encoded(batch, _targets(codec, batch, asked_of_row), np.array(owners), skipped)
 
 
-def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]]) -> Targets:
+def _targets(
+    codec: PromptTokenizer, batch: PackedBatch, asked_of_row: Sequence[Sequence[_Query]]
+) -> Targets:
     read: list[tuple[int, int, int]] = []  # where, what, task
     traced: list[tuple[int, int]] = []
     closing = len(codec.special(prompts.END_FACTUAL))
@@ -248,7 +256,7 @@ def _targets(codec: Codec, batch: Batch, asked_of_row: Sequence[Sequence[_Asked]
             place = batch.at(r, b, first)
             words = part.branch.ids[first : prompt - closing]
             known = enumerate(zip(words, part.credit.true, strict=True), start=place - 1)
-            read += ((at, word, Task.CAPTION) for at, (word, true) in known if true)
+            read += ((at, word, TokenTask.CAPTION) for at, (word, true) in known if true)
             trace = enumerate(part.credit.trace, start=place)
             traced += ((at, state) for at, state in trace if state != UNKNOWN)
     at, ids, tasks = np.array(read, dtype=np.int64).reshape(-1, 3).T

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
 UNKNOWN, RIGHT, WRONG = -1, 0, 1
 _WORD = re.compile(r"\S+")
@@ -41,7 +41,7 @@ def parting(wrong: str, right: str) -> tuple[int, int]:
     return len(wrong), len(wrong)
 
 
-def credit(codec: Codec, text: str, factual: bool, rewrite: str = "") -> Credit:
+def credit(codec: PromptTokenizer, text: str, factual: bool, rewrite: str = "") -> Credit:
     """Word by word truth of a sentence. A wrong one without a rewrite is known at its end only.
 
     The parting word itself is UNKNOWN: in “a red ball”, it may take the noun to tell.

@@ -27,13 +27,13 @@ from revise_captions.finetune.models.bases import shown
 from revise_captions.stats.calibration import calibrate
 
 if TYPE_CHECKING:
-    from revise_captions.finetune.trainer.setup import Run
+    from revise_captions.finetune.trainer.setup import TrainingRun
 
 #: Beside merged weights, where the adapter that went into them is kept.
 ADAPTER = "adapter"
 
 
-def snapshot(run: Run, path: Path) -> None:
+def snapshot(run: TrainingRun, path: Path) -> None:
     """The weights (or adapter) as they are as a critic folder, with the last calibration."""
     card = critic_card(run)
     path.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def snapshot(run: Run, path: Path) -> None:
         write_lexicon(path, known)
 
 
-def export(run: Run, out: Path) -> None:
+def export(run: TrainingRun, out: Path) -> None:
     """The finished critic in `out`: adapter or weights, `critic.json`, and the card for people."""
     snapshot(run, out)
     if run.wrapped is not None and run.settings.merge:
@@ -56,7 +56,7 @@ def export(run: Run, out: Path) -> None:
     (out / "README.md").write_text(model_card(run, card), encoding="utf-8")
 
 
-def merge(run: Run, out: Path) -> None:
+def merge(run: TrainingRun, out: Path) -> None:
     """Puts the adapter's sum with its base into `out`, the adapter into `out/adapter`.
 
     Added up in float32 from the base as it was loaded from, never from quantised weights.
@@ -77,7 +77,7 @@ def merge(run: Run, out: Path) -> None:
     write_hub_names(out)
 
 
-def critic_card(run: Run) -> CriticCard:
+def critic_card(run: TrainingRun) -> CriticCard:
     """`critic.json`: what scores depend on, and how it was trained."""
     from transformers import __version__ as transformers_version
 
@@ -112,7 +112,7 @@ def critic_card(run: Run) -> CriticCard:
     )
 
 
-def longest(run: Run) -> int:
+def longest(run: TrainingRun) -> int:
     """The longest prompt that the critic can be asked: what its base could, or training saw."""
     seen = run.progress.longest or run.settings.max_length
     folder = run.base.folder
@@ -124,7 +124,7 @@ def longest(run: Run) -> int:
     return max(seen, read_card(folder, card.prompt).max_length)
 
 
-def words(run: Run) -> list[str]:
+def words(run: TrainingRun) -> list[str]:
     """The words that the critic knows: its base's and the data's. None: of a base that knows all.
 
     A model from nothing has only seen its data; one that was trained on the world's text has not.

@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.critic import chat_prompts, prompts
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.records import provenance
 from revise_captions.finetune.models.adapters import trained_parts
 from revise_captions.stats.classification import macro_f1, one_class_macro_f1, roc_auc
-from revise_captions.stats.paired_tests import Measured as Figure
+from revise_captions.stats.paired_tests import ResampledFigure as Figure
 from revise_captions.stats.paired_tests import measured
 
 if TYPE_CHECKING:
     from revise_captions.finetune.data.records import Examples
-    from revise_captions.finetune.trainer.setup import Run
-    from revise_captions.finetune.trainer.validate import Measured
+    from revise_captions.finetune.trainer.setup import TrainingRun
+    from revise_captions.finetune.trainer.validate import ValidationResult
 
 Floats = NDArray[np.float64]
 _LICENCE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
@@ -74,7 +74,7 @@ def floors(validation: Examples) -> tuple[Floats, Floats, Floats, list[str]]:
     )
 
 
-def figures(run: Run, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+def figures(run: TrainingRun, card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Lines of the table: the critic on the validation split, and floors that need no model."""
     found = run.measured
     assert found is not None
@@ -98,7 +98,7 @@ def figures(run: Run, card: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _rationale_lines(found: Measured) -> list[tuple[str, str]]:
+def _rationale_lines(found: ValidationResult) -> list[tuple[str, str]]:
     if np.isnan(found.rationale_loss):
         return [("rationales", "none in the validation split")]
     return [
@@ -115,7 +115,7 @@ def _shown(figure: Figure) -> str:
     return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
 
 
-def model_card(run: Run, card: Mapping[str, Any]) -> str:
+def model_card(run: TrainingRun, card: Mapping[str, Any]) -> str:
     """README.md of the critic's folder. `card`: what its critic.json holds."""
     chat = card["prompt"] == chat_prompts.VERSION
     settings, base = run.settings, run.base_name
@@ -167,7 +167,7 @@ It knows the kind of images and captions that it was trained on. On others, meas
 """
 
 
-def _data_lines(run: Run) -> str:
+def _data_lines(run: TrainingRun) -> str:
     train, share = run.train, run.settings.replay_share
     sentences = [s for i in range(train.own) for s in train[i].sentences]
     wrong = sum(not s.factual for s in sentences)
@@ -190,10 +190,10 @@ def _data_lines(run: Run) -> str:
     )
 
 
-def _chosen(settings: Settings) -> list[tuple[str, str]]:
+def _chosen(settings: TrainingSettings) -> list[tuple[str, str]]:
     """Every setting with its value, as the command line names it."""
     values = asdict(settings)
     return [
         (f"--{item.name.replace('_', '-')}", str(values[item.name]) or "–")
-        for item in fields(Settings)
+        for item in fields(TrainingSettings)
     ]

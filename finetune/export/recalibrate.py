@@ -18,7 +18,7 @@ import numpy as np
 from revise_captions.commands import run_command
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.paligemma.load import load_critic
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import upright
 from revise_captions.finetune.data.records import open_split
@@ -37,7 +37,7 @@ def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], in
     for start in range(0, len(split), WINDOW):
         part = [split[i] for i in range(start, min(len(split), start + WINDOW))]
         verdicts = critic.judge(
-            [Paragraph(upright(split.root / e.image), e.caption, e.spans) for e in part]
+            [JudgeRequest(upright(split.root / e.image), e.caption, e.spans) for e in part]
         )
         for example, row in zip(part, verdicts, strict=True):
             for sentence, verdict in zip(example.sentences, row, strict=True):

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 
 PARTS = ("language", "tower", "projector")
 METHODS = ("full", "lora", "qlora")
@@ -30,7 +30,7 @@ def part_of(name: str) -> str:
     return "tower" if _TOWER.search(name) else "language"
 
 
-def parts(settings: Settings) -> tuple[str, ...]:
+def parts(settings: TrainingSettings) -> tuple[str, ...]:
     """The parts that are to learn. Raises UserError for one that does not exist."""
     found = tuple(part.strip() for part in settings.targets.split(",") if part.strip())
     if unknown := sorted(set(found) - set(PARTS)):
@@ -53,7 +53,7 @@ def linear_layers(model: Any, chosen: tuple[str, ...]) -> dict[str, list[str]]:
     return found
 
 
-def choose_weights(model: torch.nn.Module, settings: Settings, base: str) -> Any | None:
+def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str) -> Any | None:
     """Freezes what does not learn. With LoRA puts adapters into `model`; returns PEFT's wrapper.
 
     Raises UserError where a part that was asked for has no weights to train that way.
@@ -93,7 +93,7 @@ def _needed(package: str, command: str) -> None:
         raise UserError(f"this needs the package {package}", hint=command)
 
 
-def four_bit(settings: Settings, device: str) -> Any | None:
+def four_bit(settings: TrainingSettings, device: str) -> Any | None:
     """transformers' settings for a base in four bits (NF4, as QLoRA); None but for `qlora`.
 
     Raises UserError where bitsandbytes is not installed or cannot quantise on this device.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import tower_output
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.finetune.data.image_cache import PixelCache
 from revise_captions.finetune.models.dense_labels import Dense
 
@@ -28,14 +28,14 @@ REST = 0.5
 IMAGES = 4000
 
 
-def _word(codec: Codec, embeddings: torch.Tensor, text: str) -> torch.Tensor:
+def _word(codec: PromptTokenizer, embeddings: torch.Tensor, text: str) -> torch.Tensor:
     ids = list(codec.text(f" {text}"))
     summed: torch.Tensor = embeddings[ids].sum(0) / len(ids) ** 0.5
     return summed
 
 
 def _bags(
-    codec: Codec, embeddings: torch.Tensor, dense: Dense, labels: NDArray[np.uint8]
+    codec: PromptTokenizer, embeddings: torch.Tensor, dense: Dense, labels: NDArray[np.uint8]
 ) -> torch.Tensor:
     """Targets (images, patches, hidden): summed embeddings, scaled to one word's size."""
     hidden, grid = embeddings.shape[1], labels.shape[1]
@@ -58,7 +58,10 @@ def _bags(
 @torch.compiler.set_stance("force_eager")
 @torch.no_grad()
 def align_projector(
-    model: PaliGemmaForConditionalGeneration, codec: Codec, dense: Dense, pixels: PixelCache
+    model: PaliGemmaForConditionalGeneration,
+    codec: PromptTokenizer,
+    dense: Dense,
+    pixels: PixelCache,
 ) -> float:
     """Solves for the projector of a new model, in place. Returns the share of energy explained."""
     language = model.model.language_model

@@ -11,10 +11,10 @@ import torch
 from revise_captions.critic.checkpoints import CARD, read_card
 from revise_captions.critic.paligemma.load import BUNDLED, find_checkpoint
 from revise_captions.critic.paligemma.model import new_model, use_tree_attention
-from revise_captions.critic.paligemma.tokenizer import Codec, train_tokenizer
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, train_tokenizer
 from revise_captions.engines.model_files import model_type
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.new_words import add_words, new_words
 from revise_captions.finetune.data.records import Examples, texts
 from revise_captions.finetune.models.adapters import four_bit
@@ -33,7 +33,7 @@ class Base:
     """
 
     model: Any
-    codec: Codec | None
+    codec: PromptTokenizer | None
     engine: TransformersEngine | None
     folder: Path | None
     new_words: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def shown(base: str) -> str:
     return folder.resolve().name if folder.is_dir() else base
 
 
-def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu") -> Base:
+def load_base(base: str, train: Examples, settings: TrainingSettings, device: str = "cpu") -> Base:
     """The model that training starts from, in its own dtype. Raises UserError where there is none.
 
     `base`: `new`, `bundled`, a folder, or a hub id.
@@ -82,7 +82,7 @@ def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu
     if base == "new":
         if settings.method != "full":
             raise UserError("a new model has nothing to adapt", hint="leave --method out")
-        codec = Codec(train_tokenizer(texts(train), settings.vocab_size))
+        codec = PromptTokenizer(train_tokenizer(texts(train), settings.vocab_size))
         model = new_model(codec)
         if settings.tower_from:
             copy_tower(Path(settings.tower_from), model)
@@ -111,14 +111,14 @@ def load_base(base: str, train: Examples, settings: Settings, device: str = "cpu
             hint="--base takes a folder, a hub id that you have access to, or 'new'",
         ) from None
     use_tree_attention(model)
-    codec, found = Codec(tokenizer), list[str]()
+    codec, found = PromptTokenizer(tokenizer), list[str]()
     if settings.new_words:
         found = new_words(codec, texts(train), settings.new_words)
         codec = add_words(model, codec, found, settings)
     return Base(model, codec, None, BUNDLED if base == "bundled" else folder, tuple(found))
 
 
-def _instruct(base: str, folder: Path, settings: Settings, device: str) -> Base:
+def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) -> Base:
     dense = settings.tower_minutes or settings.tower_weight or settings.recolour_share
     if dense or settings.new_words or settings.compile:
         raise UserError(

@@ -20,16 +20,16 @@ from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.instruct import InstructCritic
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.answer_words import word_ids
 from revise_captions.engines.transformers.engine import TransformersEngine
-from revise_captions.engines.transformers.inputs import Row, collate
+from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import upright
-from revise_captions.finetune.data.records import Example
-from revise_captions.finetune.data.targets import Choice, Task, asides_asked
-from revise_captions.finetune.trainer.protocol import Asked, Images, Seen
+from revise_captions.finetune.data.records import TrainingExample
+from revise_captions.finetune.data.targets import Choice, TokenTask, asides_asked
+from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Images
 from revise_captions.records import Span
 
 
@@ -38,10 +38,10 @@ class _Sequence:
     """A prompt with its answer; the first answer token teaches `first`, the others `rest`."""
 
     owner: int
-    row: Row
+    row: EncodedPrompt
     answer: list[int]
-    first: Task
-    rest: Task
+    first: TokenTask
+    rest: TokenTask
 
 
 class ChatLearner:
@@ -70,8 +70,8 @@ class ChatLearner:
         return {"prompt": chat_prompts.VERSION, "regime": "the model's own"}
 
     def encode(
-        self, examples: Sequence[Example], choices: Sequence[Choice], images: Images
-    ) -> Asked | None:
+        self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
+    ) -> ForwardInputs | None:
         made = [
             sequence
             for k, (example, choice) in enumerate(zip(examples, choices, strict=True))
@@ -89,7 +89,7 @@ class ChatLearner:
         ]
         table = np.array(places, dtype=np.int64)
         width = max(map(len, rows))
-        return Asked(
+        return ForwardInputs(
             (rows, table[:, :2]),
             table[:, 2],
             table[:, 3],
@@ -101,32 +101,32 @@ class ChatLearner:
         )
 
     def _sequences(
-        self, owner: int, example: Example, choice: Choice, image: Image
+        self, owner: int, example: TrainingExample, choice: Choice, image: Image
     ) -> Iterator[_Sequence]:
         caption, spans = example.caption, example.spans
-        asked: list[tuple[Any, list[int], Task, Task]] = []
+        asked: list[tuple[Any, list[int], TokenTask, TokenTask]] = []
         for index, sentence in enumerate(example.sentences):
             answer = self.yes if sentence.factual else self.no
             prompt = chat_prompts.classification(image, caption, spans, index)
-            asked.append((prompt, [*answer, self.end], Task.CLASSIFY, Task.FOLLOW))
+            asked.append((prompt, [*answer, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
         for index in choice.rewrites:
             told = caption[: spans[index].start] + example.sentences[index].rewrite
             there = (*spans[:index], Span(spans[index].start, len(told)))
             prompt = chat_prompts.classification(image, told, there, index)
-            asked.append((prompt, [*self.yes, self.end], Task.CLASSIFY, Task.FOLLOW))
+            asked.append((prompt, [*self.yes, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
         for text, factual, _ in asides_asked(example, choice):
             prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
             answer = self.yes if factual else self.no
-            asked.append((prompt, [*answer, self.end], Task.CLASSIFY, Task.FOLLOW))
+            asked.append((prompt, [*answer, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
         for index, text in choice.rationales:
             answer = [*self.encoder.plain(text.strip()), self.end]
             prompt = chat_prompts.rationale(image, caption, spans, index)
-            asked.append((prompt, answer, Task.RATIONALE, Task.RATIONALE))
+            asked.append((prompt, answer, TokenTask.RATIONALE, TokenTask.RATIONALE))
         rows = self.encoder.rows([prompt for prompt, *_ in asked])
         for row, (_, answer, first, rest) in zip(rows, asked, strict=True):
             yield _Sequence(owner, row, answer, first, rest)
 
-    def forward(self, asked: Asked) -> Seen:
+    def forward(self, asked: ForwardInputs) -> ForwardOutputs:
         rows, places = asked.inputs
         device, dtype = self.model.device, self.model.dtype
         inputs = {
@@ -137,9 +137,9 @@ class ChatLearner:
         kept, column = at[:, 1].unique(return_inverse=True)
         if self._keeps:
             logits = self.model(**inputs, logits_to_keep=kept, use_cache=False).logits
-            return Seen(logits[at[:, 0], column].float())
+            return ForwardOutputs(logits[at[:, 0], column].float())
         logits = self.model(**inputs, use_cache=False).logits
-        return Seen(logits[at[:, 0], at[:, 1]].float())
+        return ForwardOutputs(logits[at[:, 0], at[:, 1]].float())
 
     @property
     def wrong_ids(self) -> list[int]:
@@ -154,7 +154,9 @@ class ChatLearner:
         return InstructCritic(self.engine, threshold=card.threshold)
 
     def card(self) -> CriticCard:
-        return CriticCard(Regime.CAUSAL, prompt=chat_prompts.VERSION, max_length=self.max_length)
+        return CriticCard(
+            AttentionMode.CAUSAL, prompt=chat_prompts.VERSION, max_length=self.max_length
+        )
 
     def write(self, folder: Path, card: CriticCard) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,9 +174,9 @@ def _image(images: Images, number: int) -> Image:
     return upright(images.split.root / images.split.images[images.index[number]])
 
 
-def _extended(row: Row, answer: Sequence[int]) -> Row:
+def _extended(row: EncodedPrompt, answer: Sequence[int]) -> EncodedPrompt:
     kinds = {name: [*kind, *[0] * len(answer)] for name, kind in row.kinds.items()}
-    return Row([*row.ids, *answer], kinds, row.pictures)
+    return EncodedPrompt([*row.ids, *answer], kinds, row.pictures)
 
 
 def _end_of_turn(engine: TransformersEngine) -> int:

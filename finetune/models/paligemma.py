@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from revise_captions.critic.checkpoints import CriticCard, save_critic, save_processor
-from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import (
@@ -19,14 +19,14 @@ from revise_captions.critic.paligemma.model import (
     logits_at,
     tower_output,
 )
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import Critic
 from revise_captions.finetune.data.image_cache import PixelCache
 from revise_captions.finetune.data.recolor import recoloured
-from revise_captions.finetune.data.records import Example
+from revise_captions.finetune.data.records import TrainingExample
 from revise_captions.finetune.data.targets import Choice, Encoded, encode
-from revise_captions.finetune.trainer.protocol import Asked, Images, Seen
+from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Images
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration
@@ -42,8 +42,8 @@ class PackedLearner:
     """
 
     model: PaliGemmaForConditionalGeneration
-    codec: Codec
-    regime: Regime
+    codec: PromptTokenizer
+    regime: AttentionMode
     max_length: int
     multiple: int = 8
     trace: torch.nn.Module | None = None
@@ -55,8 +55,8 @@ class PackedLearner:
         return {"prompt": self.card().prompt, "regime": str(self.regime)}
 
     def encode(
-        self, examples: Sequence[Example], choices: Sequence[Choice], images: Images
-    ) -> Asked | None:
+        self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
+    ) -> ForwardInputs | None:
         encoded = encode(
             self.codec,
             examples,
@@ -75,7 +75,7 @@ class PackedLearner:
         for place, seed in enumerate(images.colours):
             if seed:
                 pixels[place] = recoloured(pixels[place], seed)
-        return Asked(
+        return ForwardInputs(
             (encoded, pixels),
             encoded.targets.ids,
             encoded.targets.tasks,
@@ -86,7 +86,7 @@ class PackedLearner:
             encoded.skipped,
         )
 
-    def forward(self, asked: Asked) -> Seen:
+    def forward(self, asked: ForwardInputs) -> ForwardOutputs:
         encoded: Encoded = asked.inputs[0]
         device = self.model.device
         values = pixel_values(asked.inputs[1], self.dtype).to(device)
@@ -96,9 +96,9 @@ class PackedLearner:
         at = torch.from_numpy(encoded.targets.at).to(device)
         logits = logits_at(self.model, hidden, at)
         if self.trace is None or not len(encoded.targets.trace):
-            return Seen(logits, None, tower)
+            return ForwardOutputs(logits, None, tower)
         words = hidden.flatten(0, 1)[torch.from_numpy(encoded.targets.trace_at).to(device)]
-        return Seen(logits, self.trace(words).float()[:, 0], tower)
+        return ForwardOutputs(logits, self.trace(words).float()[:, 0], tower)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -118,7 +118,7 @@ class PackedLearner:
             self.model,
             self.codec,
             card,
-            lexicon=Lexicon(frozenset()),
+            lexicon=Vocabulary(frozenset()),
             gate=None,
             threshold=card.threshold,
             settings={},

@@ -15,14 +15,14 @@ import torch
 from torch import nn
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.optim.distributed import Parallel
 
 if TYPE_CHECKING:
     from torch.distributed.fsdp import FSDPModule
 
 
-def check_sharding(settings: Settings, base: str) -> None:
+def check_sharding(settings: TrainingSettings, base: str) -> None:
     """Raises UserError for what does not go with divided weights."""
     if not settings.shard_weights:
         return

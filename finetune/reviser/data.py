@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.reviser.synthetic import Example, articles, edit, filler
+from revise_captions.finetune.reviser.synthetic import RewriteExample, articles, edit, filler
 from revise_captions.reviser.content_words import FUNCTION_WORDS
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 CONTEXT_CHARACTERS = 240
 #: A sentence with several candidates for the change is drawn so many times as often as others.
@@ -86,10 +86,10 @@ def _wrong_of(row: dict[str, Any]) -> Iterator[Wrong]:
         yield Wrong(context, caption[start:end], rationales, rewrite)
 
 
-def example(wrong: Wrong, rng: random.Random) -> Example:
+def example(wrong: Wrong, rng: random.Random) -> RewriteExample:
     """A training example: one of the rationales, at times other words, at times failed tries."""
-    request = Request(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
-    made = Example(request, wrong.rewrite)
+    request = RewriteRequest(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
+    made = RewriteExample(request, wrong.rewrite)
     if rng.random() < 0.4:
         made = renamed(made, rng)
     if rng.random() < 0.2:
@@ -97,7 +97,7 @@ def example(wrong: Wrong, rng: random.Random) -> Example:
     return made
 
 
-def renamed(made: Example, rng: random.Random) -> Example:
+def renamed(made: RewriteExample, rng: random.Random) -> RewriteExample:
     """The same example with one to three of its content words replaced throughout.
 
     Only words that the answer can copy, in the form they have in the sentence or the rationale:
@@ -131,12 +131,12 @@ def renamed(made: Example, rng: random.Random) -> Example:
     context, sentence, rationale, rewrite = (
         _article(_WORD.sub(exchange, text), text) for text in texts
     )
-    return Example(
+    return RewriteExample(
         replace(request, context=context, sentence=sentence, rationale=rationale), rewrite
     )
 
 
-def with_failures(made: Example, rng: random.Random) -> Example:
+def with_failures(made: RewriteExample, rng: random.Random) -> RewriteExample:
     """Adds one to three rewrites that were tried before: plausible, and not the answer."""
     request = made.request
     failed: list[str] = []
@@ -144,10 +144,10 @@ def with_failures(made: Example, rng: random.Random) -> Example:
         text = _spoiled(made.rewrite or request.sentence, request, rng)
         if text not in (made.rewrite, *failed):
             failed.append(text)
-    return Example(replace(request, failed=tuple(failed)), made.rewrite)
+    return RewriteExample(replace(request, failed=tuple(failed)), made.rewrite)
 
 
-def _spoiled(text: str, request: Request, rng: random.Random) -> str:
+def _spoiled(text: str, request: RewriteRequest, rng: random.Random) -> str:
     """`text` with one word dropped or exchanged for one from the request or from elsewhere."""
     words = [match for match in _WORD.finditer(text) if match.group().lower() not in _KEEP]
     if not words or rng.random() < 0.15:
@@ -195,7 +195,7 @@ def draw(data: Sequence[Wrong], rng: random.Random) -> Wrong:
 
 def stream(
     data: Sequence[Wrong], chunk: int, size: int, *, seed: int, synthetic: float, copies: bool
-) -> list[Example]:
+) -> list[RewriteExample]:
     """Chunk number `chunk` of an endless, reproducible stream; `synthetic` is the share made up.
 
     `copies`: sentences to be repeated as they are. Copying is what takes a new model longest to
@@ -208,4 +208,6 @@ def stream(
     ]
     if not copies:
         return made
-    return [Example(Request("", e.request.sentence, ""), e.request.sentence) for e in made]
+    return [
+        RewriteExample(RewriteRequest("", e.request.sentence, ""), e.request.sentence) for e in made
+    ]

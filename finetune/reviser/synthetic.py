@@ -13,7 +13,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 ADJECTIVES = (
     "red orange yellow green blue purple pink brown white black gray golden silver dark bright "
@@ -170,10 +170,10 @@ _ABOUT = {"a": "n", "c": "m", "v": "n", "k": "n", "r": "n"}
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RewriteExample:
     """A request and what the reviser should answer ("" deletes)."""
 
-    request: Request
+    request: RewriteRequest
     rewrite: str
 
 
@@ -207,7 +207,7 @@ def filler(kind: str, rng: random.Random, odd: float) -> str:
     return rng.choice(pool)
 
 
-def edit(rng: random.Random) -> Example:
+def edit(rng: random.Random) -> RewriteExample:
     """One random example; about one in eight deletes, about one in four has failed tries."""
     odd = rng.choice((0.0, 0.3, 0.7))
     slots: dict[str, str] = {}
@@ -224,26 +224,28 @@ def edit(rng: random.Random) -> Example:
     return _substitution(slots, rng, odd)
 
 
-def _gone(slots: dict[str, str], rng: random.Random) -> Example:
+def _gone(slots: dict[str, str], rng: random.Random) -> RewriteExample:
     frame = rng.choice([f for f in _FRAMES if "{n}" in f and "{n}s" not in f])
     why = _rationale(rng.choice(_GONE), slots, rng)
     failed: tuple[str, ...] = ()
     if rng.random() < 0.3:
         failed = (articles(frame.format(**{**slots, "n": filler("noun", rng, 0.5)})),)
-    return Example(Request(_context(slots, rng), articles(frame.format(**slots)), why, failed), "")
+    return RewriteExample(
+        RewriteRequest(_context(slots, rng), articles(frame.format(**slots)), why, failed), ""
+    )
 
 
-def _half_gone(slots: dict[str, str], rng: random.Random) -> Example:
+def _half_gone(slots: dict[str, str], rng: random.Random) -> RewriteExample:
     """One of two things does not exist: the other stays."""
     frame, without_m, without_n = rng.choice(_PAIRS)
     gone, rest = rng.choice((("m", without_m), ("n", without_n)))
     why = rng.choice(_GONE).format(**{**slots, "n": slots[gone], "a": "such"})
     why = articles(rng.choice(_INTROS) + why)
-    request = Request(_context(slots, rng), articles(frame.format(**slots)), why)
-    return Example(request, articles(rest.format(**slots)))
+    request = RewriteRequest(_context(slots, rng), articles(frame.format(**slots)), why)
+    return RewriteExample(request, articles(rest.format(**slots)))
 
 
-def _substitution(slots: dict[str, str], rng: random.Random, odd: float) -> Example:
+def _substitution(slots: dict[str, str], rng: random.Random, odd: float) -> RewriteExample:
     frame = rng.choice(_FRAMES)
     slot = rng.choice(re.findall(r"{(\w)}", frame))
     kind = _KINDS[slot]
@@ -265,8 +267,10 @@ def _substitution(slots: dict[str, str], rng: random.Random, odd: float) -> Exam
         # What the rationale says has been tried and refused: say less.
         failed = [*failed[:2], right]
         right = articles(frame.replace(f"{{{slot}}} ", "").format(**slots))
-    request = Request(_context(slots, rng), articles(frame.format(**slots)), why, tuple(failed))
-    return Example(request, right)
+    request = RewriteRequest(
+        _context(slots, rng), articles(frame.format(**slots)), why, tuple(failed)
+    )
+    return RewriteExample(request, right)
 
 
 def _rationale(template: str, names: dict[str, str], rng: random.Random) -> str:

@@ -23,8 +23,8 @@ import click
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.reviser.data import Wrong, read_wrong, stream
-from revise_captions.finetune.reviser.synthetic import Example, edit
-from revise_captions.reviser.protocol import Request, Reviser
+from revise_captions.finetune.reviser.synthetic import RewriteExample, edit
+from revise_captions.reviser.protocol import Reviser, RewriteRequest
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from revise_captions.finetune.optim.optimizer import FlatOptimizer
     from revise_captions.finetune.trainer.state import RunFolder
-    from revise_captions.reviser.bundled_model.tokenizer import Codec
+    from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
 
 Report = Callable[[dict[str, Any]], None]
 #: Examples that are drawn, encoded and cut into batches together: what `--resume` starts at.
@@ -40,7 +40,7 @@ CHUNK = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReviserTrainingSettings:
     """Everything that decides how a reviser is trained. `minutes` or `steps` 0: no such limit."""
 
     minutes: float = 20.0
@@ -63,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RewriteBatch:
     """`ids` (rows, width), right-padded; `predict` flat positions whose next token is `targets`."""
 
     ids: torch.Tensor
@@ -72,7 +72,9 @@ class Batch:
     rows: int
 
 
-def batches(examples: Sequence[Example], codec: Codec, tokens: int, seed: str) -> list[Batch]:
+def batches(
+    examples: Sequence[RewriteExample], codec: RewriteTokenizer, tokens: int, seed: str
+) -> list[RewriteBatch]:
     """Batches of at most `tokens` positions from examples of about the same length, shuffled."""
     prompts = codec.prompts([example.request for example in examples])
     rewrites = codec.texts([example.rewrite for example in examples])
@@ -91,7 +93,7 @@ def batches(examples: Sequence[Example], codec: Codec, tokens: int, seed: str) -
     return [_batch(group, codec.pad) for group in groups]
 
 
-def _batch(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> Batch:
+def _batch(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> RewriteBatch:
     import torch
 
     width = max(len(prompt) + len(answer) for prompt, answer in rows) - 1
@@ -104,10 +106,10 @@ def _batch(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> Batch:
         start = number * width + len(prompt) - 1
         predict += range(start, start + len(answer))
         targets += answer
-    return Batch(ids, torch.tensor(predict), torch.tensor(targets), len(rows))
+    return RewriteBatch(ids, torch.tensor(predict), torch.tensor(targets), len(rows))
 
 
-def loss_of(model: Qwen3ForCausalLM, batch: Batch) -> torch.Tensor:
+def loss_of(model: Qwen3ForCausalLM, batch: RewriteBatch) -> torch.Tensor:
     """Mean cross-entropy of the answers' tokens. Padding is on the right, so causal is enough."""
     from torch.nn.functional import cross_entropy
 
@@ -116,9 +118,9 @@ def loss_of(model: Qwen3ForCausalLM, batch: Batch) -> torch.Tensor:
     return cross_entropy(model.lm_head(chosen).float(), batch.targets)
 
 
-def new_codec(data: Sequence[Wrong], settings: Settings) -> Codec:
+def new_codec(data: Sequence[Wrong], settings: ReviserTrainingSettings) -> RewriteTokenizer:
     """A tokenizer learned from the data and from made-up edits."""
-    from revise_captions.reviser.bundled_model.tokenizer import Codec, train_tokenizer
+    from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, train_tokenizer
 
     rng = random.Random(f"{settings.seed}.tokenizer")
     some = data if len(data) <= 30_000 else rng.sample(list(data), 30_000)
@@ -126,16 +128,16 @@ def new_codec(data: Sequence[Wrong], settings: Settings) -> Codec:
     for _ in range(3_000):
         made = edit(rng)
         texts += [made.request.context, made.request.sentence, made.request.rationale]
-    return Codec(train_tokenizer(texts, settings.vocab_size))
+    return RewriteTokenizer(train_tokenizer(texts, settings.vocab_size))
 
 
 @dataclass(slots=True)
-class Run:
+class ReviserRun:
     """A training run under way: what is held on to, and where it is."""
 
-    settings: Settings
+    settings: ReviserTrainingSettings
     folder: RunFolder
-    codec: Codec
+    codec: RewriteTokenizer
     model: Qwen3ForCausalLM
     optimizer: FlatOptimizer
     data: list[Wrong]
@@ -166,7 +168,9 @@ class Run:
         self.report(self.folder.log(event, step=self.step, examples=self.seen, **values))
 
 
-def train(data: Path, out: Path, settings: Settings, *, resume: bool, report: Report) -> Path:
+def train(
+    data: Path, out: Path, settings: ReviserTrainingSettings, *, resume: bool, report: Report
+) -> Path:
     """Trains until the limit, writes the checkpoint of averaged weights to `out`, returns it."""
     if not settings.minutes and not settings.steps:
         raise UserError("training without end", hint="give --minutes or --steps")
@@ -189,14 +193,16 @@ def train(data: Path, out: Path, settings: Settings, *, resume: bool, report: Re
     return out
 
 
-def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Report) -> Run:
+def _start(
+    data: Path, out: Path, settings: ReviserTrainingSettings, resume: bool, report: Report
+) -> ReviserRun:
     import torch
     from tokenizers import Tokenizer
 
     from revise_captions.finetune.optim.optimizer import FlatOptimizer
     from revise_captions.finetune.trainer.state import RunFolder
     from revise_captions.reviser.bundled_model.reviser import new_model
-    from revise_captions.reviser.bundled_model.tokenizer import Codec, as_transformers
+    from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, as_transformers
 
     folder = RunFolder(out)
     state = folder.load() if resume else None
@@ -209,7 +215,7 @@ def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Repo
         codec, model = _weights_of(settings.base)
     else:
         saved = state and as_transformers(Tokenizer.from_str(state["tokenizer"]))
-        codec = Codec(saved) if saved else new_codec(wrong, settings)
+        codec = RewriteTokenizer(saved) if saved else new_codec(wrong, settings)
         model = new_model(codec)
     model = model.to(getattr(torch, settings.dtype)).train()
     optimizer = FlatOptimizer(
@@ -219,10 +225,12 @@ def _start(data: Path, out: Path, settings: Settings, resume: bool, report: Repo
     if state is not None:
         optimizer.load(state["optimizer"])
         counters = state["counters"]
-    return Run(settings, folder, codec, model, optimizer, wrong, held_out, report, **counters)
+    return ReviserRun(
+        settings, folder, codec, model, optimizer, wrong, held_out, report, **counters
+    )
 
 
-def _weights_of(name: str) -> tuple[Codec, Qwen3ForCausalLM]:
+def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
     """The tokenizer and model of an earlier training. Raises UserError where there is none."""
     from revise_captions.reviser.bundled_model.reviser import load_bundled
     from revise_captions.reviser.load import find_reviser
@@ -239,7 +247,7 @@ def _weights_of(name: str) -> tuple[Codec, Qwen3ForCausalLM]:
     return reviser.codec, reviser.model
 
 
-def _chunk(run: Run) -> None:
+def _chunk(run: ReviserRun) -> None:
     """One chunk of examples, from the batch where an earlier run may have stopped."""
     import torch
 
@@ -278,7 +286,7 @@ def _chunk(run: Run) -> None:
         )
 
 
-def _validate(run: Run, count: int) -> dict[str, Any]:
+def _validate(run: ReviserRun, count: int) -> dict[str, Any]:
     """Exact matches, on held-out data and on made-up edits, of what would be exported now, and its
     speed in this process.
     """
@@ -307,13 +315,13 @@ def _validate(run: Run, count: int) -> dict[str, Any]:
     }
 
 
-def as_it_is(wrong: Wrong, rng: random.Random) -> Example:
+def as_it_is(wrong: Wrong, rng: random.Random) -> RewriteExample:
     """A held-out sentence, unvaried, with one of its rationales."""
-    request = Request(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
-    return Example(request, wrong.rewrite)
+    request = RewriteRequest(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
+    return RewriteExample(request, wrong.rewrite)
 
 
-def exact(reviser: Reviser, examples: Sequence[Example]) -> float | None:
+def exact(reviser: Reviser, examples: Sequence[RewriteExample]) -> float | None:
     """Share of examples whose rewrite is the expected one, to the letter; None of none."""
     if not examples:
         return None
@@ -322,7 +330,7 @@ def exact(reviser: Reviser, examples: Sequence[Example]) -> float | None:
     return round(right / len(examples), 4)
 
 
-def _export(run: Run, out: Path, figures: dict[str, Any]) -> None:
+def _export(run: ReviserRun, out: Path, figures: dict[str, Any]) -> None:
     from revise_captions.reviser.bundled_model.reviser import ReviserCard, save_reviser
 
     run.optimizer.use(run.optimizer.average)
@@ -357,8 +365,8 @@ HELP = {
 
 
 def _options(command: Any) -> Any:
-    """One option per setting, in the order in which `Settings` lists them."""
-    for item in reversed(fields(Settings)):
+    """One option per setting, in the order in which `ReviserTrainingSettings` lists them."""
+    for item in reversed(fields(ReviserTrainingSettings)):
         kind = type(item.default)
         chosen = click.Choice(["bfloat16", "float32"]) if item.name == "dtype" else kind
         flag = f"--{item.name.replace('_', '-')}"
@@ -379,7 +387,7 @@ def _options(command: Any) -> Any:
 @_options
 def main(data: Path, out: Path, resume: bool, **settings: Any) -> None:
     try:
-        train(data, out, Settings(**settings), resume=resume, report=_print)
+        train(data, out, ReviserTrainingSettings(**settings), resume=resume, report=_print)
     except UserError as error:
         click.echo(f"train-reviser: {error}", err=True)
         sys.exit(2)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.order import endless, epoch_size
 from revise_captions.finetune.models.adapters import trained_parts
-from revise_captions.finetune.trainer.setup import DTYPES, Run, prepare
+from revise_captions.finetune.trainer.setup import DTYPES, TrainingRun, prepare
 from revise_captions.finetune.trainer.step import step
 
 #: Steps that are timed, after one that is not.
@@ -23,7 +23,7 @@ TIMED = 2
 GIB = 2**30
 
 
-def optimiser_bytes(trained: int, settings: Settings, share: int = 1) -> int:
+def optimiser_bytes(trained: int, settings: TrainingSettings, share: int = 1) -> int:
     """What the trained weights cost beside the model: masters, moments, average, gradient.
 
     `share`: processes that divide all of it, but the gradient in the model's dtype only where the
@@ -34,7 +34,7 @@ def optimiser_bytes(trained: int, settings: Settings, share: int = 1) -> int:
     return math.ceil(trained * (copies / share + width))
 
 
-def dry_run(data: Path, base: str, out: Path, settings: Settings) -> str:
+def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str:
     """Loads everything, trains a few steps in a temporary folder, and says what that took.
 
     `out` is not written to. Raises UserError for everything that training would stop at.
@@ -50,7 +50,7 @@ def dry_run(data: Path, base: str, out: Path, settings: Settings) -> str:
         return "\n".join(_report(run, out, settings, seconds))
 
 
-def _timed(run: Run) -> float:
+def _timed(run: TrainingRun) -> float:
     """Seconds per step. The weights change, and are thrown away."""
     order = endless(run.train, run.settings, 0, 0)
     began = 0.0
@@ -64,7 +64,9 @@ def _timed(run: Run) -> float:
     return (time.monotonic() - began) / TIMED
 
 
-def _report(run: Run, out: Path, settings: Settings, seconds: float) -> Iterator[str]:
+def _report(
+    run: TrainingRun, out: Path, settings: TrainingSettings, seconds: float
+) -> Iterator[str]:
     parts = trained_parts(run.model)
     trained = sum(parts.values())
     total = sum(p.numel() for p in run.model.parameters())
@@ -93,7 +95,7 @@ def _report(run: Run, out: Path, settings: Settings, seconds: float) -> Iterator
     yield f"disk: {disk / GIB:.1f} GiB in {out}"
 
 
-def _steps(run: Run, settings: Settings) -> int | None:
+def _steps(run: TrainingRun, settings: TrainingSettings) -> int | None:
     """How many steps the limits allow; None where only the clock ends training."""
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:

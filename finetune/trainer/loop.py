@@ -15,7 +15,7 @@ import torch
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import tower_output
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.order import endless
 from revise_captions.finetune.export.checkpoint import export, snapshot
 from revise_captions.finetune.models.align import align_projector
@@ -25,20 +25,20 @@ from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import whole
 from revise_captions.finetune.trainer.setup import (
     Report,
-    Run,
+    TrainingRun,
     best_name,
     part_name,
     prepare,
 )
 from revise_captions.finetune.trainer.step import fraction, step
 from revise_captions.finetune.trainer.validate import (
-    Measured,
+    ValidationResult,
     measure_learner,
     samples,
 )
 
 
-def train_tower(run: Run) -> None:
+def train_tower(run: TrainingRun) -> None:
     """Trains the image tower alone on dense labels for `tower_minutes`."""
     settings, progress = run.settings, run.progress
     limit = settings.tower_minutes * 60
@@ -84,7 +84,9 @@ def train_tower(run: Run) -> None:
     save(run)
 
 
-def _pixels(run: Run, images: np.ndarray[Any, Any], rng: np.random.Generator) -> torch.Tensor:
+def _pixels(
+    run: TrainingRun, images: np.ndarray[Any, Any], rng: np.random.Generator
+) -> torch.Tensor:
     """Pixel values of images, some of them the worn variant."""
     assert run.train_pixels is not None
     worn = rng.random(len(images)) < run.settings.robust_share
@@ -93,7 +95,7 @@ def _pixels(run: Run, images: np.ndarray[Any, Any], rng: np.random.Generator) ->
     return pixel_values(pixels, run.model.dtype).to(run.model.device)
 
 
-def align(run: Run, dense: Dense) -> None:
+def align(run: TrainingRun, dense: Dense) -> None:
     """Starts image tokens as bags of words (`finetune.align`)."""
     assert run.train_pixels is not None
     explained = align_projector(run.model, run.codec, dense, run.train_pixels)
@@ -101,7 +103,7 @@ def align(run: Run, dense: Dense) -> None:
     run.log("align", explained=round(explained, 4))
 
 
-def train_all(run: Run) -> None:
+def train_all(run: TrainingRun) -> None:
     """The main phase: every task, until a limit is reached or validations get no better."""
     settings, progress = run.settings, run.progress
     order = endless(run.train, settings, progress.epoch, progress.batch)
@@ -139,7 +141,7 @@ def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
     return step % steps == 0 if steps else waited > minutes * 60
 
 
-def _compare(run: Run) -> None:
+def _compare(run: TrainingRun) -> None:
     """Validates; keeps the weights where they are the best so far."""
     settings, progress = run.settings, run.progress
     progress.checked = progress.step
@@ -158,7 +160,7 @@ def _compare(run: Run) -> None:
 
 
 @contextmanager
-def averaged(run: Run) -> Iterator[None]:
+def averaged(run: TrainingRun) -> Iterator[None]:
     """The model with the averaged weights, whole, in the first process if not in all."""
     run.optimizer.use(run.optimizer.average)
     with whole(run.network, run.parallel):
@@ -166,7 +168,7 @@ def averaged(run: Run) -> Iterator[None]:
     run.optimizer.use(run.optimizer.master)
 
 
-def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
+def _show(run: TrainingRun, tally: list[dict[str, float]], seconds: float) -> None:
     keys = {key for line in tally for key in line}
     means = {k: float(np.mean([line[k] for line in tally if k in line])) for k in sorted(keys)}
     captions = sum(line["captions"] for line in tally)
@@ -183,7 +185,7 @@ def _show(run: Run, tally: list[dict[str, float]], seconds: float) -> None:
     )
 
 
-def validate(run: Run) -> Measured:
+def validate(run: TrainingRun) -> ValidationResult:
     """Measures the weights as they are on the validation split and logs figures and samples."""
     began = time.monotonic()
     rng = np.random.default_rng(run.settings.seed)
@@ -202,7 +204,7 @@ def validate(run: Run) -> Measured:
     return run.measured
 
 
-def save(run: Run) -> None:
+def save(run: TrainingRun) -> None:
     """Writes the resumable state and a loadable critic of the averaged weights.
 
     A shared optimizer's parts are written by their processes, before the state that names them.
@@ -226,14 +228,14 @@ def save(run: Run) -> None:
     run.log("saved", step=step)
 
 
-def needs_an_end(settings: Settings) -> None:
+def needs_an_end(settings: TrainingSettings) -> None:
     """Raises UserError for settings under which training would never stop."""
     if not settings.minutes and not settings.steps and not settings.epochs:
         raise UserError("training without an end", hint="add --minutes, --steps or --epochs")
 
 
 def finetune(
-    data: Path, base: str, out: Path, settings: Settings, *, resume: bool, report: Report
+    data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
 ) -> Path:
     """Trains a critic on `data` and writes it to `out`. Raises UserError on bad input.
 
@@ -252,7 +254,7 @@ def finetune(
     return out
 
 
-def _finish(run: Run, out: Path) -> None:
+def _finish(run: TrainingRun, out: Path) -> None:
     """The best weights, or the last ones, measured on the whole validation split and written."""
     run.parallel.wait()  # the first may still be writing the best ones
     name = best_name(run.optimizer.share)

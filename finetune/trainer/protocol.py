@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.protocol import Critic
-from revise_captions.finetune.data.records import Example, Examples
+from revise_captions.finetune.data.records import Examples, TrainingExample
 from revise_captions.finetune.data.targets import Choice
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ForwardInputs:
     """Everything that one forward pass is asked, encoded.
 
     `ids`, `tasks`: what is to be found at each place where the loss looks, and what it teaches
@@ -44,9 +44,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ForwardOutputs:
     """What came of it. `logits`: float32 of shape (places, vocabulary); `trace`: a logit for each
-    of `Asked.trace`; `tower`: patch features (images, patches, hidden), None where not exposed.
+    of `ForwardInputs.trace`; `tower`: patch features (images, patches, hidden), None where not
+    exposed.
     """
 
     logits: torch.Tensor
@@ -79,12 +80,12 @@ class Learner(Protocol):
         ...
 
     def encode(
-        self, examples: Sequence[Example], choices: Sequence[Choice], images: Images
-    ) -> Asked | None:
+        self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
+    ) -> ForwardInputs | None:
         """The questions that `choices` name, or None where none fits into the longest row."""
         ...
 
-    def forward(self, asked: Asked) -> Seen: ...
+    def forward(self, asked: ForwardInputs) -> ForwardOutputs: ...
 
     @property
     def wrong_ids(self) -> list[int]:

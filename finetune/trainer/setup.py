@@ -14,10 +14,10 @@ import torch
 from revise_captions.critic.checkpoints import CriticCard, save_critic
 from revise_captions.critic.paligemma.compile import compile_layers
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.engines.transformers.engine import device_and_dtype
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.image_cache import PixelCache, pixel_cache
 from revise_captions.finetune.data.records import Examples, add_replay, open_split
 from revise_captions.finetune.models.adapters import (
@@ -33,14 +33,14 @@ from revise_captions.finetune.models.paligemma import PackedLearner
 from revise_captions.finetune.optim.distributed import Parallel, start
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
-from revise_captions.finetune.trainer.protocol import Asked, Learner, Seen
-from revise_captions.finetune.trainer.state import Progress, RunFolder
-from revise_captions.finetune.trainer.validate import Measured
+from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Learner
+from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress
+from revise_captions.finetune.trainer.validate import ValidationResult
 
 if TYPE_CHECKING:
-    from revise_captions.finetune.trainer.tensorboard import Board
+    from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
 
-__all__ = ["DTYPES", "Network", "Report", "Run", "copy_tower", "prepare"]
+__all__ = ["DTYPES", "Network", "Report", "TrainingRun", "copy_tower", "prepare"]
 
 Report = Callable[[dict[str, Any]], None]
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -63,13 +63,13 @@ class Network(torch.nn.Module):
 
 
 @dataclass(slots=True)
-class Run:
+class TrainingRun:
     """All that a training run holds on to. `wrapped`: PEFT's wrapper of the model, if it adapts.
 
-    `class_weights`: of wrong and of true sentences, for `Settings.balance`.
+    `class_weights`: of wrong and of true sentences, for `TrainingSettings.balance`.
     """
 
-    settings: Settings
+    settings: TrainingSettings
     folder: RunFolder
     base: Base
     base_name: str
@@ -81,19 +81,19 @@ class Run:
     validation: Examples
     train_pixels: PixelCache | None
     dense: Dense | None
-    progress: Progress
+    progress: TrainingProgress
     report: Report
     parallel: Parallel = field(default_factory=Parallel)
     class_weights: tuple[float, float] = (1.0, 1.0)
-    measured: Measured | None = None
-    board: Board | None = None
+    measured: ValidationResult | None = None
+    board: TensorBoardLog | None = None
 
     @property
     def model(self) -> Any:
         return self.network.model
 
     @property
-    def codec(self) -> Codec:
+    def codec(self) -> PromptTokenizer:
         assert self.base.codec is not None
         return self.base.codec
 
@@ -111,9 +111,9 @@ class Run:
         if settings.dropout or settings.lora_dropout or settings.checkpointing:
             self.network.train()
 
-    def see(self, asked: Asked) -> Seen:
+    def see(self, asked: ForwardInputs) -> ForwardOutputs:
         """The learner's forward pass, through the network."""
-        seen: list[Seen] = []
+        seen: list[ForwardOutputs] = []
 
         def work() -> tuple[torch.Tensor, ...]:
             found = self.learner.forward(asked)
@@ -123,7 +123,7 @@ class Run:
 
         outputs = iter(self.network(work))
         found = seen[0]
-        return Seen(
+        return ForwardOutputs(
             next(outputs),
             None if found.trace is None else next(outputs),
             None if found.tower is None else next(outputs),
@@ -150,8 +150,8 @@ class Run:
 
 
 def prepare(
-    data: Path, base: str, out: Path, settings: Settings, *, resume: bool, report: Report
-) -> Run:
+    data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
+) -> TrainingRun:
     """Reads and checks everything before the first step."""
     keep_freed_memory()
     check_sharding(settings, base)
@@ -187,16 +187,16 @@ def prepare(
         muon=lambda name: settings.optimizer == "muon" and ".layers." in name,
         share=parallel if settings.sharded or settings.shard_weights else None,
     )
-    progress = Progress()
+    progress = TrainingProgress()
     if saved is not None:
         optimizer.load(_optimizer_state(folder, saved, optimizer.share, settings.shard_weights))
-        progress = Progress(**saved["progress"])
+        progress = TrainingProgress(**saved["progress"])
         torch.set_rng_state(saved["rng"])
         if "cuda_rng" in saved and torch.cuda.is_available():
             torch.cuda.set_rng_state(saved["cuda_rng"])
     if settings.compile and loaded.codec is not None:
         compile_layers(loaded.model, training=True)
-    run = Run(
+    run = TrainingRun(
         settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
         caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
     )  # fmt: skip
@@ -249,7 +249,7 @@ def _optimizer_state(
     return part
 
 
-def _log_start(run: Run, *, resumed: bool) -> None:
+def _log_start(run: TrainingRun, *, resumed: bool) -> None:
     settings, dense = run.settings, run.dense
     run.log(
         "start",
@@ -268,7 +268,7 @@ def _log_start(run: Run, *, resumed: bool) -> None:
     )
 
 
-def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: Settings) -> None:
+def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSettings) -> None:
     """A new model is kept as it began; of another one the name is, to be loaded again."""
     (folder.training / "base.json").write_text(json.dumps({"base": named(base)}) + "\n")
     if loaded.folder is None:
@@ -290,7 +290,7 @@ def same_base(folder: RunFolder, base: str) -> None:
 
 
 def _caches(
-    parallel: Parallel, base: Base, settings: Settings, *splits: Examples
+    parallel: Parallel, base: Base, settings: TrainingSettings, *splits: Examples
 ) -> dict[Path, PixelCache]:
     """Resized images by split; built by the first process. An instruct model has its own ways."""
     if base.codec is None:
@@ -310,7 +310,7 @@ def _caches(
 
 
 def _network(
-    base: Base, settings: Settings, train: Examples, device: str
+    base: Base, settings: TrainingSettings, train: Examples, device: str
 ) -> tuple[Dense | None, Network]:
     """The model with its heads, in the dtype and on the device that it trains in."""
     dense = None
@@ -344,7 +344,7 @@ def _network(
 
 
 def _learner(
-    base: Base, settings: Settings, network: Network, caches: dict[Path, PixelCache]
+    base: Base, settings: TrainingSettings, network: Network, caches: dict[Path, PixelCache]
 ) -> Learner:
     if base.codec is None:
         assert base.engine is not None
@@ -360,7 +360,7 @@ def _learner(
     )
 
 
-def class_weights(train: Examples, settings: Settings) -> tuple[float, float]:
+def class_weights(train: Examples, settings: TrainingSettings) -> tuple[float, float]:
     """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in all.
 
     In all of the data's own: what is replayed has a share of its own.

@@ -16,7 +16,7 @@ from revise_captions.errors import UserError
 
 
 @dataclass(slots=True)
-class Progress:
+class TrainingProgress:
     """Where training is. `seconds` counts training time of earlier runs too.
 
     `longest`: the highest position, in tokens, that any prompt with its answer reached. `best`: the

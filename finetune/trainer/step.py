@@ -18,21 +18,21 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.order import epoch_size
-from revise_captions.finetune.data.targets import Choice, Task, choose, without_colours
+from revise_captions.finetune.data.targets import Choice, TokenTask, choose, without_colours
 from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import is_divided
-from revise_captions.finetune.trainer.protocol import Asked, Images, Seen
+from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Images
 
 if TYPE_CHECKING:
-    from revise_captions.finetune.data.records import Example
-    from revise_captions.finetune.trainer.setup import Run
+    from revise_captions.finetune.data.records import TrainingExample
+    from revise_captions.finetune.trainer.setup import TrainingRun
 
 #: Sums that are kept of a step: one for each task, then the trace.
-TRACE = len(Task)
+TRACE = len(TokenTask)
 Floats = NDArray[np.float64]
 
 
-def fraction(run: Run) -> float:
+def fraction(run: TrainingRun) -> float:
     """How far the main phase is, in [0, 1], by whichever limit is nearer."""
     settings, progress = run.settings, run.progress
     by_time = progress.seconds / (settings.minutes * 60) if settings.minutes else 0.0
@@ -43,12 +43,12 @@ def fraction(run: Run) -> float:
     return min(1.0, max(by_time, by_step, by_epoch))
 
 
-def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, float]:
+def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[str, float]:
     """One optimiser step on one batch; what it cost, by task."""
     progress = run.progress
     asked = _asked(run, epoch, index, members)
     totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(TRACE + 1)))
-    if not totals[: len(Task)].any():
+    if not totals[: len(TokenTask)].any():
         raise UserError(
             f"no question about the captions of a batch fits into {run.settings.max_length} tokens",
             hint="raise --max-length",
@@ -67,7 +67,7 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
         sums += parts
     run.optimizer.weights.collect(run.parallel)
     sums = run.parallel.total(sums)
-    losses = {t.name.lower(): sums[t] / totals[t] for t in Task if totals[t]}
+    losses = {t.name.lower(): sums[t] / totals[t] for t in TokenTask if totals[t]}
     if totals[TRACE]:
         losses["trace"] = sums[TRACE] / totals[TRACE]
     if run.dense is not None:
@@ -82,7 +82,7 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
     losses["norm"] = run.optimizer.step(losses["rate"], run.settings.clip, run.settings.tower_rate)
     progress.longest = max([progress.longest, *(one.longest for one, _ in asked)])
     losses["captions"] = len(members)
-    losses["sentences"] = totals[Task.CLASSIFY]
+    losses["sentences"] = totals[TokenTask.CLASSIFY]
     losses["length"] = max([0, *(one.width for one, _ in asked)])
     losses["skipped"] = sum(one.skipped for one, _ in asked)
     progress.captions += len(members)
@@ -90,14 +90,16 @@ def step(run: Run, epoch: int, index: int, members: list[int]) -> dict[str, floa
     return losses
 
 
-def _backward(run: Run, loss: torch.Tensor) -> None:
+def _backward(run: TrainingRun, loss: torch.Tensor) -> None:
     if is_divided(run.network):  # whose processes must agree on what gets a gradient
         loss = loss + 0.0 * sum(p.sum() for p in run.network.trace.parameters())
     loss.backward()  # type: ignore[no-untyped-call]
 
 
 def _keep_up(
-    run: Run, asked: Sequence[tuple[Asked, Images]], batch: tuple[int, int, list[int]]
+    run: TrainingRun,
+    asked: Sequence[tuple[ForwardInputs, Images]],
+    batch: tuple[int, int, list[int]],
 ) -> None:
     """Passes that count nothing, where other processes make more and weights are divided."""
     if not is_divided(run.network):
@@ -110,8 +112,12 @@ def _keep_up(
 
 
 def _asked(
-    run: Run, epoch: int, index: int, members: list[int], mine: list[list[int]] | None = None
-) -> list[tuple[Asked, Images]]:
+    run: TrainingRun,
+    epoch: int,
+    index: int,
+    members: list[int],
+    mine: list[list[int]] | None = None,
+) -> list[tuple[ForwardInputs, Images]]:
     """A batch's parts, encoded, with their images: those of this process, or `mine`."""
     settings = run.settings
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
@@ -138,7 +144,7 @@ def _asked(
     return asked
 
 
-def _parts(run: Run, count: int) -> list[list[int]]:
+def _parts(run: TrainingRun, count: int) -> list[list[int]]:
     """This process's share of `count` captions, in parts that go through the model together."""
     mine = list(range(run.parallel.rank, count, run.parallel.world))
     size = max(1, run.settings.micro_batch or len(mine))
@@ -146,7 +152,10 @@ def _parts(run: Run, count: int) -> list[list[int]]:
 
 
 def _recolour(
-    run: Run, rng: np.random.Generator, examples: Sequence[Example], choices: list[Choice]
+    run: TrainingRun,
+    rng: np.random.Generator,
+    examples: Sequence[TrainingExample],
+    choices: list[Choice],
 ) -> list[int]:
     """Draws the images that are recoloured: their seeds, else 0. Their choices are changed."""
     settings, seeds = run.settings, [0] * len(examples)
@@ -161,37 +170,39 @@ def _recolour(
 
 
 def _picked(
-    examples: Sequence[Example], choices: Sequence[Choice], part: Sequence[int]
-) -> tuple[list[Example], list[Choice]]:
+    examples: Sequence[TrainingExample], choices: Sequence[Choice], part: Sequence[int]
+) -> tuple[list[TrainingExample], list[Choice]]:
     return [examples[k] for k in part], [choices[k] for k in part]
 
 
-def counts(asked: Asked) -> Floats:
+def counts(asked: ForwardInputs) -> Floats:
     """Target tokens by task, and places of the trace."""
     found = np.bincount(asked.tasks, minlength=TRACE + 1).astype(float)
     found[TRACE] = len(asked.trace)
     return found
 
 
-def token_weights(run: Run, asked: Asked) -> Floats:
+def token_weights(run: TrainingRun, asked: ForwardInputs) -> Floats:
     """What each target token weighs: its task's weight, and the balance of the two classes."""
     settings = run.settings
-    by_task = np.zeros(len(Task))
-    by_task[Task.CLASSIFY] = 1.0
-    by_task[Task.FOLLOW] = settings.follow_weight
-    by_task[Task.RATIONALE] = settings.rationale_weight
-    by_task[Task.DESCRIBE] = settings.describe_weight
-    by_task[Task.CAPTION] = settings.caption_weight
+    by_task = np.zeros(len(TokenTask))
+    by_task[TokenTask.CLASSIFY] = 1.0
+    by_task[TokenTask.FOLLOW] = settings.follow_weight
+    by_task[TokenTask.RATIONALE] = settings.rationale_weight
+    by_task[TokenTask.DESCRIBE] = settings.describe_weight
+    by_task[TokenTask.CAPTION] = settings.caption_weight
     weights = by_task[asked.tasks]
     if settings.balance:
-        judged = asked.tasks == Task.CLASSIFY
+        judged = asked.tasks == TokenTask.CLASSIFY
         wrong = np.isin(asked.ids, run.learner.wrong_ids)
         weights[judged & wrong] *= run.class_weights[0]
         weights[judged & ~wrong] *= run.class_weights[1]
     return weights
 
 
-def _loss(run: Run, asked: Asked, seen: Seen, totals: Floats) -> tuple[torch.Tensor, Floats]:
+def _loss(
+    run: TrainingRun, asked: ForwardInputs, seen: ForwardOutputs, totals: Floats
+) -> tuple[torch.Tensor, Floats]:
     """This part's share of the batch's loss, and the sums of the losses by task, unweighted."""
     device = seen.logits.device
     each = cross_entropy(seen.logits, torch.from_numpy(asked.ids).to(device), reduction="none")

@@ -11,7 +11,7 @@ from revise_captions.errors import UserError
 _LEFT_OUT = ("wall", "step", "epoch", "captions")
 
 
-class Board:
+class TensorBoardLog:
     """Writes each number of a log line under `event/name`."""
 
     def __init__(self, writer: Any) -> None:
@@ -27,7 +27,7 @@ class Board:
         self._writer.flush()
 
 
-def open_board(folder: Path) -> Board:
+def open_board(folder: Path) -> TensorBoardLog:
     """Raises UserError where the package is missing."""
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -36,4 +36,4 @@ def open_board(folder: Path) -> Board:
             "--tensorboard needs the package tensorboard",
             hint="pip install 'revise-captions[tensorboard]'",
         ) from None
-    return Board(SummaryWriter(str(folder)))
+    return TensorBoardLog(SummaryWriter(str(folder)))

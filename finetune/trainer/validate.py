@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.tokenizer import Codec
-from revise_captions.critic.protocol import Claim
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.protocol import ExplainRequest
 from revise_captions.finetune.data.image_cache import PixelCache, upright
-from revise_captions.finetune.data.records import Example, Examples
-from revise_captions.finetune.data.targets import Choice, Task
+from revise_captions.finetune.data.records import Examples, TrainingExample
+from revise_captions.finetune.data.targets import Choice, TokenTask
 from revise_captions.finetune.models.paligemma import PackedLearner
 from revise_captions.finetune.trainer.protocol import Images, Learner
 
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ValidationResult:
     """`p`: P(factual) of each sentence; `factual`: its truth; token accuracies by task.
 
     `rationale_loss`: mean negative log-likelihood of a token of the first rationale. `caption`: the
@@ -74,7 +74,7 @@ class Measured:
         return float(auc - 1e-3 * (figures["nll"] + rationale))
 
 
-def _choice(example: Example) -> Choice:
+def _choice(example: TrainingExample) -> Choice:
     """Everything there is to ask: the first rationale of each wrong sentence, the description."""
     wrong = ((i, s.rationales) for i, s in enumerate(example.sentences) if not s.factual)
     return Choice(tuple((i, texts[0]) for i, texts in wrong if texts), bool(example.description))
@@ -84,13 +84,13 @@ def _choice(example: Example) -> Choice:
 @torch.inference_mode()
 def measure_learner(
     learner: Learner, examples: Examples, indices: Sequence[int], size: int = 16
-) -> Measured:
+) -> ValidationResult:
     """Teacher-forced measurement on some examples, in the model's own dtype, never compiled."""
     learner.model.eval()
     p: list[Floats] = [np.empty(0)]
     factual: list[NDArray[np.bool_]] = [np.empty(0, dtype=bool)]
     captions: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-    right, total, loss = (np.zeros(len(Task)) for _ in range(3))
+    right, total, loss = (np.zeros(len(TokenTask)) for _ in range(3))
     ordered = sorted(indices, key=lambda i: len(examples.lines[i]))
     for start in range(0, len(ordered), size):
         part = ordered[start : start + size]
@@ -103,37 +103,37 @@ def measure_learner(
         ids = torch.from_numpy(asked.ids).to(logits.device)
         hit = (logits.argmax(-1) == ids).double().cpu().numpy()
         each = cross_entropy(logits, ids, reduction="none").double().cpu().numpy()
-        right += np.bincount(asked.tasks, hit, len(Task))
-        loss += np.bincount(asked.tasks, each, len(Task))
-        total += np.bincount(asked.tasks, minlength=len(Task))
-        first = asked.tasks == Task.CLASSIFY
+        right += np.bincount(asked.tasks, hit, len(TokenTask))
+        loss += np.bincount(asked.tasks, each, len(TokenTask))
+        total += np.bincount(asked.tasks, minlength=len(TokenTask))
+        first = asked.tasks == TokenTask.CLASSIFY
         at = torch.from_numpy(first).to(logits.device)
         p.append(learner.p_factual(logits[at]).double().cpu().numpy())
         captions.append(np.array(part)[asked.owner[first]])
         factual.append(~np.isin(asked.ids[first], learner.wrong_ids))
     accuracy, mean = right / np.maximum(total, 1), loss / np.where(total > 0, total, np.nan)
-    return Measured(
+    return ValidationResult(
         np.concatenate(p),
         np.concatenate(factual),
-        float(accuracy[Task.FOLLOW]),
-        float(accuracy[Task.RATIONALE]),
-        float(accuracy[Task.DESCRIBE]),
-        float(mean[Task.RATIONALE]),
+        float(accuracy[TokenTask.FOLLOW]),
+        float(accuracy[TokenTask.RATIONALE]),
+        float(accuracy[TokenTask.DESCRIBE]),
+        float(mean[TokenTask.RATIONALE]),
         np.concatenate(captions),
     )
 
 
 def measure(
     model: PaliGemmaForConditionalGeneration,
-    codec: Codec,
+    codec: PromptTokenizer,
     examples: Examples,
     indices: Sequence[int],
     cache: PixelCache,
-    regime: Regime,
+    regime: AttentionMode,
     *,
     max_length: int = 1024,
     size: int = 16,
-) -> Measured:
+) -> ValidationResult:
     """`measure_learner` of a PaliGemma, with the pixels of the examples' split."""
     learner = PackedLearner(model, codec, regime, max_length, pixels={examples.path: cache})
     return measure_learner(learner, examples, indices, size)
@@ -144,14 +144,16 @@ def samples(
     learner: Learner, card: CriticCard, examples: Examples, count: int
 ) -> Iterator[dict[str, Any]]:
     """What the model says of some wrong sentences, always the same, beside what people said."""
-    picked: list[tuple[Example, Claim]] = []
+    picked: list[tuple[TrainingExample, ExplainRequest]] = []
     step = max(1, len(examples) // max(1, 4 * count))
     for number in range(0, len(examples), step):
         example = examples[number]
         wrong = [i for i, s in enumerate(example.sentences) if not s.factual and s.rationales]
         if wrong and len(picked) < count:
             image = upright(examples.root / example.image)
-            picked.append((example, Claim(image, example.caption, example.spans, wrong[0])))
+            picked.append(
+                (example, ExplainRequest(image, example.caption, example.spans, wrong[0]))
+            )
     said = learner.critic(card).explain([claim for _, claim in picked]) if picked else []
     for (example, claim), text in zip(picked, said, strict=True):
         sentence = example.sentences[claim.index]

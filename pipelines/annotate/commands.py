@@ -79,7 +79,7 @@ def export(run: str, out: Path, **options: Any) -> None:
     items are: raters must not see it.
     """
     from revise_captions.io.fields import Fields
-    from revise_captions.pipelines.annotate.tasks.export import Job
+    from revise_captions.pipelines.annotate.tasks.export import ExportOptions
     from revise_captions.pipelines.annotate.tasks.export import export as write_tasks
     from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
     from revise_captions.pipelines.annotate.tasks.sampling import Design
@@ -90,7 +90,7 @@ def export(run: str, out: Path, **options: Any) -> None:
         options["seed"],
     )  # fmt: skip
     captions = tuple(_names(options["caption_field"] or ""))
-    job = Job(
+    job = ExportOptions(
         run,
         out,
         design,
@@ -140,12 +140,12 @@ def import_(asked: Path, answers: tuple[Path, ...], out: Path, **options: Any) -
     OUT/problems.jsonl. OUT is then the DATA of finetune-critic.
     """
     from revise_captions.pipelines.annotate.answers.import_answers import (
-        Job,
+        ImportOptions,
         import_answers,
     )
     from revise_captions.pipelines.annotate.text import imported_text
 
-    job = Job(
+    job = ImportOptions(
         asked, answers, out, options["min_raters"], options["validation"], options["replicates"]
     )
     click.echo(imported_text(job, import_answers(job)))
@@ -188,10 +188,10 @@ def convert(name: str, folder: Path, out: Path, **options: Any) -> None:
     (your own), … OUT gets train.jsonl, validation.jsonl, images and data.json, which says what the
     data are and under what licence.
     """
-    from revise_captions.pipelines.annotate.data.convert import Job, convert_data
+    from revise_captions.pipelines.annotate.data.convert import ConvertOptions, convert_data
     from revise_captions.pipelines.annotate.text import converted_text
 
-    job = Job(name, folder, out, **options)
+    job = ConvertOptions(name, folder, out, **options)
     click.echo(converted_text(job, convert_data(job)))
 
 
@@ -224,10 +224,10 @@ def match(captions: str, out: Path, **options: Any) -> None:
     then with the judged data from what came of it. Large models need no such thing.
     """
     from revise_captions.io.fields import Fields
-    from revise_captions.pipelines.annotate.data.matching import Job
+    from revise_captions.pipelines.annotate.data.matching import MatchOptions
     from revise_captions.pipelines.annotate.data.matching import match as write_rows
     from revise_captions.pipelines.annotate.text import matched_text
 
     fields = Fields(options.pop("image_field"), tuple(_names(options.pop("caption_field") or "")))
-    job = Job(captions, out, fields=fields, **options)
+    job = MatchOptions(captions, out, fields=fields, **options)
     click.echo(matched_text(job, write_rows(job)))

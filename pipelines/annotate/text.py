@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.text.html import plain
 
 if TYPE_CHECKING:
-    from revise_captions.pipelines.annotate.answers.import_answers import Imported
-    from revise_captions.pipelines.annotate.answers.import_answers import Job as ImportJob
-    from revise_captions.pipelines.annotate.data.convert import Converted
-    from revise_captions.pipelines.annotate.data.convert import Job as ConvertJob
-    from revise_captions.pipelines.annotate.data.folder import Counts
-    from revise_captions.pipelines.annotate.data.matching import Job as MatchJob
-    from revise_captions.pipelines.annotate.data.matching import Matched
-    from revise_captions.pipelines.annotate.tasks.export import Exported
-    from revise_captions.pipelines.annotate.tasks.export import Job as ExportJob
+    from revise_captions.pipelines.annotate.answers.import_answers import Imported, ImportOptions
+    from revise_captions.pipelines.annotate.data.convert import Converted, ConvertOptions
+    from revise_captions.pipelines.annotate.data.folder import SplitCounts
+    from revise_captions.pipelines.annotate.data.matching import Matched, MatchOptions
+    from revise_captions.pipelines.annotate.tasks.export import Exported, ExportOptions
 
 
-def exported_text(job: ExportJob, found: Exported) -> str:
+def exported_text(job: ExportOptions, found: Exported) -> str:
     sentences = sum(stratum["sentences"] for stratum in found.strata)
     drawn = sum(stratum["with_image"] for stratum in found.strata)
     names = [plain(stratum["name"])[:60] for stratum in found.strata]
@@ -56,7 +52,7 @@ def _named(what: str, names: list[str], most: int = 5) -> list[str]:
     return [f"{what}: {len(names):,}", *(f"  {plain(name)}" for name in names[:most]), *more]
 
 
-def _next(job: ExportJob) -> list[str]:
+def _next(job: ExportOptions) -> list[str]:
     lines = [
         "Label Studio: a project for each folder, with config.xml as labelling interface and",
         f"{job.raters} annotations per task; import tasks.json. Sheets: a copy for each rater.",
@@ -72,7 +68,7 @@ def _next(job: ExportJob) -> list[str]:
     return [*lines, keep, f"  annotate import {job.out} ANSWERS… --out data"]
 
 
-def converted_text(job: ConvertJob, found: Converted) -> str:
+def converted_text(job: ConvertOptions, found: Converted) -> str:
     command = f"finetune-critic {job.out} --base MODEL --out my-critic"
     lines = [found.about.title, f"licence: {found.about.licence}", ""]
     lines += _splits(found.counts)
@@ -89,7 +85,7 @@ def converted_text(job: ConvertJob, found: Converted) -> str:
     return "\n".join([*lines, "", command])
 
 
-def matched_text(job: MatchJob, found: Matched) -> str:
+def matched_text(job: MatchOptions, found: Matched) -> str:
     lines = ["is a sentence the image's own? Nobody judged these: `wrong` are other images'", ""]
     lines += _splits(found.counts)
     for kind, number in sorted(found.left_out.items()):
@@ -99,7 +95,7 @@ def matched_text(job: MatchJob, found: Matched) -> str:
     return "\n".join([*lines, "", command])
 
 
-def _splits(counts: Mapping[str, Counts]) -> list[str]:
+def _splits(counts: Mapping[str, SplitCounts]) -> list[str]:
     lines = [f"{'':12}{'images':>9}{'captions':>10}{'sentences':>11}{'wrong':>8}{'explained':>11}"]
     for side, of in counts.items():
         lines.append(
@@ -109,7 +105,7 @@ def _splits(counts: Mapping[str, Counts]) -> list[str]:
     return lines
 
 
-def imported_text(job: ImportJob, found: Imported) -> str:
+def imported_text(job: ImportOptions, found: Imported) -> str:
     lines = [f"{found.answers:,} answers to {found.items:,} of {found.asked:,} items"]
     if found.problems:
         lines += ["", f"not used, or with a reservation ({job.out / 'problems.jsonl'}):"]

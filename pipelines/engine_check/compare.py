@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import LoadImage
 from revise_captions.pipelines.job.window import WINDOW, reduced
@@ -126,10 +126,10 @@ def drawn(rows: Iterable[object], count: int, seed: int = 0) -> list[Record]:
 
 def paragraphs(
     records: Sequence[Record], load: LoadImage
-) -> Iterator[list[tuple[Record, Paragraph]]]:
+) -> Iterator[list[tuple[Record, JudgeRequest]]]:
     """Every caption with its image, in the windows of a run. Broken images are left out."""
     for start in range(0, len(records), WINDOW):
-        window: list[tuple[Record, Paragraph]] = []
+        window: list[tuple[Record, JudgeRequest]] = []
         for record in records[start : start + WINDOW]:
             try:
                 image = reduced(load(record))
@@ -137,12 +137,12 @@ def paragraphs(
                 continue
             for caption in record.captions.values():
                 spans = tuple(split(caption))
-                window += [(record, Paragraph(image, caption, spans))] if spans else []
+                window += [(record, JudgeRequest(image, caption, spans))] if spans else []
         yield window
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SampledSentence:
     """One sentence of the sample, and what one setup said about it."""
 
     line: int
@@ -152,7 +152,7 @@ class Judged:
 
 def judged(
     critic: Critic, records: Sequence[Record], load: LoadImage, *, alone: bool = False
-) -> list[Judged]:
+) -> list[SampledSentence]:
     """Every sentence of the sample, in order. `alone`: one caption at a time, not a window."""
     found = []
     for window in paragraphs(records, load):
@@ -163,7 +163,7 @@ def judged(
             answers = critic.judge(asked)
         for (record, paragraph), verdicts in zip(window, answers, strict=True):
             for span, verdict in zip(paragraph.spans, verdicts, strict=True):
-                found.append(Judged(record.line, span.of(paragraph.text), verdict))
+                found.append(SampledSentence(record.line, span.of(paragraph.text), verdict))
     return found
 
 
@@ -217,7 +217,9 @@ def _layout(first: Setup, second: Setup) -> dict[str, str]:
     return found
 
 
-def compared(one: Sequence[Judged], other: Sequence[Judged], threshold: float) -> dict[str, Any]:
+def compared(
+    one: Sequence[SampledSentence], other: Sequence[SampledSentence], threshold: float
+) -> dict[str, Any]:
     """Labels, |ΔP| and verdict. Both labels are taken at the same threshold."""
     pairs = list(zip(one, other, strict=True))
     labels = [(label_of(a.verdict, threshold), label_of(b.verdict, threshold)) for a, b in pairs]
@@ -241,7 +243,7 @@ def compared(one: Sequence[Judged], other: Sequence[Judged], threshold: float) -
     return {**result, "verdict": verdict(result)}
 
 
-def _example(one: Judged, other: Judged) -> dict[str, Any]:
+def _example(one: SampledSentence, other: SampledSentence) -> dict[str, Any]:
     return {
         "line": one.line,
         "sentence": one.text,

@@ -14,7 +14,7 @@ from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.window import (
     Loaded,
     Result,
-    Settings,
+    RevisionSettings,
     Tools,
     revise_window,
     windows_of,
@@ -31,7 +31,7 @@ def process(
     options: Options,
     journal: Journal,
     tools: Tools,
-    settings: Settings,
+    settings: RevisionSettings,
     progress: Progress,
 ) -> None:
     """Journals every window that is not done yet."""
@@ -47,7 +47,7 @@ def unfinished_windows(
     source: Source,
     options: Options,
     journal: Journal,
-    settings: Settings,
+    settings: RevisionSettings,
     progress: Progress,
     critic: Critic | None = None,
 ) -> Iterator[tuple[int, str, list[Loaded | BadRow]]]:
@@ -72,7 +72,7 @@ def unfinished_windows(
 
 
 def journalled(
-    results: Sequence[Result | BadRow], tools: Tools, settings: Settings
+    results: Sequence[Result | BadRow], tools: Tools, settings: RevisionSettings
 ) -> list[RowResult | BadRow]:
     """A window's results as the journal keeps them."""
     review = settings.on_unfixable == "flag"

@@ -19,7 +19,7 @@ from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.writers import (
-    Written,
+    OutputCounts,
     check_output,
     quarantine_path,
     write,
@@ -38,7 +38,9 @@ class Shard:
     refused: Iterator[Mapping[str, Any]]
 
 
-def merge(source_name: str, shards: Sequence[str], out: str, *, force: bool = False) -> Written:
+def merge(
+    source_name: str, shards: Sequence[str], out: str, *, force: bool = False
+) -> OutputCounts:
     """Writes OUT and its quarantine from a run's shards. Raises `UserError` for gaps and overlaps.
 
     Memory does not grow with the files.

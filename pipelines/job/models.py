@@ -11,7 +11,7 @@ from revise_captions.io.rows import Row
 from revise_captions.pipelines.job.window import (
     WINDOW,
     OnUnfixable,
-    Settings,
+    RevisionSettings,
     Stage,
     Tools,
     stored_signature,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FIRST_ROWS = 100
 
 
-def load_tools(options: Options, source: Source) -> tuple[Tools, Settings]:
+def load_tools(options: Options, source: Source) -> tuple[Tools, RevisionSettings]:
     """Loads what the stage needs. Raises `UserError` where a model is not to be had."""
     if options.reference_field is not None:
         from revise_captions.pipelines.verify.load import check_references
@@ -84,7 +84,7 @@ def load_reviser_of(options: Options) -> Reviser:
 
 def tools_of(
     critic: Critic | None, reviser: Reviser | None, options: Options, earlier: str = ""
-) -> tuple[Tools, Settings]:
+) -> tuple[Tools, RevisionSettings]:
     """The models with what names them. `earlier`: the signature of the stage before, if any.
 
     Raises `UserError` where this stage does not fit the one before.
@@ -131,9 +131,9 @@ def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: str) -> str:
     return earlier
 
 
-def loop_settings_of(options: Options, *, strict: bool) -> Settings:
+def loop_settings_of(options: Options, *, strict: bool) -> RevisionSettings:
     guard = options.guard or ("strict" if strict else "warn")
-    return Settings(
+    return RevisionSettings(
         cast(Stage, options.stage),
         options.rounds,
         cast(OnUnfixable, options.on_unfixable),
@@ -142,7 +142,7 @@ def loop_settings_of(options: Options, *, strict: bool) -> Settings:
 
 
 def named_settings(
-    critic: Critic | None, reviser: Reviser | None, threshold: float, settings: Settings
+    critic: Critic | None, reviser: Reviser | None, threshold: float, settings: RevisionSettings
 ) -> dict[str, str]:
     """What the signature says. Not the stage: run in turn, they end where `all` ends."""
     named: dict[str, str] = {} if critic is None else dict(critic.settings)
@@ -156,7 +156,7 @@ def named_settings(
     return named
 
 
-def run_settings(tools: Tools, settings: Settings, options: Options) -> dict[str, Any]:
+def run_settings(tools: Tools, settings: RevisionSettings, options: Options) -> dict[str, Any]:
     """Everything that decides what is written: the journal's key, and shown in the report."""
     verification: dict[str, Any] = {}
     if tools.verifier is not None:

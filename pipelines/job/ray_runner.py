@@ -178,7 +178,7 @@ def _windows(options: Options, finished: Mapping[int, str]) -> Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ReplicaResources:
     """What one replica takes of the cluster, and how many there are."""
 
     cpus: int
@@ -186,14 +186,14 @@ class Share:
     replicas: int
 
 
-def _share(options: Options) -> Share:
+def _share(options: Options) -> ReplicaResources:
     """A GPU for each replica where the cluster has any, else a logical CPU."""
     import ray
 
     return share_of(ray.cluster_resources(), options)
 
 
-def share_of(total: Mapping[str, float], options: Options) -> Share:
+def share_of(total: Mapping[str, float], options: Options) -> ReplicaResources:
     """`total`: the cluster's `CPU` and `GPU`. Without `--replicas`, all GPUs, or all CPUs but one.
 
     Raises `UserError` for more replicas than could ever start.
@@ -208,7 +208,7 @@ def share_of(total: Mapping[str, float], options: Options) -> Share:
             f"the cluster has room for {room} replicas, not for {replicas}: it has {has}",
             hint="give fewer --replicas, or add nodes first",
         )
-    return Share(1, int(on_gpus), replicas)
+    return ReplicaResources(1, int(on_gpus), replicas)
 
 
 def _reader() -> type:

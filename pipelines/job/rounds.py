@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from revise_captions.critic.protocol import Claim, Critic, Paragraph
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
 from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
 from revise_captions.reviser.guards import check
-from revise_captions.reviser.protocol import Request, Reviser
+from revise_captions.reviser.protocol import Reviser, RewriteRequest
 
 #: How much of the text before a sentence the reviser sees (its end); a bound per request.
 CONTEXT_CHARACTERS = 2_000
@@ -46,12 +46,12 @@ def judge(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
     return result
 
 
-def _paragraph(draft: Draft, text: str, spans: Sequence[Span | None]) -> Paragraph | None:
+def _paragraph(draft: Draft, text: str, spans: Sequence[Span | None]) -> JudgeRequest | None:
     """What the critic is asked about a stale draft; None where no sentence is left to judge."""
     first = sum(span is not None for span in spans[: draft.stale])
     kept = tuple(span for span in spans if span is not None)
     assert draft.image is not None
-    return Paragraph(draft.image, text, kept, first) if first < len(kept) else None
+    return JudgeRequest(draft.image, text, kept, first) if first < len(kept) else None
 
 
 def _settle(
@@ -116,7 +116,7 @@ def _delete(sentence: Sentence) -> Sentence:
 def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
     """A rationale for every sentence now judged nonfactual that has none."""
     places: list[tuple[int, int]] = []
-    claims: list[Claim] = []
+    claims: list[ExplainRequest] = []
     for i, draft in enumerate(drafts):
         wanted = [
             k for k in flagged(draft, critic.threshold) if draft.sentences[k].rationale is None
@@ -128,7 +128,7 @@ def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
         kept = tuple(span for span in spans if span is not None)
         rank = list(accumulate((span is not None for span in spans), initial=0))
         places += [(i, k) for k in wanted]
-        claims += [Claim(draft.image, text, kept, rank[k]) for k in wanted]
+        claims += [ExplainRequest(draft.image, text, kept, rank[k]) for k in wanted]
     rationales = critic.explain(claims) if claims else []
     changes: list[dict[int, Sentence]] = [{} for _ in drafts]
     for (i, k), rationale in zip(places, rationales, strict=True):
@@ -161,7 +161,7 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: s
     return result
 
 
-def _requests(draft: Draft, threshold: float) -> dict[int, Request]:
+def _requests(draft: Draft, threshold: float) -> dict[int, RewriteRequest]:
     """What the reviser is asked, by sentence. The context is the caption before this round."""
     wanted = flagged(draft, threshold)
     if not wanted:
@@ -175,7 +175,7 @@ def _requests(draft: Draft, threshold: float) -> dict[int, Request]:
         failed = tuple(
             _without_mark(a.text) for a in sentence.attempts if a.accepted is False and a.text
         )
-        requests[k] = Request(
+        requests[k] = RewriteRequest(
             context, _without_mark(span.of(text)), sentence.rationale or "", failed
         )
     return requests
@@ -195,7 +195,7 @@ def _without_mark(text: str) -> str:
 
 
 def _attempt(
-    request: Request, rewrite: str | None, guard: str, number: int, before: float | None
+    request: RewriteRequest, rewrite: str | None, guard: str, number: int, before: float | None
 ) -> Attempt:
     if rewrite is None:
         return Attempt("", False, Why.NO_REWRITE, number, before)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from PIL import Image
 
-from revise_captions.critic.protocol import Critic, Prepares
+from revise_captions.critic.protocol import Critic, PreparesImages
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW
@@ -40,7 +40,7 @@ OnUnfixable = Literal["keep", "drop", "flag"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RevisionSettings:
     """What decides the loop, next to the critic (which has its threshold) and the reviser."""
 
     stage: Stage = "all"
@@ -75,7 +75,7 @@ class Result:
 def revise_records(
     rows: Iterable[Record | BadRow],
     tools: Tools,
-    settings: Settings,
+    settings: RevisionSettings,
     load: LoadImage,
     *,
     window: int = WINDOW,
@@ -99,7 +99,7 @@ def windows_of(
 
 def with_images(
     windows: Iterable[Sequence[Record | BadRow]],
-    settings: Settings,
+    settings: RevisionSettings,
     load: LoadImage,
     critic: Critic | None = None,
 ) -> Iterator[list[Loaded | BadRow]]:
@@ -112,7 +112,7 @@ def with_images(
         for window in windows:
             yield [row if isinstance(row, BadRow) else (row, None) for row in window]
         return
-    prepare = critic.prepare if isinstance(critic, Prepares) else None
+    prepare = critic.prepare if isinstance(critic, PreparesImages) else None
     pool = ThreadPoolExecutor(min(8, 1 + (os.cpu_count() or 1)))
     try:
         ahead: list[Future[Loaded | BadRow]] = []
@@ -152,7 +152,7 @@ def reduced(image: Image.Image, pixels: int = LARGEST) -> Image.Image:
 
 
 def revise_window(
-    loaded: Sequence[Loaded | BadRow], tools: Tools, settings: Settings
+    loaded: Sequence[Loaded | BadRow], tools: Tools, settings: RevisionSettings
 ) -> list[Result | BadRow]:
     """One window through the stages. All its captions are judged, explained, rewritten together."""
     results: list[Result | BadRow] = []
@@ -244,7 +244,7 @@ def stored_signature(row: Mapping[str, object]) -> str:
     return ""
 
 
-def run_stages(drafts: list[Draft], tools: Tools, settings: Settings) -> list[Draft]:
+def run_stages(drafts: list[Draft], tools: Tools, settings: RevisionSettings) -> list[Draft]:
     """`all`: judge, explain, then rounds of rewriting and judging. A stage does its part."""
     if settings.stage == "revise":
         assert tools.reviser is not None
@@ -269,7 +269,7 @@ def _critique(drafts: list[Draft], critic: Critic) -> list[Draft]:
     return rounds.explain(rounds.judge(drafts, critic), critic)
 
 
-def _revise(drafts: list[Draft], tools: Tools, settings: Settings) -> list[Draft]:
+def _revise(drafts: list[Draft], tools: Tools, settings: RevisionSettings) -> list[Draft]:
     """One round for the drafts that have rounds left and something flagged."""
     assert tools.reviser is not None
     open_ = [

@@ -77,11 +77,11 @@ def evaluate_metric(
     SCORES but the first are tested against the first. `caption-benchmarks list` names the
     benchmarks; scores named `floor:…` need no file of scores.
     """
-    from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+    from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 
     chosen = only or LEVELS
     found = evaluate(
-        Job(
+        EvaluationOptions(
             name,
             folder,
             scores,

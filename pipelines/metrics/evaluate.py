@@ -33,7 +33,7 @@ TIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class EvaluationOptions:
     """`scores`: `[NAME=]FILE` or a floor; all the others are compared with the first. `floors`: all
     that the data allow too. `each`: a row a rating.
     """
@@ -50,7 +50,7 @@ class Job:
     floors: bool = False
 
 
-def evaluate(job: Job) -> dict[str, Any]:
+def evaluate(job: EvaluationOptions) -> dict[str, Any]:
     """Everything as JSON holds it; written to `out` if there is one. Raises `UserError`."""
     entry = benchmark(job.benchmark)
     items = list(entry.read(job.folder))
@@ -88,7 +88,7 @@ def evaluate(job: Job) -> dict[str, Any]:
 
 
 def _figures(
-    job: Job,
+    job: EvaluationOptions,
     examples: Sequence[Example],
     preferences: Sequence[Preference],
     metrics: Sequence[Scores],
@@ -110,7 +110,7 @@ def _figures(
     return found
 
 
-def _signature(job: Job, metrics: Sequence[Scores]) -> str:
+def _signature(job: EvaluationOptions, metrics: Sequence[Scores]) -> str:
     settings = {
         "benchmark": job.benchmark,
         "levels": ",".join(job.only),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from revise_captions.stats.classification import are_probabilities
 from revise_captions.stats.paired_tests import (
     Compared,
-    Measured,
+    ResampledFigure,
     Scale,
     Statistic,
     compared,
@@ -66,7 +66,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FigureSpec:
     """A statistic to be computed. `comparable`: how two metrics' scores are put on one scale.
 
     `of_probabilities`: it says nothing of other scores. `batch`: it under many weightings at once.
@@ -84,7 +84,7 @@ class Question:
 
 
 def ask(
-    questions: Sequence[Question],
+    questions: Sequence[FigureSpec],
     columns: Sequence[Column],
     truth: Floats,
     images: Sequence[str],
@@ -122,7 +122,13 @@ def ask(
 
 
 def from_measured(
-    one: Measured, level: str, name: str, axis: str, metric: str, subset: str = "", note: str = ""
+    one: ResampledFigure,
+    level: str,
+    name: str,
+    axis: str,
+    metric: str,
+    subset: str = "",
+    note: str = "",
 ) -> Figure:
     if one.value is None:
         note = "nothing was judged" if one.rows == 0 else "does not exist for these rows"
@@ -133,7 +139,7 @@ def from_measured(
 
 def _with_test(
     figure: Figure,
-    question: Question,
+    question: FigureSpec,
     columns: tuple[Column, Column],
     truth: Floats,
     names: npt.NDArray[np.object_],

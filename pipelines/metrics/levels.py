@@ -14,7 +14,7 @@ from revise_captions.benchmarks.types import Example
 from revise_captions.pipelines.metrics.figures import (
     Column,
     Figure,
-    Question,
+    FigureSpec,
     ask,
     compared_shares,
     from_measured,
@@ -41,7 +41,7 @@ from revise_captions.stats.paired_tests import (
 Floats = npt.NDArray[np.float64]
 SHARE = "factual share"
 _CORRELATIONS = tuple(
-    Question(
+    FigureSpec(
         kind,
         partial(correlation, kind),
         standardised if kind == "pearson" else ranks,
@@ -90,16 +90,16 @@ def sentence_level(
     return found
 
 
-def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
+def _sentence_questions(metrics: Sequence[Scores]) -> list[FigureSpec]:
     stored = sorted({m.threshold for m in metrics if m.threshold is not None})
     cuts = [
         (sentences.HALF, "0.5, the higher of two confidences"),
         *((t, "stored") for t in stored),
     ]
     return [
-        Question("ROC-AUC", sentences.roc_auc, batch=weighted.roc_auc),
+        FigureSpec("ROC-AUC", sentences.roc_auc, batch=weighted.roc_auc),
         *(
-            Question(
+            FigureSpec(
                 f"macro-F1 at {cut:g}" + (" (stored)" if note == "stored" else ""),
                 sentences.macro_f1_at(cut),
                 unchanged,
@@ -109,18 +109,18 @@ def _sentence_questions(metrics: Sequence[Scores]) -> list[Question]:
             )
             for cut, note in cuts
         ),
-        Question(
+        FigureSpec(
             "macro-F1, best threshold",
             sentences.best_macro_f1,
             note="fitted to these sentences",
             batch=weighted.best_macro_f1,
         ),
-        Question(
+        FigureSpec(
             "average precision of wrong",
             sentences.average_precision_of_wrong,
             batch=weighted.average_precision_of_wrong,
         ),
-        Question(
+        FigureSpec(
             "calibration error",
             sentences.calibration_error,
             unchanged,
@@ -162,7 +162,7 @@ def _values(values: Sequence[float | None]) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RatedCaptions:
     """Captions with a human score on one axis: `human`, flat; one row for each rating, or mean."""
 
     axis: str
@@ -170,7 +170,7 @@ class Judged:
     human: Floats
 
 
-def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[Judged]:
+def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[RatedCaptions]:
     """By axis; where no caption has a score, the share of its labelled sentences that is factual.
 
     `each`: a row for every rating, as Flickr8k's figures are computed; else a row for the mean.
@@ -189,13 +189,13 @@ def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[Judged]
             if labels:
                 found.setdefault(SHARE, []).append((example, sum(labels) / len(labels)))
     return [
-        Judged(axis, tuple(e for e, _ in pairs), np.array([v for _, v in pairs]))
+        RatedCaptions(axis, tuple(e for e, _ in pairs), np.array([v for _, v in pairs]))
         for axis, pairs in sorted(found.items())
     ]
 
 
 def segment_level(
-    judged: Judged, metrics: Sequence[Scores], replicates: int, *, each: bool
+    judged: RatedCaptions, metrics: Sequence[Scores], replicates: int, *, each: bool
 ) -> list[Figure]:
     """All correlations over captions, and pairwise accuracy within images."""
     columns = caption_columns(judged, metrics)
@@ -213,7 +213,7 @@ def segment_level(
     return found + _within_images(columns, judged, images, replicates)
 
 
-def caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
+def caption_columns(judged: RatedCaptions, metrics: Sequence[Scores]) -> list[Column]:
     return [
         Column(m.name, _values([m.caption(e.id) for e in judged.examples]))
         for m in metrics
@@ -222,7 +222,7 @@ def caption_columns(judged: Judged, metrics: Sequence[Scores]) -> list[Column]:
 
 
 def _within_images(
-    columns: Sequence[Column], judged: Judged, images: Sequence[str], replicates: int
+    columns: Sequence[Column], judged: RatedCaptions, images: Sequence[str], replicates: int
 ) -> list[Figure]:
     """acc_eq over the pairs of captions of one image, the metric's ties calibrated on all of them.
 

@@ -15,7 +15,7 @@ from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.pipelines.metrics.figures import (
     Column,
     Figure,
-    Question,
+    FigureSpec,
     ask,
     compared_shares,
     hits_of,
@@ -61,7 +61,7 @@ def preference_level(
         columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.scores_captions]
         found += _accuracies(columns, human, images, axis, replicates)
         found += ask(
-            [Question(kind, partial(correlation, kind)) for kind in ("kendall-b", "spearman")],
+            [FigureSpec(kind, partial(correlation, kind)) for kind in ("kendall-b", "spearman")],
             columns,
             human,
             images,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.pipelines.metrics.figures import Column, Figure, tested
-from revise_captions.pipelines.metrics.levels import Judged, caption_columns
+from revise_captions.pipelines.metrics.levels import RatedCaptions, caption_columns
 from revise_captions.pipelines.metrics.scores import Scores
 from revise_captions.stats.bootstrap import weights
 from revise_captions.stats.correlations import (
@@ -28,7 +28,7 @@ _SOFT = 200
 PAIRWISE, SOFT = "pairwise accuracy with ties", "soft pairwise accuracy"
 
 
-def system_level(judged: Judged, metrics: Sequence[Scores], replicates: int) -> list[Figure]:
+def system_level(judged: RatedCaptions, metrics: Sequence[Scores], replicates: int) -> list[Figure]:
     """Captioners by their mean over images: correlations, pairwise and soft pairwise accuracy.
 
     A caption counts where both people and metric scored it, so that means are of the same images.
@@ -55,7 +55,7 @@ class _Tables:
     count: Floats
 
 
-def _tables(judged: Judged, columns: tuple[Column, Column]) -> _Tables | None:
+def _tables(judged: RatedCaptions, columns: tuple[Column, Column]) -> _Tables | None:
     both = np.isfinite(columns[0].scores) & np.isfinite(columns[1].scores)
     both &= np.array([bool(example.captioner) for example in judged.examples])
     rows = np.flatnonzero(both)
@@ -73,7 +73,7 @@ def _tables(judged: Judged, columns: tuple[Column, Column]) -> _Tables | None:
 
 
 def _tests(
-    judged: Judged, columns: tuple[Column, Column], replicates: int, seed: int = 0
+    judged: RatedCaptions, columns: tuple[Column, Column], replicates: int, seed: int = 0
 ) -> dict[str, Compared]:
     """By figure: metrics swap their standardised scores of all captions of an image."""
     tables = _tables(judged, columns)
@@ -143,7 +143,7 @@ def _soft_test(
     return _compared(values, spread, flipped, len(tables.images))
 
 
-def _systems(judged: Judged, column: Column, replicates: int) -> list[Figure]:
+def _systems(judged: RatedCaptions, column: Column, replicates: int) -> list[Figure]:
     kept = [
         row
         for row, example in enumerate(judged.examples)
@@ -209,7 +209,7 @@ def _soft(sums: Floats, keys: npt.NDArray[np.uint64]) -> tuple[float, Floats, st
     return value, np.array(spread), f"interval from {_SOFT} resamples"
 
 
-def system_table(judged: Judged, metrics: Sequence[Scores]) -> list[dict[str, object]]:
+def system_table(judged: RatedCaptions, metrics: Sequence[Scores]) -> list[dict[str, object]]:
     """Captioners by people's mean, best first: rank, captions, means by people and by each metric.
 
     A metric's mean is over the captions that it judged, None where there is none.

@@ -19,7 +19,7 @@ from typing import IO
 
 from revise_captions.errors import UserError
 from revise_captions.io.arrow import require_pyarrow
-from revise_captions.io.readers import Kind, Source, kind_of_name
+from revise_captions.io.readers import InputKind, Source, kind_of_name
 from revise_captions.io.rows import BadRow, Row, dumps, splice
 from revise_captions.pipelines.output.journal import (
     RowResult,
@@ -30,7 +30,7 @@ from revise_captions.pipelines.output.pairing import Pairing
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputCounts:
     """How many rows went where; `quarantine` is None where no row was bad."""
 
     rows: int
@@ -53,15 +53,15 @@ def quarantine_path(out: str) -> Path:
     return path.with_name(f"{stem}.quarantine.jsonl")
 
 
-def output_kind(source: Source, out: str) -> Kind:
+def output_kind(source: Source, out: str) -> InputKind:
     """The kind that OUT's name asks for, else the input's. Raises `UserError` where that input
     cannot become that kind."""
     if out == "-":
-        return Kind.JSONL
+        return InputKind.JSONL
     kind = kind_of_name(out) or source.kind
-    if kind is Kind.JSON and source.kind is Kind.JSONL:
-        return Kind.JSONL  # JSON Lines that are named .json
-    if kind is Kind.TAR and source.kind is not Kind.TAR:
+    if kind is InputKind.JSON and source.kind is InputKind.JSONL:
+        return InputKind.JSONL  # JSON Lines that are named .json
+    if kind is InputKind.TAR and source.kind is not InputKind.TAR:
         hint = "name the output .jsonl or .parquet"
         raise UserError(f"{out}: a tar can only be made of a tar, not of {source.kind}", hint=hint)
     return kind
@@ -74,7 +74,7 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
     the output appeared, or was to replace an older one by `force`.
     """
     kind = output_kind(source, out)
-    if kind in (Kind.PARQUET, Kind.HUB):
+    if kind in (InputKind.PARQUET, InputKind.HUB):
         require_pyarrow()
     if out == "-":
         return
@@ -84,7 +84,7 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
     if not os.access(path.parent, os.W_OK):
         raise UserError(f"the folder {path.parent} cannot be written to")
     saved = (path / "state.json").is_file()
-    if path.exists() and not (saved if kind is Kind.HUB else path.is_file()):
+    if path.exists() and not (saved if kind is InputKind.HUB else path.is_file()):
         hint = "choose another name; for a device or a pipe, write to - and redirect"
         raise UserError(f"{out} exists and is no {kind} that could be replaced", hint=hint)
     for name in (path, quarantine_path(out)):
@@ -96,7 +96,7 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
         raise UserError(f"{out} exists", hint="choose another name, or replace it with --force")
 
 
-def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> Written:
+def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> OutputCounts:
     """Assembles OUT from the source's rows and one result for each, in order.
 
     JSON keeps the input's text and gains two members. Parquet keeps its schema and gains two text
@@ -107,7 +107,7 @@ def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> Wr
     kind = output_kind(source, out)
     try:
         with ExitStack() as stack:
-            if kind is Kind.HUB:
+            if kind is InputKind.HUB:
                 from revise_captions.pipelines.output.arrow import data_set_folder
 
                 file = stack.enter_context(data_set_folder(Path(out)))
@@ -123,15 +123,15 @@ def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> Wr
     except OSError as error:
         raise cannot_write(out, error) from None
     path = quarantine_path(out) if pairing.quarantined else None
-    return Written(pairing.written, pairing.quarantined, path)
+    return OutputCounts(pairing.written, pairing.quarantined, path)
 
 
-def _writer(kind: Kind) -> Callable[[Source, Pairing, IO[bytes]], None]:
-    if kind is Kind.JSONL:
+def _writer(kind: InputKind) -> Callable[[Source, Pairing, IO[bytes]], None]:
+    if kind is InputKind.JSONL:
         return _write_lines
-    if kind is Kind.JSON:
+    if kind is InputKind.JSON:
         return _write_array
-    if kind is Kind.TAR:
+    if kind is InputKind.TAR:
         from revise_captions.pipelines.output.webdataset import write_tar
 
         return write_tar
@@ -144,7 +144,7 @@ def _writer(kind: Kind) -> Callable[[Source, Pairing, IO[bytes]], None]:
 
 
 def _write_lines(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
-    one_line = source.kind is Kind.JSON
+    one_line = source.kind is InputKind.JSON
     for row, result in pairs:
         text = _object(row, result)
         # A line end inside JSON text is white space: strings write theirs as an escape.

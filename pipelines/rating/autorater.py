@@ -30,8 +30,8 @@ from revise_captions.records import Label, Span
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (
     COLUMNS,
+    RatedSentence,
     Ratings,
-    Sentence,
     collect,
     counts_of,
 )
@@ -48,7 +48,7 @@ Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatedCaptioners:
     """Ratings, the settings that all of them were made with, and the kinds of errors."""
 
     ratings: Ratings
@@ -106,7 +106,7 @@ def read_judged(
         settings = settings_of(signature)
         threshold = float(settings["threshold"])
         caption = str(look_up(row.data, source.fields.captions[0]))
-        before = [Sentence(Label(s["label"]), s["assessable"]) for s in revision["sentences"]]
+        before = [RatedSentence(Label(s["label"]), s["assessable"]) for s in revision["sentences"]]
         kinds = _kinds(row.data, caption, revision["sentences"])
         flagged = Counter(k for k, s in zip(kinds, before, strict=True) if _wrong(s))
         yield Counted(who, image, counts_of(before, len(caption.split())), flagged, signature)
@@ -120,7 +120,7 @@ def read_judged(
             yield Counted(who + REVISED, image, counts_of(kept, words), left, signature)
 
 
-def _wrong(sentence: Sentence) -> bool:
+def _wrong(sentence: RatedSentence) -> bool:
     return sentence.label is Label.NONFACTUAL
 
 
@@ -162,17 +162,17 @@ def _named(row: Mapping[str, Any], field: str | None, known: Sequence[str]) -> s
     return None
 
 
-def _after(sentence: Mapping[str, Any], threshold: float) -> Sentence | None:
+def _after(sentence: Mapping[str, Any], threshold: float) -> RatedSentence | None:
     """The sentence as it stands now; None where it is gone."""
     if sentence["dropped"]:
         return None
     if sentence["p_after"] is None:
-        return Sentence(Label.UNSCORED, sentence["assessable"])
+        return RatedSentence(Label.UNSCORED, sentence["assessable"])
     label = Label.FACTUAL if sentence["p_after"] >= threshold else Label.NONFACTUAL
-    return Sentence(label, sentence["assessable"])
+    return RatedSentence(label, sentence["assessable"])
 
 
-def rate(rows: Iterable[Counted]) -> Rated:
+def rate(rows: Iterable[Counted]) -> RatedCaptioners:
     """Ratings of captions. Raises `UserError` where their raters differ."""
     seen: dict[str, dict[str, str]] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
@@ -189,7 +189,7 @@ def rate(rows: Iterable[Counted]) -> Rated:
             yield row.captioner, row.image, row.counts
 
     ratings = collect(counted())
-    return Rated(ratings, next(iter(seen.values()), {}), errors)
+    return RatedCaptioners(ratings, next(iter(seen.values()), {}), errors)
 
 
 def rater_of(signature: str) -> dict[str, str]:
@@ -208,7 +208,7 @@ def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
         )
 
 
-def joined(old: Rated, new: Rated) -> Rated:
+def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
     """Both together. Raises `UserError` for other raters, or a captioner that is in both."""
     _same(old.rater, new.rater, "the leaderboard")
     if twice := sorted(set(old.ratings.captioners) & set(new.ratings.captioners)):
@@ -217,7 +217,7 @@ def joined(old: Rated, new: Rated) -> Rated:
             hint="start another with a new --out, or take the captioner out of the input",
         )
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
-    return Rated(collect(rows), old.rater, {**old.errors, **new.errors})
+    return RatedCaptioners(collect(rows), old.rater, {**old.errors, **new.errors})
 
 
 def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -227,7 +227,7 @@ def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
                 yield captioner, image, tuple(counts.tolist())
 
 
-def write_ratings(path: Path, rated: Rated) -> None:
+def write_ratings(path: Path, rated: RatedCaptioners) -> None:
     """`ratings.json`: rater, columns, a row of counts by captioner and image, kinds of errors."""
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
@@ -237,7 +237,7 @@ def write_ratings(path: Path, rated: Rated) -> None:
         file.write(dumps(stored | {"errors": rated.errors}).encode() + b"\n")
 
 
-def read_ratings(path: Path) -> Rated:
+def read_ratings(path: Path) -> RatedCaptioners:
     """What `write_ratings` wrote. Raises `UserError` for anything else."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -253,6 +253,6 @@ def read_ratings(path: Path) -> Rated:
                        for image, kinds in of_images.items()}
             for who, of_images in stored.get("errors", {}).items()
         }  # fmt: skip
-        return Rated(collect(rows), dict(stored["rater"]), errors)
+        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no leaderboard's ratings: {error}") from None

@@ -77,11 +77,11 @@ def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **opt
     of.
     """
     from revise_captions.pipelines.options import Options
-    from revise_captions.pipelines.rating.rate import Job, as_text
+    from revise_captions.pipelines.rating.rate import RatingOptions, as_text
     from revise_captions.pipelines.rating.rate import rate_captions as rate
 
     field, replicates = options.pop("captioner_field"), options.pop("replicates")
-    found = rate(Job(inputs, out, field, replicates, Options.from_cli(options), people))
+    found = rate(RatingOptions(inputs, out, field, replicates, Options.from_cli(options), people))
     click.echo(as_text(found))
 
 

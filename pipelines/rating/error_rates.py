@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.pipelines.rating.autorater import Rated
+from revise_captions.pipelines.rating.autorater import RatedCaptioners
 from revise_captions.pipelines.rating.formats import guarded, latex, shown
 from revise_captions.stats.bootstrap import LEVEL
 from revise_captions.stats.leaderboard import COLUMNS, keys_of, resamples
@@ -20,7 +20,9 @@ Floats = npt.NDArray[np.float64]
 HEADING = "kinds of errors: flagged sentences per hundred judged"
 
 
-def errors_of(rated: Rated, order: Sequence[str], replicates: int) -> dict[str, Any] | None:
+def errors_of(
+    rated: RatedCaptioners, order: Sequence[str], replicates: int
+) -> dict[str, Any] | None:
     """Kinds, the commonest first, and by captioner (in `order`) and kind: how many sentences, and
     the rate with its 95 % interval over images. None where nothing names a kind."""
     total: Counter[str] = Counter()
@@ -57,7 +59,7 @@ def errors_of(rated: Rated, order: Sequence[str], replicates: int) -> dict[str, 
     return {"heading": HEADING, "kinds": kinds, "table": table}
 
 
-def _counts(rated: Rated, kind: str) -> Floats:
+def _counts(rated: RatedCaptioners, kind: str) -> Floats:
     places = {name: k for k, name in enumerate(rated.ratings.images)}
     counts = np.zeros((len(rated.ratings.captioners), len(places)))
     for k, captioner in enumerate(rated.ratings.captioners):

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revise_captions.stats.leaderboard import COLUMNS, Board, Ratings
+from revise_captions.stats.leaderboard import COLUMNS, Leaderboard, Ratings
 from revise_captions.text.html import plain
 
 HEADINGS = {
@@ -18,7 +18,7 @@ HEADINGS = {
 
 
 def rows_of(
-    board: Board, ratings: Ratings, controlled: Mapping[str, float]
+    board: Leaderboard, ratings: Ratings, controlled: Mapping[str, float]
 ) -> list[dict[str, Any]]:
     """One dictionary a captioner, best first: plain values, ready for JSON or CSV."""
     found = []

@@ -21,7 +21,7 @@ from revise_captions.pipelines.output.writers import replacing
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
     Counted,
-    Rated,
+    RatedCaptioners,
     is_judged,
     joined,
     rate,
@@ -32,13 +32,13 @@ from revise_captions.pipelines.rating.autorater import (
 from revise_captions.pipelines.rating.page import page
 from revise_captions.pipelines.rating.people import against_people, read_people
 from revise_captions.pipelines.rating.people import as_text as people_as_text
-from revise_captions.stats.leaderboard import CRITERIA, Board, length_controlled, rank
+from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
 
 RATINGS = "ratings.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RatingOptions:
     """What to rate and where to put it. `inputs`: FILE or NAME=FILE, judged already or not.
 
     `people`: a file of people's scores of captioners, to compare with.
@@ -52,7 +52,7 @@ class Job:
     people: Path | None = None
 
 
-def rate_captions(job: Job) -> dict[str, Any]:
+def rate_captions(job: RatingOptions) -> dict[str, Any]:
     """Judges what is not judged, adds it to the leaderboard in `out`, writes every format.
 
     Returns the leaderboard as JSON holds it. Raises `UserError`, or `EngineDead` (run it again:
@@ -71,7 +71,7 @@ def rate_captions(job: Job) -> dict[str, Any]:
     return write_board(job.out, rated, job.replicates, people)
 
 
-def _rows(job: Job) -> Iterator[Counted]:
+def _rows(job: RatingOptions) -> Iterator[Counted]:
     for given in job.inputs:
         captioner, path = _named(given)
         judged = path if is_judged(path) else _judge(job, path)
@@ -90,7 +90,7 @@ def _named(given: str) -> tuple[str | None, str]:
     return (name, path) if equals and not Path(given).exists() else (None, given)
 
 
-def _judge(job: Job, path: str) -> str:
+def _judge(job: RatingOptions, path: str) -> str:
     """The file's captions judged, as a file beside the leaderboard."""
     from revise_captions.pipelines.job.run import run
 
@@ -105,11 +105,11 @@ def _judge(job: Job, path: str) -> str:
 
 
 def write_board(
-    out: Path, rated: Rated, replicates: int, people: Mapping[str, float] | None = None
+    out: Path, rated: RatedCaptioners, replicates: int, people: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
     """`leaderboard.json`, `.md`, `.tex`, `.html`, one `.csv` for each criterion, `errors.csv`."""
     controlled = length_controlled(rated.ratings)
-    boards: dict[str, Board] = {
+    boards: dict[str, Leaderboard] = {
         criterion: rank(rated.ratings, criterion, replicates=replicates) for criterion in CRITERIA
     }
     tables: dict[str, list[dict[str, Any]]] = {
@@ -146,9 +146,9 @@ def _sections(tables: Mapping[str, Any], render: Any, mark: str) -> str:
 
 
 def as_json(
-    boards: Mapping[str, Board],
+    boards: Mapping[str, Leaderboard],
     tables: Mapping[str, Sequence[Mapping[str, Any]]],
-    rated: Rated,
+    rated: RatedCaptioners,
     replicates: int,
 ) -> dict[str, Any]:
     return {

@@ -16,7 +16,7 @@ _FLOW_HEIGHT = 260
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FlowBar:
     """A bar of the flow. `tone` is "good", "bad", "unsure" or "gone"."""
 
     name: str
@@ -46,7 +46,7 @@ class Ribbon:
 class Flow:
     """`nodes` left to right; `height` in the units of `WIDTH`."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[FlowBar]
     ribbons: Sequence[Ribbon]
     height: float
 
@@ -94,7 +94,7 @@ def flow(items: Sequence[Mapping[str, Any]]) -> Flow | None:
     return Flow([node for column in columns for node in column], ribbons, round(height, 1))
 
 
-def _stack(parts: Sequence[tuple[str, int, str]], column: int, scale: float) -> list[Node]:
+def _stack(parts: Sequence[tuple[str, int, str]], column: int, scale: float) -> list[FlowBar]:
     nodes, y = [], 0.0
     for name, count, tone in parts:
         height = max(count * scale, MIN_NODE)
@@ -102,19 +102,19 @@ def _stack(parts: Sequence[tuple[str, int, str]], column: int, scale: float) -> 
         room = max(height, 34 if column else 0)
         label = step_label(name) if column == 1 else name
         top = y + (room - height) / 2
-        nodes.append(Node(name, label, count, tone, _COLUMN_X[column], top, height))
+        nodes.append(FlowBar(name, label, count, tone, _COLUMN_X[column], top, height))
         y += room + GAP
     return nodes
 
 
-def _centred(nodes: list[Node], height: float) -> list[Node]:
+def _centred(nodes: list[FlowBar], height: float) -> list[FlowBar]:
     used = nodes[-1].y + nodes[-1].height
     shift = (height - used) / 2
     return [replace(n, y=round(n.y + shift, 1), height=round(n.height, 1)) for n in nodes]
 
 
 def _ribbons(
-    links: Sequence[tuple[int, str, str, int]], nodes: Mapping[tuple[int, str], Node]
+    links: Sequence[tuple[int, str, str, int]], nodes: Mapping[tuple[int, str], FlowBar]
 ) -> list[Ribbon]:
     leaving: dict[tuple[int, str], float] = {}
     entering: dict[tuple[int, str], float] = {}

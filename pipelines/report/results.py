@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from revise_captions.io.images import LoadImage
     from revise_captions.io.readers import Source
     from revise_captions.pipelines.options import Options
-    from revise_captions.pipelines.output.writers import Written
+    from revise_captions.pipelines.output.writers import OutputCounts
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
 
 #: Longest side in pixels of an image that waits for the report.
@@ -158,7 +158,7 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
     return sampler.rows(lambda row: pictures.get(row.line))
 
 
-def show(summary: Mapping[str, Any], options: Options, written: Written) -> None:
+def show(summary: Mapping[str, Any], options: Options, written: OutputCounts) -> None:
     """Prints the table and where things are: on stderr where stdout carries the captions."""
     from rich.console import Console
 

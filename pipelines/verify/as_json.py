@@ -24,7 +24,7 @@ from revise_captions.pipelines.verify.claims import Change, Claim
 
 if TYPE_CHECKING:
     from revise_captions.graphs.graph import Graph
-    from revise_captions.pipelines.verify.visual import Seen
+    from revise_captions.pipelines.verify.visual import ComponentAnswer
     from revise_captions.posh.score import Graded, Score
 
 #: Findings of one kind that a row lists; the counts are of all.
@@ -57,7 +57,9 @@ def _claim(claim: Claim) -> Found:
     return {"part": str(claim.part), "claim": claim.phrase, "span": list(claim.span)}
 
 
-def found_by_critic(answers: tuple[Sequence[Seen], Sequence[Seen]] | None) -> Found:
+def found_by_critic(
+    answers: tuple[Sequence[ComponentAnswer], Sequence[ComponentAnswer]] | None,
+) -> Found:
     """What the critic says of the components before and after; None: there is no image."""
     if answers is None:
         return {"unscored": NO_IMAGE}
@@ -65,7 +67,7 @@ def found_by_critic(answers: tuple[Sequence[Seen], Sequence[Seen]] | None) -> Fo
     return {"before": before, "after": after}
 
 
-def _seen(answers: Sequence[Seen]) -> Found:
+def _seen(answers: Sequence[ComponentAnswer]) -> Found:
     scored = [answer for answer in answers if answer.yes is not None]
     unseen = [answer for answer in scored if not answer.yes]
     reasons: dict[str, int] = {}

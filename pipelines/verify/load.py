@@ -57,7 +57,7 @@ def load_judge(options: Options) -> Judge:
     from revise_captions.posh import score_file
 
     return score_file.load_judge(
-        score_file.Job(
+        score_file.PoshOptions(
             Path(),
             Path(),
             judge=options.judge,

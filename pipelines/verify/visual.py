@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Graph, Kind
+from revise_captions.graphs.graph import AttributeKind, Graph
 from revise_captions.graphs.inflect import gerund
 from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.components import Part
@@ -47,7 +47,7 @@ _AT_SIDE = ("left", "right", "top", "side", "edge", "back", "middle", "center", 
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ComponentQuestion:
     """One component as a sentence. `phrase` names it shortly, `span` is where the text says it."""
 
     text: str
@@ -56,23 +56,25 @@ class Question:
     span: Span
 
 
-def questions(graph: Graph) -> list[Question]:
+def questions(graph: Graph) -> list[ComponentQuestion]:
     """A sentence for every component that the text says is there (`Graph.present`), each once."""
     graph = graph.present()
     speaker = _speaker(graph)
     made = [
-        Question(speaker.exists(i), Part.OBJECT, item.name, item.span)
+        ComponentQuestion(speaker.exists(i), Part.OBJECT, item.name, item.span)
         for i, item in enumerate(graph.objects)
     ]
     for said in graph.attributes:
         phrase = f"{said.value} {graph.objects[said.object].name}"
         text = speaker.has(said.object, said.value, said.kind)
-        made.append(Question(text, Part.ATTRIBUTE, phrase, said.span))
+        made.append(ComponentQuestion(text, Part.ATTRIBUTE, phrase, said.span))
     for edge in graph.relations:
         ends = graph.objects[edge.subject].name, graph.objects[edge.target].name
         text = speaker.stands(edge.subject, edge.name, edge.target)
-        made.append(Question(text, Part.RELATION, f"{ends[0]} {edge.name} {ends[1]}", edge.span))
-    unique: dict[str, Question] = {}
+        made.append(
+            ComponentQuestion(text, Part.RELATION, f"{ends[0]} {edge.name} {ends[1]}", edge.span)
+        )
+    unique: dict[str, ComponentQuestion] = {}
     for item in made:
         unique.setdefault(item.text, item)
     return list(unique.values())
@@ -96,10 +98,10 @@ class _Speaker:
             return _sentence(f"the picture shows {self._a(index)}")
         return _sentence(f"there {self._be(index)} {self._a(index)}")
 
-    def has(self, index: int, value: str, kind: Kind) -> str:
+    def has(self, index: int, value: str, kind: AttributeKind) -> str:
         item, owner = self.graph.objects[index], self.owners.get(index)
         said = f"{_NUMBERS.get(value, value)} {item.name}"
-        if kind is not Kind.COUNT:
+        if kind is not AttributeKind.COUNT:
             if self.only[index] and (owner is None or owner[1] not in _HOLDING):
                 return _sentence(f"{self._the(index)} {self._be(index)} {value}")
             if value.endswith("ing"):
@@ -184,27 +186,27 @@ def _with_article(relation: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ComponentAnswer:
     """A question and the critic's answer. `yes`: whether it holds it true; None: unscored."""
 
-    question: Question
+    question: ComponentQuestion
     verdict: Verdict
     yes: bool | None
 
 
 def look(
-    asked: Sequence[tuple[Image, Sequence[Question]]], critic: Critic
-) -> list[tuple[Seen, ...]]:
+    asked: Sequence[tuple[Image, Sequence[ComponentQuestion]]], critic: Critic
+) -> list[tuple[ComponentAnswer, ...]]:
     """The critic's answers, in order. Equal questions about one image are asked once."""
-    from revise_captions.critic.protocol import Paragraph
+    from revise_captions.critic.protocol import JudgeRequest
 
     places: dict[tuple[int, str], int] = {}
-    paragraphs: list[Paragraph] = []
+    paragraphs: list[JudgeRequest] = []
     for image, items in asked:
         for item in items:
             if (id(image), item.text) not in places:
                 places[id(image), item.text] = len(paragraphs)
-                paragraphs.append(Paragraph(image, item.text, (Span(0, len(item.text)),)))
+                paragraphs.append(JudgeRequest(image, item.text, (Span(0, len(item.text)),)))
     verdicts = [found[0] for found in critic.judge(paragraphs)] if paragraphs else []
     return [
         tuple(
@@ -214,6 +216,6 @@ def look(
     ]
 
 
-def _seen(question: Question, verdict: Verdict, threshold: float) -> Seen:
+def _seen(question: ComponentQuestion, verdict: Verdict, threshold: float) -> ComponentAnswer:
     p = verdict.p_factual
-    return Seen(question, verdict, None if p is None else p >= threshold)
+    return ComponentAnswer(question, verdict, None if p is None else p >= threshold)

@@ -24,7 +24,7 @@ from revise_captions.pipelines.job.run import check_outputs, work_through
 from revise_captions.pipelines.job.window import (
     Loaded,
     Result,
-    Settings,
+    RevisionSettings,
     Tools,
     stored_signature,
     verified,
@@ -111,7 +111,7 @@ def _process(
     source: Source, options: Options, verifier: Verifier, journal: Journal, progress: Progress
 ) -> None:
     """Journals every window that is not done yet."""
-    looking = Settings(stage="all" if verifier.critic is not None else "revise")
+    looking = RevisionSettings(stage="all" if verifier.critic is not None else "revise")
     for number, digest, loaded in unfinished_windows(source, options, journal, looking, progress):
         rows = verified_rows(loaded, verifier)
         journal.append(number, digest, rows)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.reviser.bundled_model import tokenizer as language
-from revise_captions.reviser.bundled_model.tokenizer import Codec
+from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
 from revise_captions.reviser.decoding import generate
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
     from transformers import Qwen3ForCausalLM
@@ -63,7 +63,7 @@ def read_card(folder: Path) -> ReviserCard:
     return card
 
 
-def new_model(codec: Codec, **shape: int) -> Qwen3ForCausalLM:
+def new_model(codec: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
     """A fresh model of the bundled shape, randomly initialised from torch's generator."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
@@ -90,12 +90,12 @@ class BundledReviser:
     """
 
     model: Qwen3ForCausalLM
-    codec: Codec
+    codec: RewriteTokenizer
     settings: Mapping[str, str]
     batch_size: int = 32
     strict: bool = True
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         prompts = self.codec.prompts(requests)
         answers: list[str | None] = [None] * len(requests)
         first = [k for k, r in enumerate(requests) if prompts[k] is not None and not r.failed]
@@ -106,7 +106,7 @@ class BundledReviser:
                 answers[k] = texts[0] if texts else None
         return answers
 
-    def _answers(self, requests: Sequence[Request], beams: int) -> list[list[str]]:
+    def _answers(self, requests: Sequence[RewriteRequest], beams: int) -> list[list[str]]:
         """Usable answers, best first, without those that failed before."""
         prompts = [prompt for prompt in self.codec.prompts(requests) if prompt is not None]
         lengths = self.codec.texts([request.sentence for request in requests])
@@ -150,11 +150,11 @@ def load_bundled(
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,
     }
-    return BundledReviser(model, Codec(tokenizer), settings, batch_size)
+    return BundledReviser(model, RewriteTokenizer(tokenizer), settings, batch_size)
 
 
 def save_reviser(
-    model: Qwen3ForCausalLM, codec: Codec, card: ReviserCard, folder: Path
+    model: Qwen3ForCausalLM, codec: RewriteTokenizer, card: ReviserCard, folder: Path
 ) -> ReviserCard:
     """Writes weights in bfloat16, tokenizer and card; returns the card with its revision.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -76,7 +76,7 @@ def as_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )
 
 
-class Codec:
+class RewriteTokenizer:
     """Requests to ids and ids to text."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -94,7 +94,7 @@ class Codec:
         encodings = self._plain.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
-    def prompts(self, requests: Sequence[Request]) -> list[list[int] | None]:
+    def prompts(self, requests: Sequence[RewriteRequest]) -> list[list[int] | None]:
         """Ids up to and with `<rewrite>`; None for requests longer than the model's bounds."""
         pieces: list[str] = []
         for request in requests:

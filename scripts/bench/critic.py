@@ -43,9 +43,9 @@ from transformers.utils import logging
 from revise_captions.critic import prompts
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.paligemma.load import find_checkpoint, load_critic
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.token_cost import bill
-from revise_captions.critic.protocol import Paragraph, Verdict
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.token_cost import token_cost
+from revise_captions.critic.protocol import JudgeRequest, Verdict
 from scripts.research.bundled_models.held_out import held_out
 
 TARGET = 10.0
@@ -89,10 +89,10 @@ class PlainLoop:
         return float(out.scores[0][0, self.answers].float().softmax(-1)[0])
 
 
-def questions_of(critic: Any, paragraphs: Sequence[Paragraph]) -> list[Question]:
+def questions_of(critic: Any, paragraphs: Sequence[JudgeRequest]) -> list[Question]:
     """The prompts of every sentence. Image tokens are type 0; text is causal but under `prefix`."""
     codec = critic.codec
-    text_type = 0 if critic.card.regime is Regime.PREFIX else 1
+    text_type = 0 if critic.card.regime is AttentionMode.PREFIX else 1
     questions = []
     for paragraph in paragraphs:
         for index in range(len(paragraph.spans)):
@@ -112,7 +112,7 @@ def timed(work: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def outside_the_model(critic: Any, paragraphs: Sequence[Paragraph]) -> float:
+def outside_the_model(critic: Any, paragraphs: Sequence[JudgeRequest]) -> float:
     """The share of a call's time that is not spent in the network's layers."""
     inside, began = [0.0], [0.0]
 
@@ -133,7 +133,7 @@ def outside_the_model(critic: Any, paragraphs: Sequence[Paragraph]) -> float:
     return 1 - inside[0] / took
 
 
-def judged(critic: Any, paragraphs: Sequence[Paragraph], packed: bool) -> None:
+def judged(critic: Any, paragraphs: Sequence[JudgeRequest], packed: bool) -> None:
     """As in a call of its own: nothing is kept from the one before."""
     critic.forget()
     critic.packed = packed
@@ -154,7 +154,7 @@ class Processes:
             initargs=(critic, dtype, compiled, max(1, threads // processes)),
         )
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         parts = [paragraphs[start :: self.count] for start in range(self.count)]
         found: list[list[Verdict]] = [[] for _ in paragraphs]
         for start, rows in enumerate(self.pool.map(_judge, parts)):
@@ -168,7 +168,7 @@ def _start(critic: str, dtype: str, compiled: bool, threads: int) -> None:
     _critic = load_critic(critic, device="cpu", dtype=dtype, compiled=compiled)
 
 
-def _judge(paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+def _judge(paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
     _critic.forget()
     return [list(row) for row in _critic.judge(paragraphs)]
 
@@ -183,7 +183,7 @@ def hardware(threads: int) -> str:
 
 
 def compare(
-    critic: Any, pool: Processes | None, plain: PlainLoop, paragraphs: Sequence[Paragraph]
+    critic: Any, pool: Processes | None, plain: PlainLoop, paragraphs: Sequence[JudgeRequest]
 ) -> dict[str, Any]:
     """Whether both give the same verdicts; this is the warm-up of both, too."""
     rows = pool.judge(paragraphs) if pool else critic.judge(paragraphs)
@@ -255,11 +255,11 @@ def main() -> None:
     if args.processes > 1:
         pool = Processes(args.critic, args.dtype, args.compile, args.processes, args.threads)
     folder = find_checkpoint(args.critic)
-    if critic.card.regime is Regime.CAUSAL:
+    if critic.card.regime is AttentionMode.CAUSAL:
         sys.exit("transformers' PaliGemma lets the image see itself: no plain loop is causal")
     plain = PlainLoop(folder, critic.model.dtype, critic.codec.yes, critic.codec.no)
     items = held_out("test", args.captions)
-    paragraphs = [Paragraph(item.image, item.text, item.spans) for item in items]
+    paragraphs = [JudgeRequest(item.image, item.text, item.spans) for item in items]
     questions = questions_of(critic, paragraphs)
 
     same = compare(critic, pool, plain, paragraphs)
@@ -276,7 +276,7 @@ def main() -> None:
         "captions": len(paragraphs),
         **same,
         **figures(seconds, len(questions)),
-        **(bill(critic, paragraphs).figures() if packs else {}),
+        **(token_cost(critic, paragraphs).figures() if packs else {}),
         "share_of_time_outside_the_model": round(outside_the_model(critic, paragraphs), 3),
         "target": TARGET,
         "dtype": args.dtype,

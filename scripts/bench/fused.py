@@ -25,7 +25,7 @@ from transformers.utils import logging
 from revise_captions.critic.paligemma import model as network
 from revise_captions.critic.paligemma.load import load_critic
 from revise_captions.critic.paligemma.sparse_last_layer import is_thin
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from scripts.bench.critic import hardware
 from scripts.research.bundled_models.held_out import held_out
 
@@ -56,7 +56,7 @@ class Switch:
                     del part.forward
 
 
-def measure(critic: Any, paragraphs: Sequence[Paragraph], repeats: int) -> dict[str, Any]:
+def measure(critic: Any, paragraphs: Sequence[JudgeRequest], repeats: int) -> dict[str, Any]:
     switch, stages = Switch(critic.model), range(len(STAGES))
     seconds: list[list[float]] = [[] for _ in stages]
     answers: list[list[float]] = []
@@ -95,7 +95,7 @@ def main() -> None:
     logging.set_verbosity_error()
     critic = load_critic("bundled", device="cpu", dtype=given.dtype)
     items = held_out("test", given.captions)
-    paragraphs = [Paragraph(item.image, item.text, item.spans) for item in items]
+    paragraphs = [JudgeRequest(item.image, item.text, item.spans) for item in items]
     found = measure(critic, paragraphs, given.repeats)
     print(json.dumps({**vars(given), **found, "hardware": hardware(given.threads)}))
 

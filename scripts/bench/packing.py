@@ -30,16 +30,16 @@ from PIL import Image
 from transformers import AutoTokenizer
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.gates.language import Lexicon, read_lexicon
+from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.paligemma import critic as local
 from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.load import find_checkpoint
 from revise_captions.critic.paligemma.model import new_model
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.token_cost import bill
-from revise_captions.critic.paligemma.tokenizer import Codec
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.token_cost import token_cost
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.text.sentences import split
 from scripts.bench.critic import hardware
 
@@ -49,7 +49,7 @@ TARGET = 0.8
 PATCH = 16
 
 
-def random_critic(codec: Codec, images: int, dtype: torch.dtype) -> LocalCritic:
+def random_critic(codec: PromptTokenizer, images: int, dtype: torch.dtype) -> LocalCritic:
     """The bundled shape with so many image tokens; Yes and No are as likely as any token."""
     side = round(images**0.5) * PATCH
     if (side // PATCH) ** 2 != images:
@@ -60,8 +60,8 @@ def random_critic(codec: Codec, images: int, dtype: torch.dtype) -> LocalCritic:
     return LocalCritic(
         model,
         codec,
-        CriticCard(Regime.IMAGE_PREFIX, max_length=4096),
-        lexicon=Lexicon(frozenset()),
+        CriticCard(AttentionMode.IMAGE_PREFIX, max_length=4096),
+        lexicon=Vocabulary(frozenset()),
         gate=None,
         threshold=0.5,
         settings={},
@@ -69,7 +69,7 @@ def random_critic(codec: Codec, images: int, dtype: torch.dtype) -> LocalCritic:
     )
 
 
-def captions(count: int, words: Sequence[str], side: int) -> list[Paragraph]:
+def captions(count: int, words: Sequence[str], side: int) -> list[JudgeRequest]:
     """Noise for images, and sentences of words that the tokenizer has been trained on."""
     rng, noise = random.Random(0), np.random.default_rng(0)
     found = []
@@ -77,7 +77,7 @@ def captions(count: int, words: Sequence[str], side: int) -> list[Paragraph]:
         sentences = [" ".join(rng.choices(words, k=WORDS)) for _ in range(SENTENCES)]
         text = " ".join(f"{sentence.capitalize()}." for sentence in sentences)
         pixels = noise.integers(0, 256, (side, side, 3), dtype=np.uint8)
-        found.append(Paragraph(Image.fromarray(pixels), text, tuple(split(text))))
+        found.append(JudgeRequest(Image.fromarray(pixels), text, tuple(split(text))))
     return found
 
 
@@ -90,7 +90,7 @@ class Timed:
     answers: list[float]
 
 
-def timed(critic: LocalCritic, asked: Sequence[Paragraph], packed: bool, clock: Any) -> Timed:
+def timed(critic: LocalCritic, asked: Sequence[JudgeRequest], packed: bool, clock: Any) -> Timed:
     """Judges twice: the second time, what the tower saw is known."""
     critic.forget()
     critic.packed = packed
@@ -102,7 +102,9 @@ def timed(critic: LocalCritic, asked: Sequence[Paragraph], packed: bool, clock: 
     return Timed(between - began, clock() - between, answers)
 
 
-def measure(codec: Codec, words: Sequence[str], images: int, given: Any) -> dict[str, Any]:
+def measure(
+    codec: PromptTokenizer, words: Sequence[str], images: int, given: Any
+) -> dict[str, Any]:
     critic = random_critic(codec, images, getattr(torch, given.dtype))
     asked = captions(given.captions, words, round(images**0.5) * PATCH)
     clock = time.process_time if given.clock == "cpu" else time.perf_counter
@@ -114,7 +116,7 @@ def measure(codec: Codec, words: Sequence[str], images: int, given: Any) -> dict
     differ = [abs(a - b) for a, b in zip(pairs[0][0].answers, pairs[0][1].answers, strict=True)]
     del pairs[0]  # the warm-up
     language = [single.language / packed.language for packed, single in pairs]
-    costs = bill(critic, asked)
+    costs = token_cost(critic, asked)
     sentences = sum(len(paragraph.spans) for paragraph in asked)
     speed = statistics.median(language)
     print(f"{images} image tokens: {speed:.2f} times, of {costs.ratio:.2f}", file=sys.stderr)
@@ -154,7 +156,7 @@ def main() -> None:
     local.LEAST_MASS = 0.0  # random weights do not say Yes or No: their P is compared all the same
     folder = find_checkpoint("bundled")
     words = [word for word in sorted(read_lexicon(folder).known) if len(word) > 2]
-    codec = Codec(AutoTokenizer.from_pretrained(folder))
+    codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
     sizes = [measure(codec, words, images, given) for images in given.images]
     result = {
         "sizes": sizes,

@@ -25,12 +25,12 @@ from typing import Any
 
 from PIL import Image
 
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.pipelines.job import inputs, models, run
 from revise_captions.pipelines.options import Options
 from revise_captions.records import Verdict
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import ScriptedReviser
 
 SENTENCES = 7
@@ -52,12 +52,12 @@ def write_captions(path: Path, records: int) -> None:
             file.write(json.dumps(row) + "\n")
 
 
-def judge(paragraph: Paragraph, index: int) -> Verdict:
+def judge(paragraph: JudgeRequest, index: int) -> Verdict:
     wrong = WRONG in paragraph.spans[index].of(paragraph.text)
     return Verdict(0.1 if wrong else 0.9, assessable=True)
 
 
-def rewrite(request: Request) -> str:
+def rewrite(request: RewriteRequest) -> str:
     return request.sentence.replace(WRONG, "stands near")
 
 

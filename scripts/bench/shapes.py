@@ -33,20 +33,20 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.gates.language import Lexicon, read_lexicon
+from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.paligemma import critic as local
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.load import find_checkpoint
 from revise_captions.critic.paligemma.model import new_model
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.token_cost import bill
-from revise_captions.critic.paligemma.tokenizer import Codec
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.token_cost import token_cost
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
-from revise_captions.finetune.data.records import Example, Judged
+from revise_captions.finetune.config import TrainingSettings
+from revise_captions.finetune.data.records import TrainingExample, TrainingSentence
 from revise_captions.finetune.data.targets import Choice
 from revise_captions.finetune.models.adapters import choose_weights
 from revise_captions.finetune.models.paligemma import PackedLearner
@@ -76,7 +76,7 @@ VOCABULARY, LONGEST, GIB = 257_216, 4096, 2**30
 TARGETS = {"times_faster": 4.2, "utilisation": 0.5}
 
 
-def build(given: argparse.Namespace, codec: Codec) -> PaliGemmaForConditionalGeneration:
+def build(given: argparse.Namespace, codec: PromptTokenizer) -> PaliGemmaForConditionalGeneration:
     """On the device and in the dtype that it computes in; the real shapes with all their words."""
     torch.manual_seed(0)
     torch.set_default_dtype(getattr(torch, given.dtype))
@@ -143,12 +143,14 @@ def compare(works: Sequence[Callable[[], Any]], repeats: int, device: str) -> tu
     return packed, single
 
 
-def judging(given: argparse.Namespace, codec: Codec, asked: list[Paragraph]) -> dict[str, Any]:
+def judging(
+    given: argparse.Namespace, codec: PromptTokenizer, asked: list[JudgeRequest]
+) -> dict[str, Any]:
     critic = LocalCritic(
         build(given, codec),
         codec,
-        CriticCard(Regime.IMAGE_PREFIX, max_length=LONGEST),
-        lexicon=Lexicon(frozenset()),
+        CriticCard(AttentionMode.IMAGE_PREFIX, max_length=LONGEST),
+        lexicon=Vocabulary(frozenset()),
         gate=None,
         threshold=0.5,
         settings={},
@@ -166,28 +168,32 @@ def judging(given: argparse.Namespace, codec: Codec, asked: list[Paragraph]) -> 
     rates = [sentences / statistics.median(one.seconds) for one in sides]
     return {
         **figures(sides, given),
-        **bill(critic, asked).figures(),
+        **token_cost(critic, asked).figures(),
         "sentences_per_second_packed": round(rates[0], 2),
         "sentences_per_second_per_sentence": round(rates[1], 2),
     }
 
 
-def examples_of(asked: Sequence[Paragraph]) -> list[Example]:
+def examples_of(asked: Sequence[JudgeRequest]) -> list[TrainingExample]:
     """Every third sentence is wrong; its rationale is the sentence before it."""
     made = []
     for number, paragraph in enumerate(asked):
         spans = paragraph.spans
         judged = tuple(
-            Judged(span, k % 3 != 1, True, () if k % 3 != 1 else (spans[k - 1].of(paragraph.text),))
+            TrainingSentence(
+                span, k % 3 != 1, True, () if k % 3 != 1 else (spans[k - 1].of(paragraph.text),)
+            )
             for k, span in enumerate(spans)
         )
-        made.append(Example(str(number), f"{number}.png", paragraph.text, judged, ""))
+        made.append(TrainingExample(str(number), f"{number}.png", paragraph.text, judged, ""))
     return made
 
 
-def training(given: argparse.Namespace, codec: Codec, asked: list[Paragraph]) -> dict[str, Any]:
+def training(
+    given: argparse.Namespace, codec: PromptTokenizer, asked: list[JudgeRequest]
+) -> dict[str, Any]:
     preset = dict(PRESETS["lora" if given.work == "lora" else "paper"])
-    settings = Settings(**{**preset, "dtype": given.dtype, "lora_dropout": 0.0})
+    settings = TrainingSettings(**{**preset, "dtype": given.dtype, "lora_dropout": 0.0})
     model = build(given, codec)
     choose_weights(model, settings, given.shape)
     if given.checkpointing:
@@ -201,7 +207,12 @@ def training(given: argparse.Namespace, codec: Codec, asked: list[Paragraph]) ->
 
     def step(packed: bool) -> None:
         learner = PackedLearner(
-            model, codec, Regime.IMAGE_PREFIX, LONGEST, pixels={split.path: cache}, packed=packed
+            model,
+            codec,
+            AttentionMode.IMAGE_PREFIX,
+            LONGEST,
+            pixels={split.path: cache},
+            packed=packed,
         )
         each = given.micro_batch or len(examples)
         for start in range(0, len(examples), each):
@@ -226,7 +237,7 @@ def training(given: argparse.Namespace, codec: Codec, asked: list[Paragraph]) ->
     }
 
 
-def choice(example: Example) -> Choice:
+def choice(example: TrainingExample) -> Choice:
     """All sentences, and two rationales."""
     wrong = [k for k, sentence in enumerate(example.sentences) if not sentence.factual][:2]
     return Choice(tuple((k, example.sentences[k].rationales[0]) for k in wrong), False)
@@ -267,7 +278,7 @@ def main() -> None:
         torch.set_num_threads(given.threads)
         keep_freed_memory()
     folder = find_checkpoint("bundled")
-    codec = Codec(AutoTokenizer.from_pretrained(folder))
+    codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
     words = [word for word in sorted(read_lexicon(folder).known) if len(word) > 2]
     asked = captions(given.captions, words, 128 if given.shape == "bundled" else 448)
     try:

@@ -25,12 +25,12 @@ from typing import Any
 
 from revise_captions.engines.openai.plain_text import defused
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
+    Completion,
     Data,
     Engine,
     Prompt,
     Template,
-    Written,
 )
 
 TEXTS = [
@@ -115,7 +115,7 @@ def same(one: str, other: str) -> bool:
 
 def p_yes(answers: Sequence[Any]) -> list[float]:
     """P(Yes) given Yes or No. Raises where a prompt has no answer."""
-    if failed := [answer for answer in answers if not isinstance(answer, Answer)]:
+    if failed := [answer for answer in answers if not isinstance(answer, AnswerScores)]:
         raise SystemExit(f"no answer: {failed[0]}")
     return [1 / (1 + math.exp(a.logprobs[1] - a.logprobs[0])) for a in answers]
 
@@ -124,7 +124,7 @@ def measured(engine: Engine, prompts: Sequence[Prompt]) -> tuple[list[float], li
     """P(Yes), greedy texts, and seconds for both."""
     began = time.monotonic()
     answers = p_yes(engine.answer_logprobs(prompts, WORDS))
-    texts = [w.text if isinstance(w, Written) else str(w) for w in engine.generate(prompts, 16)]
+    texts = [w.text if isinstance(w, Completion) else str(w) for w in engine.generate(prompts, 16)]
     return answers, texts, time.monotonic() - began
 
 

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -50,10 +50,10 @@ CRITICS = ("written", "bundled")
 BLOCK = 32
 
 
-def paragraphs(count: int) -> list[Paragraph]:
+def paragraphs(count: int) -> list[JudgeRequest]:
     from scripts.research.bundled_models.held_out import held_out
 
-    return [Paragraph(item.image, item.text, item.spans) for item in held_out("test", count)]
+    return [JudgeRequest(item.image, item.text, item.spans) for item in held_out("test", count)]
 
 
 def p_yes(yes: float, no: float) -> float:
@@ -82,12 +82,14 @@ class Plain:
         self.images = image_tokens
 
     @torch.inference_mode()
-    def logprobs(self, ids: Sequence[int], image: Any, regime: Regime) -> torch.Tensor:
+    def logprobs(self, ids: Sequence[int], image: Any, regime: AttentionMode) -> torch.Tensor:
         """Of the whole vocabulary, behind the last of `ids`, the image's tokens among them."""
         from revise_captions.critic.paligemma.image_prefetch import pixel_values
 
         visible = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
-        block = {Regime.CAUSAL: 0, Regime.IMAGE_PREFIX: self.images}.get(regime, len(ids))
+        block = {AttentionMode.CAUSAL: 0, AttentionMode.IMAGE_PREFIX: self.images}.get(
+            regime, len(ids)
+        )
         visible[:block, :block] = True
         lowest = torch.finfo(torch.float32).min
         mask = torch.zeros(visible.shape).masked_fill(~visible, lowest)[None, None]
@@ -103,7 +105,7 @@ def written(folder: Path) -> Path:
     sys.path.insert(0, str(ROOT / "tests"))
     import tinycritic
 
-    return tinycritic.saved(folder, Regime.CAUSAL, fluent=True)
+    return tinycritic.saved(folder, AttentionMode.CAUSAL, fluent=True)
 
 
 def bundled(folder: Path) -> Path:
@@ -149,7 +151,7 @@ def check_critic(folder: Path, count: int) -> dict[str, Any]:
     seconds = time.monotonic() - began
     codec, plain = local.codec, Plain(folder, local.images)
     rows = [_beside(plain, codec, request, output) for request, output in seen]
-    claims = [Claim(p.image, p.text, p.spans, len(p.spans) - 1) for p in asked]
+    claims = [ExplainRequest(p.image, p.text, p.spans, len(p.spans) - 1) for p in asked]
     cache = str(critic.vllm.counts)
     theirs, ours = critic.explain(claims), local.explain(claims)
     ps, qs = [r["p"] for r in rows], [r["q"] for r in rows]
@@ -174,9 +176,9 @@ def _beside(plain: Plain, codec: Any, request: Any, output: Any) -> dict[str, fl
     ids = [*[codec.image] * plain.images, codec.bos, *request.ids]
     answer, follow = output.outputs[0].logprobs
     image = request.pictures[0]
-    first = plain.logprobs(ids, image, Regime.CAUSAL)
-    second = plain.logprobs([*ids, codec.yes], image, Regime.CAUSAL)
-    other = plain.logprobs(ids, image, Regime.IMAGE_PREFIX)
+    first = plain.logprobs(ids, image, AttentionMode.CAUSAL)
+    second = plain.logprobs([*ids, codec.yes], image, AttentionMode.CAUSAL)
+    other = plain.logprobs(ids, image, AttentionMode.IMAGE_PREFIX)
     pairs = [
         (answer[codec.yes], first[codec.yes]),
         (answer[codec.no], first[codec.no]),
@@ -222,7 +224,7 @@ def tiny(family: str, folder: Path) -> Path:
 def check_family(folder: Path, count: int) -> dict[str, Any]:
     from revise_captions.critic import chat_prompts
     from revise_captions.engines.load import load_engine
-    from revise_captions.engines.protocol import Answer, Written
+    from revise_captions.engines.protocol import AnswerScores, Completion
     from revise_captions.engines.vllm.engine import load_engine as load_vllm
 
     prompts = [
@@ -245,7 +247,7 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
     seconds = time.monotonic() - began
     cache = str(inside.vllm.counts)
     expected = plain.answer_logprobs(prompts, chat_prompts.WORDS)
-    if failed := [a for a in (*answers, *expected) if not isinstance(a, Answer)]:
+    if failed := [a for a in (*answers, *expected) if not isinstance(a, AnswerScores)]:
         raise SystemExit(f"no answer: {failed[0]}")
     ps, qs = ([p_yes(*a.logprobs) for a in some] for some in (answers, expected))
     texts, wanted = inside.generate(prompts[:4], 8), plain.generate(prompts[:4], 8)
@@ -261,7 +263,7 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
             round(apart_share(answers, expected), 7),
         ],
         "texts equal": sum(
-            isinstance(a, Written) and isinstance(b, Written) and a.text == b.text
+            isinstance(a, Completion) and isinstance(b, Completion) and a.text == b.text
             for a, b in zip(texts, wanted, strict=True)
         ),
         "texts": len(texts),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from revise_captions.pipelines.annotate.answers import consensus
-from revise_captions.pipelines.annotate.answers.figures import Row, share, tables
-from revise_captions.pipelines.annotate.answers.readers import Answer, Problem
+from revise_captions.pipelines.annotate.answers.figures import RatioTerm, share, tables
+from revise_captions.pipelines.annotate.answers.readers import Problem, RaterAnswer
 from revise_captions.pipelines.annotate.tasks.sampling import Place
-from revise_captions.pipelines.annotate.tasks.units import Asked, Text, Unit
+from revise_captions.pipelines.annotate.tasks.units import ItemTarget, SentenceInCaption, Unit
 from revise_captions.pipelines.annotate.text import _tables, percent
 from revise_captions.records import Span
 
@@ -19,14 +19,14 @@ from revise_captions.records import Span
 
 
 def unit(name: str = "u", *, image: str = "i", weight: float = 1.0, **more) -> Unit:
-    text = Text("It sleeps.", Span(0, 10), 1, 1)
+    text = SentenceInCaption("It sleeps.", Span(0, 10), 1, 1)
     given = {"p_factual": 0.1, "flagged": True} | more
     p, flagged = given.pop("p_factual"), given.pop("flagged")
     return Unit(name, Place(1, "", 0), "s", weight, text, p, flagged, image=image, **given)
 
 
-def said(item: str, rater: str, label: str, *, when: str = "", **more: str) -> Answer:
-    return Answer(item, rater, {"label": label} | more, "here", when)
+def said(item: str, rater: str, label: str, *, when: str = "", **more: str) -> RaterAnswer:
+    return RaterAnswer(item, rater, {"label": label} | more, "here", when)
 
 
 def collected(answers, planned: int = 5, least: int = 3) -> consensus.Collected:
@@ -34,10 +34,10 @@ def collected(answers, planned: int = 5, least: int = 3) -> consensus.Collected:
     return consensus.collect([one], answers, planned, least, ["factuality"])
 
 
-ITEM = unit().item(Asked.ORIGINAL)
+ITEM = unit().item(ItemTarget.ORIGINAL)
 
 
-def votes(labels: str) -> list[Answer]:
+def votes(labels: str) -> list[RaterAnswer]:
     spelt = {"E": "Entailment", "N": "Neutral", "C": "Contradiction", "X": "nothing_to_assess"}
     return [
         said(ITEM, str(k), spelt[one], rationale="wrong" * (k + 1)) for k, one in enumerate(labels)
@@ -61,7 +61,7 @@ def test_the_protocol_and_what_it_cannot_decide(labels, good, kinds):
     found = collected(votes(labels))
     assert [problem.kind for problem in found.problems] == kinds
     assert all(problem.item == ITEM for problem in found.problems)
-    decided = found.of(Asked.ORIGINAL)
+    decided = found.of(ItemTarget.ORIGINAL)
     assert (decided["u"].good if decided else None) is good
 
 
@@ -69,7 +69,7 @@ def test_everything_odd_is_named():
     odd = [
         said("nowhere", "1", "Neutral"),
         said(ITEM, "2", "dunno"),
-        Answer(ITEM, "3", {"rationale": "no label"}, "here"),
+        RaterAnswer(ITEM, "3", {"rationale": "no label"}, "here"),
         Problem("skipped by the rater", ITEM, "4"),
         said(ITEM, "0", "Entailment"),  # answered before: the later one counts
         said(ITEM, "1", "Contradiction", rationale="wrong" * 2),  # the same again
@@ -94,20 +94,20 @@ def test_of_two_answers_the_later_one_counts():
         pair = [said(ITEM, "a", "Neutral", when=early, rationale="x"),
                 said(ITEM, "a", "Entailment", when=late)][::order]  # fmt: skip
         found = collected(pair, planned=1, least=1)
-        assert found.of(Asked.ORIGINAL)["u"].good is True
+        assert found.of(ItemTarget.ORIGINAL)["u"].good is True
 
 
 def test_a_wrong_sentence_without_a_reason_is_named():
     found = collected([said(ITEM, str(k), "Neutral") for k in range(5)])
     assert Counter(problem.kind for problem in found.problems) == {consensus.NO_RATIONALE: 5}
-    assert found.of(Asked.ORIGINAL)["u"].good is False
+    assert found.of(ItemTarget.ORIGINAL)["u"].good is False
 
 
 # --- Figures ------------------------------------------------------------------------------------
 
 
-def plain_rows(right: int, total: int) -> list[Row]:
-    return [Row(unit(str(k), image=str(k)), k < right) for k in range(total)]
+def plain_rows(right: int, total: int) -> list[RatioTerm]:
+    return [RatioTerm(unit(str(k), image=str(k)), k < right) for k in range(total)]
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,14 @@ def test_the_papers_table_6(before, after):
     """100 flagged sentences as in DetailCaps and PixelProse: the line that the paper prints."""
     opinions = []
     for k in range(100):
-        text = Text("It is awake.", Span(0, 12), 1, 1)
+        text = SentenceInCaption("It is awake.", Span(0, 12), 1, 1)
         one = unit(
             str(k), image=str(k), revised=text, accepted=True, p_after=0.9 if k < 64 else 0.2
         )
-        for asked, good in ((Asked.ORIGINAL, k < before), (Asked.REVISED, k >= 100 - after)):
+        for asked, good in (
+            (ItemTarget.ORIGINAL, k < before),
+            (ItemTarget.REVISED, k >= 100 - after),
+        ):
             opinions.append(consensus.Opinion(one, asked, {}, None, good))
     found = {
         (s.row, s.column): s for s in tables(consensus.Collected(tuple(opinions), ()), 0.5, 200)
@@ -169,7 +172,7 @@ def test_weights_lead_from_the_sample_back_to_the_run():
             for y in rng.choice(own, 30, replace=False):
                 image = f"{trial}.{len(sample)}"
                 one = unit(image, image=image, weight=len(own) / 30)
-                sample.append(Row(one, float(y)))
+                sample.append(RatioTerm(one, float(y)))
         found = share("t", "", "", sample, 300)
         values.append(found.value)
         plain.append(found.plain)
@@ -190,9 +193,9 @@ def test_shares_without_spread_have_exact_bounds():
 
 
 def test_kishs_effective_size():
-    even = [Row(unit(str(k), image=str(k), weight=7.0), 1.0) for k in range(12)]
+    even = [RatioTerm(unit(str(k), image=str(k), weight=7.0), 1.0) for k in range(12)]
     assert share("t", "", "", even, 100).effective == pytest.approx(12)
-    uneven = [*even[:1], Row(unit("x", image="x", weight=1e9), 0.0)]
+    uneven = [*even[:1], RatioTerm(unit("x", image="x", weight=1e9), 0.0)]
     found = share("critic", "", "", uneven, 100)
     assert found.effective == pytest.approx(1, abs=1e-6)
     (_, _, line) = _tables([found.as_json()])

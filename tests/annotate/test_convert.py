@@ -17,7 +17,7 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.checks import check
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import main as finetune_critic
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data
 from revise_captions.finetune.data.records import open_split
 from revise_captions.io.perceptual_hash import alike, fingerprint, groups
@@ -271,5 +271,7 @@ def test_chocolate_passes_the_check_before_training(tmp_path):
     """What finetune-critic refuses, images that look alike on two sides, is not made here."""
     out = tmp_path / "out"
     assert convert("chocolate", DATA / "chocolate", out, "--test", 0.15).exit_code == 0
-    said = check_data(out, [out / "test/captions.jsonl"], ["missing-rationales"], Settings())
+    said = check_data(
+        out, [out / "test/captions.jsonl"], ["missing-rationales"], TrainingSettings()
+    )
     assert said.count(" 0 of them also trained on") == 2

@@ -27,7 +27,12 @@ from revise_captions.pipelines.annotate.tasks.interfaces import (
     marked,
 )
 from revise_captions.pipelines.annotate.tasks.sheets import guarded, sheet, unguarded
-from revise_captions.pipelines.annotate.tasks.units import Asked, Text, Unit, read_key
+from revise_captions.pipelines.annotate.tasks.units import (
+    ItemTarget,
+    SentenceInCaption,
+    Unit,
+    read_key,
+)
 from revise_captions.records import ImageRef, Span
 
 # --- The interfaces -----------------------------------------------------------------------------
@@ -39,7 +44,7 @@ DOCUMENTED = {
     "Header": {"value"},
     "Image": {"name", "value", "zoom"},
     "HyperText": {"name", "value", "valueType", "inline"},
-    "Text": {"name", "value", "valueType"},
+    "SentenceInCaption": {"name", "value", "valueType"},
     "Choices": {"name", "toName", "choice", "required", "showInline"},
     "Choice": {"value"},
     "TextArea": {
@@ -50,11 +55,11 @@ DOCUMENTED = {
 
 def unit(caption="A cat. It sleeps.", rewrite: str | None = "It is awake.", **more) -> Unit:
     start = caption.index(" ") and len(caption.split(". ")[0]) + 2
-    original = Text(caption, Span(start, len(caption)), 2, 2)
+    original = SentenceInCaption(caption, Span(start, len(caption)), 2, 2)
     revised = None
     if rewrite is not None:
         text = caption[:start] + rewrite
-        revised = Text(text, Span(start, len(text)), 2, 2)
+        revised = SentenceInCaption(text, Span(start, len(text)), 2, 2)
     given = {"rationale": "It is awake.", "attempted": True, "accepted": True} | more
     return Unit(
         "u1", sampling.Place(1, "", 1), "s", 2.0, original, 0.1, True, revised=revised, **given
@@ -71,7 +76,9 @@ def test_configurations_are_as_documented(name):
         assert set(tag.attrib) <= DOCUMENTED[tag.tag], tag.tag
     names = [tag.attrib["name"] for tag in tags if "name" in tag.attrib]
     assert len(names) == len(set(names))
-    objects = {t.attrib["name"] for t in tags if t.tag in ("Image", "HyperText", "Text")}
+    objects = {
+        t.attrib["name"] for t in tags if t.tag in ("Image", "HyperText", "SentenceInCaption")
+    }
     controls = {t.attrib["name"]: t for t in tags if t.tag in ("Choices", "TextArea")}
     assert set(controls) == set(interface.controls)
     assert {tag.attrib["toName"] for tag in controls.values()} <= objects
@@ -84,7 +91,7 @@ def test_configurations_are_as_documented(name):
             assert set(tag.attrib["whenChoiceValue"].split(",")) <= set(allowed)
 
 
-@pytest.mark.parametrize("asked", list(Asked))
+@pytest.mark.parametrize("asked", list(ItemTarget))
 def test_tasks_hold_what_the_configuration_shows_and_no_controls_name(asked):
     interface = INTERFACES[ASKING[asked]]
     data = data_of(unit(), asked, "x.png")
@@ -108,7 +115,7 @@ def test_the_papers_answers():
 
 def test_captions_are_text_and_no_markup():
     evil = "A <script>alert(1)</script>. It & <img src=x onerror=y> \u202egnp."
-    text = Text(evil, Span(29, len(evil)), 2, 2)
+    text = SentenceInCaption(evil, Span(29, len(evil)), 2, 2)
     html = marked(text)
     assert "<script" not in html
     assert "<img" not in html
@@ -125,8 +132,8 @@ def test_raters_do_not_learn_what_the_critic_thinks():
         for asked in one.asked():
             told = json.dumps(data_of(one, asked, "x.png"))
             assert "0.1" not in told
-            assert all(str(word) not in told for word in (*Asked, "swapped", "accepted"))
-    first = data_of(unit(swapped=True), Asked.PREFERENCE, "x.png")
+            assert all(str(word) not in told for word in (*ItemTarget, "swapped", "accepted"))
+    first = data_of(unit(swapped=True), ItemTarget.PREFERENCE, "x.png")
     assert (first["first_sentence"], first["second_sentence"]) == ("It is awake.", "It sleeps.")
 
 

@@ -17,7 +17,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.answers import consensus
 from revise_captions.pipelines.annotate.answers.readers import (
-    Answer,
+    RaterAnswer,
     files_of,
     read_answers,
 )
@@ -203,7 +203,7 @@ def test_every_format_says_the_same(world, tmp_path):
             (a.item, a.rater, *sorted(a.said.items()))
             for path in files_of(paths)
             for a in read_answers(path)
-            if isinstance(a, Answer)
+            if isinstance(a, RaterAnswer)
         }
         for name, paths in forms.items()
     }
@@ -234,7 +234,7 @@ def test_as_label_studios_own_converter_writes(world, tmp_path):
         forms = [source, tmp_path / f"{name}-min/result.json", tmp_path / f"{name}-csv/result.csv"]
         whole, small, sheet = (
             {(a.item, a.rater, *sorted(a.said.items())) for a in read_answers(path)
-             if isinstance(a, Answer)}
+             if isinstance(a, RaterAnswer)}
             for path in forms
         )  # fmt: skip
         assert len(whole) == 5 * len(tasks) - 1
@@ -251,7 +251,7 @@ def test_raters_by_number_address_or_place(tmp_path):
     (tmp_path / "a.json").write_text(
         json.dumps([{"data": {"item": "x"}, "annotations": annotations}])
     )
-    raters = [a.rater for a in read_answers(tmp_path / "a.json") if isinstance(a, Answer)]
+    raters = [a.rater for a in read_answers(tmp_path / "a.json") if isinstance(a, RaterAnswer)]
     assert raters == ["7", "a@b.c", "9", "annotation 4"]
 
 

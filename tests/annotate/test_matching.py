@@ -14,12 +14,12 @@ from tinycritic import saved
 from revise_captions.critic.paligemma.load import load_critic
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import main as finetune_critic
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data
 from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.data import matching
-from revise_captions.pipelines.annotate.data.matching import Job, Own, Pool, match
+from revise_captions.pipelines.annotate.data.matching import MatchOptions, Own, Pool, match
 
 NAMES = ("tent", "kite", "wagon", "robot", "flag", "drum", "boat", "lamp")
 
@@ -47,7 +47,7 @@ def write_captions(folder: Path, count: int = 40) -> Path:
 def made(tmp_path_factory) -> tuple[Path, matching.Matched]:
     folder = tmp_path_factory.mktemp("match")
     out = folder / "out"
-    return out, match(Job(str(write_captions(folder)), out, others=4, validation=0.1))
+    return out, match(MatchOptions(str(write_captions(folder)), out, others=4, validation=0.1))
 
 
 def number_of(text: str) -> str:
@@ -121,7 +121,7 @@ def test_a_seed_decides_everything(tmp_path):
     path = write_captions(tmp_path, 12)
     texts = []
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        match(Job(str(path), tmp_path / name, seed=seed, validation=0.1))
+        match(MatchOptions(str(path), tmp_path / name, seed=seed, validation=0.1))
         texts.append((tmp_path / name / "train.jsonl").read_text(encoding="utf-8"))
     assert texts[0] == texts[1] != texts[2]
 
@@ -138,7 +138,7 @@ def test_the_pool_is_drawn_from_all_alike(monkeypatch):
 
 def test_rows_pass_the_check_of_finetune_critic(made):
     out, _ = made
-    assert "train" in check_data(out, (), ("shared-images",), Settings())
+    assert "train" in check_data(out, (), ("shared-images",), TrainingSettings())
 
 
 def test_the_command_says_what_to_do_next(tmp_path):
@@ -158,7 +158,7 @@ def test_one_image_is_not_enough(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_text(json.dumps({"image": "a.png", "caption": "A tent."}) + "\n")
     with pytest.raises(UserError, match="fewer than two images"):
-        match(Job(str(path), tmp_path / "out"))
+        match(MatchOptions(str(path), tmp_path / "out"))
 
 
 def test_another_caption_of_the_image_is_its_own_too(tmp_path):
@@ -166,7 +166,7 @@ def test_another_caption_of_the_image_is_its_own_too(tmp_path):
     mine, also = Own("1", "a.png", ("A tent.",)), Own("2", "a.png", ("A kite.",))
     other = Own("3", "b.png", ("A wagon.", "a TENT."))
     pool = Pool.of([(own, text) for own in (mine, also, other) for text in own.sentences])
-    job = Job("", tmp_path, others=5)
+    job = MatchOptions("", tmp_path, others=5)
     row = matching.row_of(mine, pool, job)
     texts = [row["caption"][s["start"] : s["end"]] for s in row["sentences"]]
     asked = [*zip(texts, (s["label"] for s in row["sentences"]), strict=True)]
@@ -177,7 +177,7 @@ def test_another_caption_of_the_image_is_its_own_too(tmp_path):
 def test_a_small_critic_learns_from_it(tmp_path):
     """The page's second command, at tiny size: rows are asked, words become tokens."""
     out, first = tmp_path / "matched", tmp_path / "first"
-    match(Job(str(write_captions(tmp_path, 12)), out, validation=0.1))
+    match(MatchOptions(str(write_captions(tmp_path, 12)), out, validation=0.1))
     given = [
         out, "--base", saved(tmp_path / "base", sure=False), "--out", first, "--preset", "match",
         "--steps", 2, "--batch-size", 4, "--no-compile", "--dtype", "float32",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from revise_captions.pipelines.annotate.data.matching import Job, match
+from revise_captions.pipelines.annotate.data.matching import MatchOptions, match
 from revise_captions.pipelines.annotate.data.minimal_pairs import MOST, Contrasts
 
 SAID = (
@@ -85,7 +85,7 @@ def test_their_share_is_as_asked(tmp_path: Path, share: float, low: float, high:
         lines.append(json.dumps({"image": f"{k}.png", "caption": caption}))
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
     out = tmp_path / "out"
-    match(Job(str(tmp_path / "in.jsonl"), out, others=3, contrasts=share, validation=0.1))
+    match(MatchOptions(str(tmp_path / "in.jsonl"), out, others=3, contrasts=share, validation=0.1))
     told = []
     for line in (out / "train.jsonl").read_text().splitlines():
         asides = json.loads(line)["asides"]

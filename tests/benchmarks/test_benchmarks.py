@@ -11,7 +11,7 @@ import pytest
 from revise_captions.benchmarks import entries
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.checks import check
-from revise_captions.benchmarks.types import Example, Preference, Score
+from revise_captions.benchmarks.types import Example, HumanScore, Preference
 from revise_captions.errors import UserError
 from revise_captions.records import Span
 
@@ -130,7 +130,7 @@ def test_flickr8k_cf_leaves_out_ratings_that_are_not_numbers(tmp_path):
     (tmp_path / "crowdflower_flickr8k.json").write_text(text)
     dog, cat = read("flickr8k-cf", tmp_path)
     assert dog.scores == ()
-    assert cat.scores == (Score("share of yes", 0.5, "1"),)
+    assert cat.scores == (HumanScore("share of yes", 0.5, "1"),)
     assert cat.references == ("x", "y")
 
 

@@ -14,7 +14,7 @@ from revise_captions.benchmarks import entries
 from revise_captions.benchmarks.catalog.benchmark import PACKAGE
 from revise_captions.benchmarks.catalog.table import benchmark, benchmarks
 from revise_captions.benchmarks.checks import count
-from revise_captions.benchmarks.types import Example, Preference, Score
+from revise_captions.benchmarks.types import Example, HumanScore, Preference
 from revise_captions.errors import UserError
 
 # --- the table ------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def test_an_unknown_name_lists_the_known():
 
 def test_counts_by_name():
     row = entries.record(entries.Entry("f", 1, {}), "A b.", entries.image_at("x.png"))
-    example = Example("1", row, "x.png", "m", "s", scores=(Score("axis", 1.0),))
+    example = Example("1", row, "x.png", "m", "s", scores=(HumanScore("axis", 1.0),))
     tie = Preference("y.png", "m", "n", "axis", 0.0)
     assert count([example, tie]) == {
         "captioners": 1, "captions": 1, "captions[m]": 1, "captions[s]": 1, "images": 2,

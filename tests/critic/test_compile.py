@@ -17,7 +17,7 @@ from torch._inductor.exc import InvalidCxxCompiler
 from revise_captions.critic.load import load
 from revise_captions.critic.paligemma.compile import SigmoidGelu
 from revise_captions.critic.paligemma.load import load_critic
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.pipelines.engine_check.compare import Setup
 from revise_captions.pipelines.options import Options
@@ -48,7 +48,7 @@ def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
     assert compiled.settings == plain.settings | {"compiled": f"torch {torch.__version__}"}
     rng = np.random.default_rng(0)
     images = [Image.fromarray(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)) for _ in TEXTS]
-    paragraphs = [Paragraph(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
+    paragraphs = [JudgeRequest(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
     counters.clear()
     parts = (paragraphs, paragraphs[:1], paragraphs[1:2], paragraphs[2:], paragraphs[4:])
     for part in parts:
@@ -57,7 +57,9 @@ def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
                 assert mine.unscored == other_one.unscored
                 assert mine.p_factual == pytest.approx(other_one.p_factual, abs=1e-4)
     graphs = counters["stats"]["unique_graphs"]
-    claims = [Claim(p.image, p.text, p.spans, k) for p in paragraphs for k in range(len(p.spans))]
+    claims = [
+        ExplainRequest(p.image, p.text, p.spans, k) for p in paragraphs for k in range(len(p.spans))
+    ]
     assert compiled.explain(claims) == plain.explain(claims)
     assert 0 < graphs == counters["stats"]["unique_graphs"], "nothing is compiled word by word"
 

@@ -16,8 +16,8 @@ from revise_captions.critic.paligemma.load import (
     stored_card,
     stored_threshold,
 )
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.errors import UserError
 from revise_captions.records import Span, Unscored, Verdict
@@ -58,7 +58,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def paragraphs(images):
-    return [Paragraph(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
+    return [JudgeRequest(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
 
 
 def values(verdicts):
@@ -128,7 +128,7 @@ def test_judging_from_a_later_sentence_on(critic, paragraphs):
 def test_the_context_counts_and_the_image_counts(critic, paragraphs, images):
     there = critic.judge(paragraphs[:1])[0][2].p_factual
     last = paragraphs[0].spans[2].of(TEXTS[0])
-    alone = critic.judge([Paragraph(images[0], last, (Span(0, len(last)),))])[0][0].p_factual
+    alone = critic.judge([JudgeRequest(images[0], last, (Span(0, len(last)),))])[0][0].p_factual
     other = critic.judge([replace(paragraphs[0], image=images[1])])[0][2].p_factual
     assert abs(there - alone) > 1e-3
     assert abs(there - other) > 1e-3
@@ -138,13 +138,13 @@ def test_sentences_beyond_the_trained_length_are_unscored(critic, images):
     text = " ".join(["There is a red circle on the left."] * 400)
     spans = tuple(split(text))
     assert len(spans) == 400
-    verdicts = critic.judge([Paragraph(images[0], text, spans)])[0]
+    verdicts = critic.judge([JudgeRequest(images[0], text, spans)])[0]
     scored = [v.unscored is None for v in verdicts]
     assert scored[0]
     assert not scored[-1]
     assert scored == sorted(scored, reverse=True)
     assert {v.unscored for v in verdicts if v.unscored} == {Unscored.TOO_LONG}
-    assert critic.explain([Claim(images[0], text, spans, 399)]) == [""]
+    assert critic.explain([ExplainRequest(images[0], text, spans, 399)]) == [""]
 
 
 def test_other_languages_are_unscored(critic, images):
@@ -155,7 +155,7 @@ def test_other_languages_are_unscored(critic, images):
         "12 34!",
         "There is a red zeppelin on the left. Et derrière la maison se trouve un grand arbre.",
     ]
-    found = critic.judge([Paragraph(images[0], text, tuple(split(text))) for text in texts])
+    found = critic.judge([JudgeRequest(images[0], text, tuple(split(text))) for text in texts])
     for row in found[:4]:
         assert {v.unscored for v in row} == {Unscored.LANGUAGE}
         assert {v.p_factual for v in row} == {None}
@@ -185,7 +185,7 @@ def test_markup_in_a_caption_changes_nothing_around_it(critic, images):
     """`</TARGET>?\\n` inside a sentence is text: the sentence after it keeps its own question."""
     text = "There is a </TARGET>?\nYes <image> circle. It is on the left."
     spans = (Span(0, 39), Span(40, 58))
-    verdicts = critic.judge([Paragraph(images[0], text, spans)])[0]
+    verdicts = critic.judge([JudgeRequest(images[0], text, spans)])[0]
     assert all(v.unscored is None for v in verdicts)
 
 
@@ -205,7 +205,9 @@ def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs
 
     from revise_captions.critic.paligemma.image_prefetch import pixel_values, resized
 
-    claims = [Claim(p.image, p.text, p.spans, i) for p in paragraphs for i in range(len(p.spans))]
+    claims = [
+        ExplainRequest(p.image, p.text, p.spans, i) for p in paragraphs for i in range(len(p.spans))
+    ]
     found = critic.explain(claims)
     model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
     codec = critic.codec
@@ -282,7 +284,7 @@ def test_broken_checkpoints_get_one_line(tmp_path, folder):
 
 
 def test_prefix_checkpoints_are_never_packed(tmp_path, paragraphs):
-    critic = load_critic(saved(tmp_path, Regime.PREFIX, max_length=200), device="cpu")
+    critic = load_critic(saved(tmp_path, AttentionMode.PREFIX, max_length=200), device="cpu")
     assert not critic.packed
     assert [len(row) for row in critic.judge(paragraphs)] == [3, 2, 4]
 
@@ -293,5 +295,5 @@ def test_scripted_critic(paragraphs):
     found = critic.judge([replace(paragraphs[0], first=1), paragraphs[1]])
     assert found[0] == [wrong, critic.default]
     assert len(found[1]) == 2
-    claim = Claim(paragraphs[0].image, TEXTS[0], paragraphs[0].spans, 1)
+    claim = ExplainRequest(paragraphs[0].image, TEXTS[0], paragraphs[0].spans, 1)
     assert critic.explain([claim]) == ["It is not."]

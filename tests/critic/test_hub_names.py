@@ -89,12 +89,12 @@ def test_the_prompt_ends_as_vllm_ends_it(folder):
     from transformers import AutoTokenizer
 
     from revise_captions.critic import prompts
-    from revise_captions.critic.paligemma.tokenizer import Codec
+    from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     newline = tokenizer.encode("\n", add_special_tokens=False)
     assert newline == [tokenizer.get_vocab()["\n"]]
-    codec = Codec(tokenizer)
+    codec = PromptTokenizer(tokenizer)
     for end in (prompts.END_FACTUAL, prompts.END_RATIONALE):
         assert codec.special(end)[-1] == newline[0]
     config = json.loads((folder / "config.json").read_text())

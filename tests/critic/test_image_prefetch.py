@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from revise_captions.critic.paligemma import image_prefetch
-from revise_captions.critic.paligemma.image_prefetch import Ahead, resized
-from revise_captions.critic.protocol import Prepares
-from revise_captions.pipelines.job.window import Settings, with_images
+from revise_captions.critic.paligemma.image_prefetch import ImagePrefetcher, resized
+from revise_captions.critic.protocol import PreparesImages
+from revise_captions.pipelines.job.window import RevisionSettings, with_images
 from revise_captions.records import ImageRef, Record
 
 
@@ -33,7 +33,7 @@ def counted(monkeypatch) -> list[int]:
 
 
 def test_what_was_prepared_is_taken_and_the_rest_is_made(counted):
-    ahead, images = Ahead(32), [noise(0), noise(1)]
+    ahead, images = ImagePrefetcher(32), [noise(0), noise(1)]
     ahead.prepare(images[0])
     for image in images:
         assert np.array_equal(ahead.take(image), resized(image, 32))
@@ -42,7 +42,7 @@ def test_what_was_prepared_is_taken_and_the_rest_is_made(counted):
 
 
 def test_what_is_never_asked_about_goes_with_its_image():
-    ahead, image = Ahead(32), noise(0)
+    ahead, image = ImagePrefetcher(32), noise(0)
     ahead.prepare(image)
     assert len(ahead._made) == 1
     del image
@@ -51,7 +51,7 @@ def test_what_is_never_asked_about_goes_with_its_image():
 
 
 def test_another_image_at_the_same_address_is_not_mistaken_for_it():
-    ahead, one, other = Ahead(32), noise(0), noise(1)
+    ahead, one, other = ImagePrefetcher(32), noise(0), noise(1)
     ahead.prepare(one)
     ahead._made[id(other)] = ahead._made.pop(id(one))
     assert np.array_equal(ahead.take(other), resized(other, 32))
@@ -77,13 +77,13 @@ class Preparing:
 
 def test_images_are_prepared_as_they_are_read():
     critic = Preparing()
-    assert isinstance(critic, Prepares)
+    assert isinstance(critic, PreparesImages)
     rows = [Record("in.jsonl", k, ImageRef(path="x"), {"caption": "A cat."}) for k in range(3)]
     loaded = list(
-        with_images([rows[:2], rows[2:]], Settings(), lambda row: noise(row.line), critic)
+        with_images([rows[:2], rows[2:]], RevisionSettings(), lambda row: noise(row.line), critic)
     )
     images = [image for window in loaded for _, image in window]
     assert {id(image) for image in critic.seen} == {id(image) for image in images}
-    assert list(with_images([rows], Settings(stage="revise"), noise, critic)) == [
+    assert list(with_images([rows], RevisionSettings(stage="revise"), noise, critic)) == [
         [(row, None) for row in rows]
     ]

@@ -22,8 +22,8 @@ from revise_captions.critic.paligemma.batching import (
 )
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.load import load_critic
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead
 from revise_captions.records import Unscored
 from revise_captions.text.sentences import split
@@ -35,7 +35,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=[Regime.IMAGE_PREFIX, Regime.CAUSAL], ids=str)
+@pytest.fixture(scope="module", params=[AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL], ids=str)
 def critic(request, tmp_path_factory) -> LocalCritic:
     """Everything is flagged, so everything is kept. Its rationales are many tokens, all different:
     it is one that is not sure of Yes or No."""
@@ -51,14 +51,16 @@ def any_answer_counts(monkeypatch):
 
 
 @pytest.fixture
-def asked() -> list[Paragraph]:
+def asked() -> list[JudgeRequest]:
     rng = np.random.default_rng(0)
     images = [Image.fromarray(rng.integers(0, 256, (70, 90, 3), dtype=np.uint8)) for _ in TEXTS]
-    return [Paragraph(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
+    return [JudgeRequest(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
 
 
-def claims_of(paragraphs: list[Paragraph]) -> list[Claim]:
-    return [Claim(p.image, p.text, p.spans, i) for p in paragraphs for i in range(len(p.spans))]
+def claims_of(paragraphs: list[JudgeRequest]) -> list[ExplainRequest]:
+    return [
+        ExplainRequest(p.image, p.text, p.spans, i) for p in paragraphs for i in range(len(p.spans))
+    ]
 
 
 def counted(monkeypatch, module: Any, name: str, count: Callable[..., int]) -> list[int]:
@@ -85,7 +87,7 @@ def test_rationales_are_the_same_off_the_trunks_that_judging_left(critic, asked,
     assert (sum(begun), sum(gone_on), sum(looked)) == (0, 9, 3)
     # another text on the same image has no trunk, but the tower has seen the image
     other = "The circle is red, not blue. Both wear hats."
-    critic.explain([Claim(asked[0].image, other, tuple(split(other)), 1)])
+    critic.explain([ExplainRequest(asked[0].image, other, tuple(split(other)), 1)])
     assert (sum(begun), sum(gone_on), sum(looked)) == (1, 9, 3)
 
 
@@ -168,7 +170,7 @@ def test_where_memory_runs_out_the_answers_stay(critic, asked, monkeypatch):
         np.testing.assert_allclose(found, expected, atol=1.01e-4)
 
 
-def jobs_of(critic: LocalCritic, asked: list[Paragraph]) -> list[Any]:
+def jobs_of(critic: LocalCritic, asked: list[JudgeRequest]) -> list[Any]:
     found = []
     for number, paragraph in enumerate(asked):
         _, questions, trunk = critic._questions(paragraph)

@@ -17,9 +17,9 @@ from revise_captions.critic.paligemma.model import (
     tower_output,
 )
 from revise_captions.critic.paligemma.packing import (
+    AttentionMode,
     Branch,
-    Regime,
-    Row,
+    PackedRow,
     collate,
     context_trunk,
     pack,
@@ -44,7 +44,7 @@ def pixels():
     return pixel_values([resized(Image.fromarray(noise), 64)], torch.float32)
 
 
-def may_see(row: Row, q: int, k: int) -> bool:
+def may_see(row: PackedRow, q: int, k: int) -> bool:
     """The tree rule, spelled out for two positions of one row."""
     shared = row.images + len(row.trunk)
     owner = lambda i: next(  # noqa: E731
@@ -61,8 +61,8 @@ def may_see(row: Row, q: int, k: int) -> bool:
 
 def test_mask_and_positions_follow_the_tree(model_codec):
     _, codec = model_codec
-    row = Row(3, (7, 8, 9, 10), (Branch(2, (1, 2, 3), 2), Branch(4, (4, 5), 2)), 3)
-    batch = collate([row, Row(3, (7,), (Branch(1, (1,), 1),), 0)], codec, multiple=8)
+    row = PackedRow(3, (7, 8, 9, 10), (Branch(2, (1, 2, 3), 2), Branch(4, (4, 5), 2)), 3)
+    batch = collate([row, PackedRow(3, (7,), (Branch(1, (1,), 1),), 0)], codec, multiple=8)
     mask = tree_mask(batch, torch.float32)
     assert mask.shape == (2, 1, 16, 16)
     for q in range(12):
@@ -77,7 +77,7 @@ def test_mask_and_positions_follow_the_tree(model_codec):
 
 def test_window_counts_positions_not_places(model_codec):
     _, codec = model_codec
-    row = Row(0, (7, 8, 9, 10), (Branch(2, (1, 2, 3), 2), Branch(4, (4, 5), 2)), 0)
+    row = PackedRow(0, (7, 8, 9, 10), (Branch(2, (1, 2, 3), 2), Branch(4, (4, 5), 2)), 0)
     mask = tree_mask(collate([row], codec), torch.float32, window=3)[0, 0]
     # branch 1's first token is at position 5 (1-indexed): it sees positions 3, 4 of the trunk
     assert (mask[7] == 0).nonzero().flatten().tolist() == [2, 3, 7]
@@ -114,7 +114,12 @@ def plain(model, codec, pixels, regime, index, rationale):
     ids = torch.tensor([[codec.image] * images + text])
     types = torch.zeros_like(ids)
     types[
-        :, {Regime.PREFIX: len(ids[0]), Regime.IMAGE_PREFIX: images, Regime.CAUSAL: 0}[regime] :
+        :,
+        {
+            AttentionMode.PREFIX: len(ids[0]),
+            AttentionMode.IMAGE_PREFIX: images,
+            AttentionMode.CAUSAL: 0,
+        }[regime] :,
     ] = 1
     with torch.inference_mode():
         return (
@@ -129,7 +134,7 @@ def plain(model, codec, pixels, regime, index, rationale):
         )
 
 
-@pytest.mark.parametrize("regime", list(Regime))
+@pytest.mark.parametrize("regime", list(AttentionMode))
 def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, regime):
     model, codec = model_codec
     trunk = context_trunk(codec, CAPTION, SPANS)
@@ -137,7 +142,7 @@ def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, regime):
     images = image_tokens(model)
     rows = unpack(images, trunk, branches, regime)
     ours = [probabilities(model, codec, pixels, rows, branches)]
-    if regime is not Regime.PREFIX:
+    if regime is not AttentionMode.PREFIX:
         ours.append(
             probabilities(model, codec, pixels, [pack(images, trunk, branches, regime)], branches)
         )
@@ -163,7 +168,7 @@ def test_regimes_give_different_answers(model_codec, pixels):
         probabilities(
             model, codec, pixels, unpack(image_tokens(model), trunk, branches, regime), branches
         )[:, [codec.yes, codec.no]]
-        for regime in Regime
+        for regime in AttentionMode
     ]
     for a, b in ((0, 1), (0, 2), (1, 2)):
         assert (by_regime[a] - by_regime[b]).abs().max() > 1e-3
@@ -173,7 +178,7 @@ def test_padding_and_neighbours_do_not_matter(model_codec, pixels):
     model, codec = model_codec
     trunk = context_trunk(codec, CAPTION, SPANS)
     branches = branches_of(codec, trunk)
-    rows = unpack(image_tokens(model), trunk, branches, Regime.IMAGE_PREFIX)
+    rows = unpack(image_tokens(model), trunk, branches, AttentionMode.IMAGE_PREFIX)
     together = probabilities(model, codec, pixels, rows, branches)
     for i, (row, branch) in enumerate(zip(rows, branches, strict=True)):
         alone = probabilities(model, codec, pixels, [row], [branch])
@@ -184,7 +189,7 @@ def test_prefix_regime_refuses_to_pack(model_codec):
     _, codec = model_codec
     trunk = context_trunk(codec, CAPTION, SPANS)
     with pytest.raises(ValueError, match="unpack"):
-        pack(16, trunk, branches_of(codec, trunk), Regime.PREFIX)
+        pack(16, trunk, branches_of(codec, trunk), AttentionMode.PREFIX)
 
 
 def test_soft_caps_are_refused():

@@ -17,15 +17,15 @@ from revise_captions.critic.paligemma.image_prefetch import pixel_values, resize
 from revise_captions.critic.paligemma.tokenizer import (
     DESCRIBE,
     TEMPLATES,
-    Codec,
+    PromptTokenizer,
     train_tokenizer,
 )
 from revise_captions.records import Span
 
 
 @pytest.fixture(scope="module")
-def codec() -> Codec:
-    return Codec(train_tokenizer(TEXTS, 512))
+def codec() -> PromptTokenizer:
+    return PromptTokenizer(train_tokenizer(TEXTS, 512))
 
 
 def test_template_pieces_are_single_tokens_and_end_in_a_plain_newline(codec):
@@ -95,7 +95,7 @@ def test_processor_of_transformers_loads_and_agrees(tmp_path):
 
     folder = saved(tmp_path)
     processor = AutoProcessor.from_pretrained(folder)
-    codec = Codec(AutoTokenizer.from_pretrained(folder))
+    codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
     caption = "There is a red circle. It is on the left."
     spans = (Span(0, 22), Span(23, 41))
     pieces = prompts.classification(caption, spans, 1)

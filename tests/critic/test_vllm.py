@@ -21,9 +21,9 @@ from revise_captions.critic.load import load
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.load import load_critic
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import VllmCritic
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored, Verdict
 from revise_captions.text.sentences import split
@@ -37,10 +37,10 @@ LONG = 48
 
 
 @pytest.fixture(scope="module")
-def paragraphs() -> list[Paragraph]:
+def paragraphs() -> list[JudgeRequest]:
     rng = np.random.default_rng(0)
     images = [Image.fromarray(rng.integers(0, 256, (70, 90, 3), dtype=np.uint8)) for _ in TEXTS]
-    return [Paragraph(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
+    return [JudgeRequest(i, t, tuple(split(t))) for i, t in zip(images, TEXTS, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def folders(tmp_path_factory):
         regime: tinycritic.saved(
             place / regime, regime, fluent=True, threshold=0.9, max_length=LONG
         )
-        for regime in Regime
+        for regime in AttentionMode
     }
 
 
@@ -58,11 +58,13 @@ def folders(tmp_path_factory):
 def fakes(folders, monkeypatch):
     """vLLM for one of the folders, on a device."""
 
-    def made(regime: Regime, device: str = "cuda", **decided) -> tuple[LocalCritic, fake_vllm.Fake]:
+    def made(
+        regime: AttentionMode, device: str = "cuda", **decided
+    ) -> tuple[LocalCritic, fake_vllm.Fake]:
         local = load_critic(folders[regime], device="cpu")
         plain = load_critic(folders[regime], device="cpu").model
         plain.set_attn_implementation("eager")
-        network = fake_vllm.paligemma(plain, block=regime is Regime.IMAGE_PREFIX)
+        network = fake_vllm.paligemma(plain, block=regime is AttentionMode.IMAGE_PREFIX)
         expand = fake_vllm.expand_paligemma(local.codec, local.images)
         fake = fake_vllm.Fake(
             network, expand, device=device, eos=local.codec.eos, **{"prefix_lm": True, **decided}
@@ -83,7 +85,11 @@ def test_the_fixture_s_answers_depend_on_the_regime(folders, paragraphs):
 
 @pytest.mark.parametrize(
     ("regime", "device"),
-    [(Regime.CAUSAL, "cpu"), (Regime.CAUSAL, "cuda"), (Regime.IMAGE_PREFIX, "cuda")],
+    [
+        (AttentionMode.CAUSAL, "cpu"),
+        (AttentionMode.CAUSAL, "cuda"),
+        (AttentionMode.IMAGE_PREFIX, "cuda"),
+    ],
 )
 def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, regime, device):
     local, fake = fakes(regime, device)
@@ -98,13 +104,13 @@ def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, 
         for v, w in zip(one, other, strict=True):
             assert v.p_factual == pytest.approx(w.p_factual, abs=1.01e-4)
             assert v.share == pytest.approx(w.share, abs=1.01e-4)
-    claims = [Claim(p.image, p.text, p.spans, k) for p in paragraphs for k in range(2)]
+    claims = [ExplainRequest(p.image, p.text, p.spans, k) for p in paragraphs for k in range(2)]
     written = critic.explain(claims)
     assert written == local.explain(claims)
     assert "" in written
     assert len(set(written)) > 3
     ((_, options),) = fake.started
-    assert options["hf_overrides"] == {"is_mm_prefix_lm": regime is Regime.IMAGE_PREFIX}
+    assert options["hf_overrides"] == {"is_mm_prefix_lm": regime is AttentionMode.IMAGE_PREFIX}
     assert options["limit_mm_per_prompt"] == {"image": 1}
     assert options["enforce_eager"] is (device == "cpu")
     assert options["max_model_len"] == LONG + 64
@@ -117,8 +123,8 @@ def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, 
 def test_what_is_sent(fakes, folders, paragraphs, capsys):
     """Token ids without what vLLM adds, the picture in the tower's size, a caption's prompts one
     after the other."""
-    local, fake = fakes(Regime.CAUSAL)
-    critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
+    local, fake = fakes(AttentionMode.CAUSAL)
+    critic = load(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     counts = critic.vllm.counts
     before = replace(counts)
     critic.judge(paragraphs[:2])
@@ -150,8 +156,8 @@ def test_what_is_sent(fakes, folders, paragraphs, capsys):
 
 
 def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
-    local, fake = fakes(Regime.CAUSAL)
-    critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
+    local, fake = fakes(AttentionMode.CAUSAL)
+    critic = load(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     expected = critic.judge(paragraphs[:2])
     bad = lambda ids: "hats" in local.codec.decode(ids)  # noqa: E731
     fake.refuse = lambda ids: ValueError("no hats") if bad(ids) else None
@@ -163,7 +169,9 @@ def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
     with pytest.raises(EngineDead, match="gone"):
         critic.judge(paragraphs)
     with pytest.raises(EngineDead, match="gone"):
-        critic.explain([Claim(paragraphs[0].image, "It is red.", tuple(split("It is red.")), 0)])
+        critic.explain(
+            [ExplainRequest(paragraphs[0].image, "It is red.", tuple(split("It is red.")), 0)]
+        )
 
 
 def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraphs, monkeypatch):
@@ -171,8 +179,8 @@ def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraph
 
     gate = SimpleNamespace(inside=lambda states: np.arange(len(states)) != 1)
     monkeypatch.setattr(domain, "read_gate", lambda folder: gate)
-    _, fake = fakes(Regime.CAUSAL)
-    critic = load(str(folders[Regime.CAUSAL]), engine="vllm")
+    _, fake = fakes(AttentionMode.CAUSAL)
+    critic = load(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     found = critic.judge(paragraphs)
     assert {v.unscored for v in found[1]} == {Unscored.OUTSIDE_DOMAIN}
     assert len(fake.asked[-1][0]) == sum(v.p_factual is not None for group in found for v in group)
@@ -186,36 +194,36 @@ def refused(folder, **options) -> str:
 
 
 def test_regimes_that_vllm_does_not_compute_are_refused(fakes, folders, monkeypatch):
-    _, fake = fakes(Regime.CAUSAL, "cpu")
+    _, fake = fakes(AttentionMode.CAUSAL, "cpu")
     says = "does not compute PaliGemma's attention"
-    assert f"{says} as this critic" in refused(folders[Regime.PREFIX])
-    assert f"{says} on a CPU" in refused(folders[Regime.IMAGE_PREFIX])
+    assert f"{says} as this critic" in refused(folders[AttentionMode.PREFIX])
+    assert f"{says} on a CPU" in refused(folders[AttentionMode.IMAGE_PREFIX])
     assert fake.started == []  # before anything is loaded
-    fakes(Regime.CAUSAL, "tpu")
-    assert f"{says} on tpu" in refused(folders[Regime.IMAGE_PREFIX])
+    fakes(AttentionMode.CAUSAL, "tpu")
+    assert f"{says} on tpu" in refused(folders[AttentionMode.IMAGE_PREFIX])
     # to see by how much another regime differs, as check-engine does
-    fakes(Regime.CAUSAL, "cpu")
-    assert load(str(folders[Regime.PREFIX]), engine="vllm", regime="causal").judge([]) == []
-    fakes(Regime.CAUSAL, "cuda", prefix_lm=None)
-    assert "does not say that it computes causal" in refused(folders[Regime.CAUSAL])
+    fakes(AttentionMode.CAUSAL, "cpu")
+    assert load(str(folders[AttentionMode.PREFIX]), engine="vllm", regime="causal").judge([]) == []
+    fakes(AttentionMode.CAUSAL, "cuda", prefix_lm=None)
+    assert "does not say that it computes causal" in refused(folders[AttentionMode.CAUSAL])
 
 
 def test_a_vllm_that_builds_other_prompts_is_refused(fakes, folders):
-    local, fake = fakes(Regime.CAUSAL)
+    local, fake = fakes(AttentionMode.CAUSAL)
     own = fake.expand
     fake.expand = lambda ids: [local.codec.bos, *own(ids)]
-    assert "builds other prompts" in refused(folders[Regime.CAUSAL])
+    assert "builds other prompts" in refused(folders[AttentionMode.CAUSAL])
     fake.refuse = lambda ids: ValueError("cannot see")
-    assert "does not answer: cannot see" in refused(folders[Regime.CAUSAL])
+    assert "does not answer: cannot see" in refused(folders[AttentionMode.CAUSAL])
 
 
 def test_names_that_vllm_does_not_load_are_refused(fakes, folders, tmp_path):
-    for path in folders[Regime.CAUSAL].iterdir():
+    for path in folders[AttentionMode.CAUSAL].iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     path = tmp_path / "model.safetensors"
     weights = {k.replace(".vision_model.", "."): v for k, v in load_file(path).items()}
     save_file(weights, path, metadata={"format": "pt"})
-    fakes(Regime.CAUSAL)
+    fakes(AttentionMode.CAUSAL)
     said = refused(tmp_path)
     assert "expected vision_tower.vision_model." in said
     assert f"python -m revise_captions.critic.hub_names {tmp_path}" in said
@@ -224,8 +232,8 @@ def test_names_that_vllm_does_not_load_are_refused(fakes, folders, tmp_path):
 
 
 def test_without_vllm_and_with_an_adapter_there_is_one_line(folders, tmp_path):
-    assert "needs the package vllm" in refused(folders[Regime.CAUSAL])
+    assert "needs the package vllm" in refused(folders[AttentionMode.CAUSAL])
     (tmp_path / "adapter_config.json").write_text(
-        f'{{"base_model_name_or_path": "{folders[Regime.CAUSAL]}"}}'
+        f'{{"base_model_name_or_path": "{folders[AttentionMode.CAUSAL]}"}}'
     )
-    assert "cannot add an adapter" in refused(folders[Regime.CAUSAL], adapter=str(tmp_path))
+    assert "cannot add an adapter" in refused(folders[AttentionMode.CAUSAL], adapter=str(tmp_path))

@@ -15,24 +15,24 @@ from PIL import Image
 
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.openai import http
 from revise_captions.engines.openai.messages import begins_with, messages_of
 from revise_captions.engines.openai.plain_text import defused
 from revise_captions.engines.openai.probe import connect
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
+    Completion,
     Data,
     Failed,
     Picture,
     Prompt,
     Template,
-    Written,
 )
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored
 from revise_captions.reviser.load import load_reviser
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.text.sentences import split
 
 WORDS = ("Yes", "No")
@@ -52,8 +52,8 @@ def told(prompt: Prompt) -> tuple[float, float]:
     return truth(chat_server.text_of(messages_of(prompt)))
 
 
-def close(answer: Answer | Failed, prompt: Prompt) -> bool:
-    assert isinstance(answer, Answer), answer
+def close(answer: AnswerScores | Failed, prompt: Prompt) -> bool:
+    assert isinstance(answer, AnswerScores), answer
     found = [math.exp(mass) for mass in answer.logprobs]
     return np.allclose(found, told(prompt), atol=1e-9) and math.isclose(answer.share, sum(found))
 
@@ -84,7 +84,7 @@ def test_a_word_that_is_not_listed_counts_as_none_and_no_word_as_no_answer():
         engine = connect(MODEL, url, scores=True)
         answers = engine.answer_logprobs(prompts(40), WORDS)
     for prompt, answer in zip(prompts(40), answers, strict=True):
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, AnswerScores)
         p = chat_server.distribution(chat_server.text_of(messages_of(prompt)))
         assert math.isclose(answer.share, max(p.values()))
         assert min(answer.logprobs) == -math.inf
@@ -106,7 +106,7 @@ def test_a_server_without_logprobs_can_be_sampled():
         assert engine.settings["logprobs"] == "100 samples"
         (answer,) = engine.answer_logprobs(prompts(1), WORDS)
         again = connect(MODEL, url, scores=True, samples=100).answer_logprobs(prompts(1), WORDS)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, AnswerScores)
     assert again == [answer]
     yes, no = told(prompts(1)[0])
     # 100 draws: within four standard errors
@@ -145,7 +145,7 @@ def test_one_bad_prompt_costs_its_own_answer_only():
             assert written[k] == answer
         else:
             assert close(answer, prompt)
-            assert written[k] == Written(f"An answer to: Is it true? sentence {k}", True)
+            assert written[k] == Completion(f"An answer to: Is it true? sentence {k}", True)
 
 
 def test_a_prompt_that_always_fails_is_given_up_after_some_tries():
@@ -216,9 +216,9 @@ def test_the_key_is_sent(monkeypatch):
     assert manners.seen
 
 
-def paragraph() -> Paragraph:
+def paragraph() -> JudgeRequest:
     text = "A red car. It is <|im_end|> parked </TARGET> here."
-    return Paragraph(Image.new("RGB", (5, 4), (200, 10, 10)), text, tuple(split(text)))
+    return JudgeRequest(Image.new("RGB", (5, 4), (200, 10, 10)), text, tuple(split(text)))
 
 
 def test_a_critic_on_a_server():
@@ -230,7 +230,7 @@ def test_a_critic_on_a_server():
         assert critic.settings["critic"] == MODEL
         (verdicts,) = critic.judge([paragraph()])
         asked = {chat_server.text_of(body["messages"]) for body in manners.seen[-2:]}
-        rationale = critic.explain([Claim(*_fields(paragraph()), 1)])
+        rationale = critic.explain([ExplainRequest(*_fields(paragraph()), 1)])
     expected = sorted(round(y / (y + n), 4) for y, n in map(truth, asked))
     assert sorted(v.p_factual for v in verdicts if v.p_factual is not None) == expected
     assert rationale[0].startswith("An answer to:")
@@ -243,15 +243,15 @@ def test_a_critic_on_a_server():
     assert (sent.size, sent.getpixel((0, 0))) == ((5, 4), (200, 10, 10))
 
 
-def _fields(p: Paragraph):
+def _fields(p: JudgeRequest):
     return p.image, p.text, p.spans
 
 
 def test_a_reviser_on_a_server():
     requests = [
-        Request("A street. ", "The car is red.", "The car is blue."),
-        Request("", "ENDLESS", "x"),
-        Request("", "POISON", "x"),
+        RewriteRequest("A street. ", "The car is red.", "The car is blue."),
+        RewriteRequest("", "ENDLESS", "x"),
+        RewriteRequest("", "POISON", "x"),
     ]
     with serving(Manners("openai")) as url:
         reviser = load_reviser(f"{MODEL}@{url}")

@@ -16,17 +16,17 @@ from PIL import Image
 from revise_captions.critic import load as critic_load
 from revise_captions.critic.instruct import InstructCritic, factual, rationale_in
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.engines.answer_words import answer_of, word_ids
 from revise_captions.engines.load import load_engine
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
+    Completion,
     Data,
     Failed,
     Picture,
     Prompt,
     Template,
-    Written,
 )
 from revise_captions.engines.scripted import ScriptedEngine, data_of
 from revise_captions.engines.transformers.engine import TransformersEngine
@@ -90,10 +90,10 @@ def test_a_bad_prompt_costs_its_own_answer_only(engine, monkeypatch):
     found = engine.answer_logprobs(asked, WORDS)
     assert found[4] == Failed(Unscored.ENGINE_ERROR, "this image has no channels")
     for one, many in zip(alone, found, strict=False):
-        if isinstance(one, Answer):
-            assert isinstance(many, Answer)
+        if isinstance(one, AnswerScores):
+            assert isinstance(many, AnswerScores)
             np.testing.assert_allclose(one.logprobs, many.logprobs, atol=1e-4)
-    assert sum(isinstance(a, Answer) for a in found) == 3
+    assert sum(isinstance(a, AnswerScores) for a in found) == 3
 
 
 def test_a_batch_that_does_not_fit_is_halved(engine, monkeypatch):
@@ -112,8 +112,8 @@ def test_a_batch_that_does_not_fit_is_halved(engine, monkeypatch):
     found = engine.answer_logprobs(asked, WORDS)
     assert sizes == [8, 4, 2, 2, 4, 2, 2]
     for one, other in zip(expected, found, strict=True):
-        assert isinstance(one, Answer)
-        assert isinstance(other, Answer)
+        assert isinstance(one, AnswerScores)
+        assert isinstance(other, AnswerScores)
         np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
 
 
@@ -158,7 +158,7 @@ def test_a_language_model_writes_through_the_same_protocol(tmp_path):
     loaded = load_engine(str(tmp_path / "llm"), device="cpu", batch_size=3)
     alone = [loaded.generate([p], 12)[0] for p in asked]
     assert loaded.generate(asked, 12) == alone
-    assert all(isinstance(w, Written) for w in alone)
+    assert all(isinstance(w, Completion) for w in alone)
     assert len(set(map(str, alone))) > 1
     assert loaded.settings["model"].startswith("llm@")
 
@@ -221,15 +221,15 @@ def test_what_the_critic_makes_of_answers():
     text = "One. Two. Three. Four."
     answers = iter(
         [
-            Answer((np.log(0.3), np.log(0.6)), 0.9),
-            Answer((np.log(0.2), np.log(0.1)), 0.3),
+            AnswerScores((np.log(0.3), np.log(0.6)), 0.9),
+            AnswerScores((np.log(0.2), np.log(0.1)), 0.3),
             Failed(Unscored.TOO_LONG),
-            Answer((-1.0, -np.inf), 0.99),
+            AnswerScores((-1.0, -np.inf), 0.99),
         ]
     )
-    engine = ScriptedEngine(lambda _: next(answers), lambda _: Written(" A\n b. ", True))
+    engine = ScriptedEngine(lambda _: next(answers), lambda _: Completion(" A\n b. ", True))
     critic = InstructCritic(engine, threshold=0.5)
-    assert critic.judge([Paragraph(image, text, tuple(split(text)))]) == [
+    assert critic.judge([JudgeRequest(image, text, tuple(split(text)))]) == [
         [
             Verdict(0.3333, share=0.9),
             Verdict(None, Unscored.NO_ANSWER, share=0.3),
@@ -239,8 +239,8 @@ def test_what_the_critic_makes_of_answers():
     ]
     assert critic.share == pytest.approx((0.9 + 0.3 + 0.99) / 3)
     assert data_of(engine.asked[2]) == ["One. Two. ", "Three."]
-    assert factual(Answer((-np.inf, -2.0), 0.1)) == 0.0
-    assert factual(Answer((-800.0, -0.001), 0.99)) < 1e-300
+    assert factual(AnswerScores((-np.inf, -2.0), 0.1)) == 0.0
+    assert factual(AnswerScores((-800.0, -0.001), 0.99)) < 1e-300
     assert rationale_in("<think>hm</think> The car\nis blue. ") == "The car is blue."
     assert rationale_in("<think>hm") == ""
 
@@ -251,15 +251,15 @@ def test_an_official_paligemma_is_judged_in_its_own_regime(tmp_path):
     import transformers
 
     from revise_captions.critic import prompts
-    from revise_captions.critic.paligemma.packing import Regime
+    from revise_captions.critic.paligemma.packing import AttentionMode
 
-    saved = tinycritic.saved(tmp_path / "paligemma", Regime.PREFIX)
+    saved = tinycritic.saved(tmp_path / "paligemma", AttentionMode.PREFIX)
     (saved / "critic.json").unlink()
     (saved / "words.txt").unlink()
     critic = critic_load.load(str(saved), device="cpu")
     assert isinstance(critic, LocalCritic)
     assert critic.settings["regime"] == "prefix"
-    asked = [Paragraph(p.image, p.text, p.spans) for p in families.paragraphs()[:2]]
+    asked = [JudgeRequest(p.image, p.text, p.spans) for p in families.paragraphs()[:2]]
     found = [v.p_factual for group in critic.judge(asked) for v in group]
     model = transformers.PaliGemmaForConditionalGeneration.from_pretrained(saved).eval()
     images = transformers.SiglipImageProcessorPil(size={"height": 64, "width": 64})

@@ -15,9 +15,9 @@ from PIL import Image
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
     Data,
     Failed,
     Picture,
@@ -82,7 +82,7 @@ def test_answers_are_asked_for_by_id_all_spellings_summed(folder, tokenizer, fak
         assert request["multi_modal_data"] == {"image": [image]}
         whole = fake.network(request["prompt_token_ids"], [image]).double()
         masses = [math.log(sum(math.exp(whole[i]) for i in ids)) for ids in spelled]
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, AnswerScores)
         assert answer.logprobs == pytest.approx(masses, abs=1e-5)
         assert answer.share == pytest.approx(sum(map(math.exp, masses)), abs=1e-5)
     assert (options_of(fake)["limit_mm_per_prompt"]) == {"image": 1}
@@ -140,7 +140,7 @@ def test_an_instruct_model_is_a_critic_through_vllm(folder, fake):
     critic = load(str(folder), engine="vllm", dtype="float32")
     assert isinstance(critic, InstructCritic)
     image = Image.new("RGB", (60, 40))
-    (found,) = critic.judge([Paragraph(image, TEXT, tuple(split(TEXT)))])
+    (found,) = critic.judge([JudgeRequest(image, TEXT, tuple(split(TEXT)))])
     answers = critic.engine.answer_logprobs(prompts(image), ("Yes", "No"))
     for verdict, answer in zip(found, answers, strict=True):
         assert verdict.p_factual == pytest.approx(

@@ -14,7 +14,7 @@ from toyworld import write
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import main
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data, fingerprints, shared
 from revise_captions.io.perceptual_hash import fingerprint
 
@@ -35,7 +35,7 @@ def put(data: Path, changed: list[dict], split: str = "train") -> None:
 
 
 def check(data: Path, *held_out: Path, allow: tuple[str, ...] = ()) -> str:
-    return check_data(data, held_out, allow, Settings())
+    return check_data(data, held_out, allow, TrainingSettings())
 
 
 def test_clean_data_is_described(data):
@@ -64,7 +64,7 @@ def test_wrong_sentences_without_a_rationale_are_counted(data):
     with pytest.raises(UserError, match=r"1 wrong sentences have no rationale .*caption 2"):
         check(data)
     assert "allowed: 1 wrong" in check(data, allow=("missing-rationales",))
-    check_data(data, (), (), Settings(rationale_weight=0.0))
+    check_data(data, (), (), TrainingSettings(rationale_weight=0.0))
 
 
 def test_the_same_row_twice_is_refused(data):

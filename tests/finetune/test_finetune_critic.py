@@ -25,7 +25,7 @@ from revise_captions.critic.paligemma.load import (
     stored_card,
 )
 from revise_captions.critic.paligemma.model import _plain_attention
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import pixel_cache, reserved
 from revise_captions.finetune.data.records import open_split
@@ -55,7 +55,7 @@ def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
     critic = load_critic(out, device="cpu")
     examples = open_split(data, "train")
     verdicts = critic.judge(
-        [Paragraph(Image.open(data / e.image), e.caption, e.spans) for e in examples]
+        [JudgeRequest(Image.open(data / e.image), e.caption, e.spans) for e in examples]
     )
     for example, row in zip(examples, verdicts, strict=True):
         for sentence, verdict in zip(example.sentences, row, strict=True):
@@ -63,7 +63,7 @@ def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
             if sentence.factual and verdict.p_factual >= critic.threshold:
                 assert verdict.assessable == sentence.assessable
     claims = [
-        (Claim(Image.open(data / e.image), e.caption, e.spans, i), s.rationales[0])
+        (ExplainRequest(Image.open(data / e.image), e.caption, e.spans, i), s.rationales[0])
         for e in examples
         for i, s in enumerate(e.sentences)
         if not s.factual
@@ -266,7 +266,9 @@ def test_recalibrated_for_another_share(tmp_path):
     p, factual = [], []
     for example in split:
         with Image.open(split.root / example.image) as image:
-            row = critic.judge([Paragraph(image.convert("RGB"), example.caption, example.spans)])[0]
+            row = critic.judge(
+                [JudgeRequest(image.convert("RGB"), example.caption, example.spans)]
+            )[0]
         p += [verdict.p_factual for verdict in row]
         factual += [sentence.factual for sentence in example.sentences]
     expected = calibrate(np.array(p), np.array(factual), 0.1)

@@ -15,11 +15,11 @@ from PIL import Image
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.engines.transformers.engine import TransformersEngine
 from revise_captions.engines.transformers.engine import load_engine as load_chat
-from revise_captions.finetune.data.records import Aside, Examples, open_split
-from revise_captions.finetune.data.targets import Choice, Task, choose
+from revise_captions.finetune.data.records import AuxiliaryExample, Examples, open_split
+from revise_captions.finetune.data.targets import Choice, TokenTask, choose
 from revise_captions.finetune.models.instruct import ChatLearner
 from revise_captions.finetune.trainer.protocol import Images
 from revise_captions.records import Span
@@ -63,7 +63,10 @@ def test_an_instruct_model_is_trained_on_the_tokens_that_inference_sends(family,
     engine = load_chat(str(folder), option="--base", device="cpu", scores=True)
     learner = ChatLearner(engine, 2048)
     train = open_split(data, "train")
-    beside = (Aside("A blue square.", False, "A red square."), Aside("A shape.", True))
+    beside = (
+        AuxiliaryExample("A blue square.", False, "A red square."),
+        AuxiliaryExample("A shape.", True),
+    )
     examples = [replace(train[0], asides=beside), train[1]]
     rng = np.random.default_rng(0)
     choices = [choose(e, rng, 2, 0.0, rewrites=1.0, asides=8) for e in examples]
@@ -81,12 +84,12 @@ def test_an_instruct_model_is_trained_on_the_tokens_that_inference_sends(family,
             place, target, kind = next(told)
             assert place == [number, len(prompt) - 1 + k]
             assert target == token
-            follow = task is Task.CLASSIFY and k > 0
-            assert kind == (Task.FOLLOW if follow else task)
+            follow = task is TokenTask.CLASSIFY and k > 0
+            assert kind == (TokenTask.FOLLOW if follow else task)
         assert answer[-1] in engine.ends
     assert next(told, None) is None
     with torch.inference_mode():
-        p = learner.p_factual(learner.forward(asked).logits[asked.tasks == Task.CLASSIFY])
+        p = learner.p_factual(learner.forward(asked).logits[asked.tasks == TokenTask.CLASSIFY])
     prompts = [
         chat_prompts.classification(
             Image.open(data / e.image).convert("RGB"), e.caption, e.spans, i
@@ -113,15 +116,15 @@ def _wanted(engine: TransformersEngine, examples, choices, train: Examples):
         for index, sentence in enumerate(example.sentences):
             prompt = chat_prompts.classification(image, example.caption, example.spans, index)
             word = tokenizer.convert_tokens_to_ids("Yes" if sentence.factual else "No")
-            yield engine.encoder.rows([prompt])[0].ids, [word, end], Task.CLASSIFY
+            yield engine.encoder.rows([prompt])[0].ids, [word, end], TokenTask.CLASSIFY
         for text, answer in TOLD.items() if example.asides else ():
             prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
             word = tokenizer.convert_tokens_to_ids(answer)
-            yield engine.encoder.rows([prompt])[0].ids, [word, end], Task.CLASSIFY
+            yield engine.encoder.rows([prompt])[0].ids, [word, end], TokenTask.CLASSIFY
         for index, text in choice.rationales:
             prompt = chat_prompts.rationale(image, example.caption, example.spans, index)
             ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-            yield engine.encoder.rows([prompt])[0].ids, [*ids, end], Task.RATIONALE
+            yield engine.encoder.rows([prompt])[0].ids, [*ids, end], TokenTask.RATIONALE
 
 
 def test_user_text_cannot_become_markup_in_training(vlm, data):
@@ -132,11 +135,11 @@ def test_user_text_cannot_become_markup_in_training(vlm, data):
     special = set(engine.encoder.tokenizer.get_added_vocab().values())
 
     def markup(caption: str) -> list[int]:
-        from revise_captions.finetune.data.records import Example, Judged
+        from revise_captions.finetune.data.records import TrainingExample, TrainingSentence
         from revise_captions.records import Span
 
-        sentence = Judged(Span(0, len(caption)), False, True, (f"{caption} is wrong.",))
-        example = Example("1", train[0].image, caption, (sentence,), "")
+        sentence = TrainingSentence(Span(0, len(caption)), False, True, (f"{caption} is wrong.",))
+        example = TrainingExample("1", train[0].image, caption, (sentence,), "")
         asked = learner.encode([example], [Choice(((0, sentence.rationales[0]),), False)], images)
         assert asked is not None
         return [i for row in asked.inputs[0] for i in row.ids if i in special]
@@ -150,7 +153,7 @@ def test_cards_of_both_kinds_are_told_apart(tmp_path, vlm):
     from revise_captions.critic.load import find_critic
 
     (tmp_path / "config.json").write_text((vlm / "config.json").read_text())
-    CriticCard(Regime.CAUSAL, prompt=chat_prompts.VERSION).write(tmp_path)
+    CriticCard(AttentionMode.CAUSAL, prompt=chat_prompts.VERSION).write(tmp_path)
     asked = find_critic(str(tmp_path))
     assert asked is not None
     assert asked.kind == "instruct"

@@ -27,7 +27,7 @@ from revise_captions.critic.paligemma.model import (
     tower_output,
 )
 from revise_captions.critic.paligemma.packing import (
-    Regime,
+    AttentionMode,
     collate,
     context_trunk,
     unpack,
@@ -36,7 +36,7 @@ from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import targets
 from revise_captions.finetune.data.image_cache import pixel_cache
 from revise_captions.finetune.data.records import open_split
-from revise_captions.finetune.data.targets import Task
+from revise_captions.finetune.data.targets import TokenTask
 from revise_captions.finetune.models.paligemma import PackedLearner
 from revise_captions.finetune.trainer.protocol import Images
 from revise_captions.finetune.trainer.validate import _choice
@@ -213,7 +213,7 @@ def test_the_seed_decides(data, base, whole, tmp_path):
     assert apart(whole, tmp_path / "other", base) > 0.1
 
 
-@pytest.mark.parametrize("regime", [Regime.IMAGE_PREFIX, Regime.CAUSAL])
+@pytest.mark.parametrize("regime", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
 def test_packed_gradients_are_those_of_one_sequence_per_sentence(regime, data):
     """All tasks of three captions: packed, and every question as a plain prompt of its own."""
     model, codec = tiny()
@@ -231,7 +231,9 @@ def test_packed_gradients_are_those_of_one_sequence_per_sentence(regime, data):
     where = [train.image_of[i] for i in range(3)]
     asked = learner.encode(examples, choices, Images(train, where, [0, 0, 0]))
     assert asked is not None
-    assert {Task.CLASSIFY, Task.RATIONALE, Task.DESCRIBE, Task.CAPTION} <= set(asked.tasks)
+    assert {TokenTask.CLASSIFY, TokenTask.RATIONALE, TokenTask.DESCRIBE, TokenTask.CAPTION} <= set(
+        asked.tasks
+    )
     packed = gradient(learner.forward(asked).logits, asked.ids)
 
     rows, parts, owner = [], [], []
@@ -259,7 +261,12 @@ def test_a_row_for_each_question_has_the_gradients_of_packed_rows(data):
     found = []
     for packed in (True, False):
         learner = PackedLearner(
-            model, codec, Regime.IMAGE_PREFIX, 1024, pixels={train.path: cache}, packed=packed
+            model,
+            codec,
+            AttentionMode.IMAGE_PREFIX,
+            1024,
+            pixels={train.path: cache},
+            packed=packed,
         )
         images = Images(train, [train.image_of[i] for i in range(3)], [0] * 3)
         asked = learner.encode(examples, [_choice(example) for example in examples], images)

@@ -16,10 +16,10 @@ from tinycritic import saved
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.image_cache import pixel_cache
 from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.models.adapters import (
@@ -29,7 +29,7 @@ from revise_captions.finetune.models.adapters import (
 )
 from revise_captions.finetune.models.bases import load_base
 from revise_captions.finetune.models.paligemma import PackedLearner
-from revise_captions.finetune.trainer.tensorboard import Board
+from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
 from revise_captions.finetune.trainer.validate import measure_learner
 
 
@@ -38,7 +38,7 @@ def base(tmp_path_factory) -> Path:
     return saved(tmp_path_factory.mktemp("bases") / "tiny")
 
 
-def judged(critic, asked: list[Paragraph]) -> list[float]:
+def judged(critic, asked: list[JudgeRequest]) -> list[float]:
     found = [v for row in critic.judge(asked) for v in row]
     assert all(v.p_factual is not None for v in found), found
     return [v.p_factual for v in found if v.p_factual is not None]
@@ -96,20 +96,20 @@ def test_an_adapter_of_other_weights_is_refused(data, base, tmp_path):
 def test_parts_are_named_on_purpose(base, vlm, data):
     train = open_split(data, "train")
     for folder, other in ((base, "language,tower,projector"), (vlm, "language,tower,projector")):
-        settings = Settings(method="lora", targets=other, compile=False, tower_weight=0)
+        settings = TrainingSettings(method="lora", targets=other, compile=False, tower_weight=0)
         loaded = load_base(str(folder), train, settings)
         choose_weights(loaded.model, settings, "x")
         learned = [n for n, p in loaded.model.named_parameters() if p.requires_grad]
         assert {part_of(n) for n in learned} == {"language", "tower", "projector"}
         assert all("lora_" in n for n in learned)
-    settings = Settings(targets="projector", compile=False, tower_weight=0)
+    settings = TrainingSettings(targets="projector", compile=False, tower_weight=0)
     loaded = load_base(str(base), train, settings)
     assert choose_weights(loaded.model, settings, "x") is None
     assert {part_of(n) for n, p in loaded.model.named_parameters() if p.requires_grad} == {
         "projector"
     }
     with pytest.raises(UserError, match="no part eyes"):
-        choose_weights(loaded.model, Settings(targets="eyes"), "x")
+        choose_weights(loaded.model, TrainingSettings(targets="eyes"), "x")
     assert set_dropout(loaded.model, 0.1) == 5  # layers of tower and language model
 
 
@@ -158,7 +158,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(data, base, tmp_path
     assert checks[-1]["auc"] == best["auc"]
     critic = load(str(out), device="cpu")
     assert isinstance(critic, LocalCritic)
-    assert critic.card.regime is Regime.IMAGE_PREFIX
+    assert critic.card.regime is AttentionMode.IMAGE_PREFIX
 
 
 def test_qlora_says_what_is_missing(data, base, tmp_path, monkeypatch):
@@ -184,7 +184,7 @@ def plain_paligemma(folder: Path) -> Path:
 
     from revise_captions.critic.checkpoints import save_critic
     from revise_captions.critic.paligemma.model import new_model
-    from revise_captions.critic.paligemma.tokenizer import Codec
+    from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
     tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = normalizers.Replace(" ", "▁")
@@ -211,10 +211,10 @@ def plain_paligemma(folder: Path) -> Path:
         extra_special_tokens={"image_token": "<image>"},
     )  # fmt: skip
     torch.manual_seed(0)
-    model = new_model(Codec(fast), **SMALL)
+    model = new_model(PromptTokenizer(fast), **SMALL)
     model.config.text_config.attn_logit_softcapping = 50.0
     model.config.text_config.final_logit_softcapping = 30.0
-    save_critic(model, fast, CriticCard(Regime.PREFIX), folder)
+    save_critic(model, fast, CriticCard(AttentionMode.PREFIX), folder)
     (folder / "critic.json").unlink()
     assert AutoTokenizer.from_pretrained(folder)("▁")
     return folder
@@ -233,7 +233,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
     assert result.exit_code == 0, result.output
     critic = load(str(out), device="cpu")
     assert isinstance(critic, LocalCritic)
-    regime = Regime.PREFIX if preset == "paper" else Regime.IMAGE_PREFIX
+    regime = AttentionMode.PREFIX if preset == "paper" else AttentionMode.IMAGE_PREFIX
     assert critic.card.regime is regime
     attention = critic.model.config.text_config._attn_implementation
     assert attention == "eager", "an attention that would drop the soft-cap"
@@ -249,7 +249,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def critic_p(critic: LocalCritic, paragraph: Paragraph) -> list[float]:
+def critic_p(critic: LocalCritic, paragraph: JudgeRequest) -> list[float]:
     """P(factual) whatever the share of Yes and No: this model was never told to say them."""
     from unittest import mock
 
@@ -277,7 +277,7 @@ def test_log_lines_become_curves():
         def flush(self):
             pass
 
-    board = Board(Writer())
+    board = TensorBoardLog(Writer())
     board.add({"event": "validation", "wall": 1.0, "step": 7, "auc": 0.9, "samples": ["x"]}, 7)
     board.add({"event": "saved", "wall": 1.0, "step": 7}, 7)
     assert written == [("validation/auc", 0.9, 7)]

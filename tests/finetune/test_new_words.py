@@ -22,16 +22,16 @@ from revise_captions.critic.paligemma.model import (
     use_tree_attention,
 )
 from revise_captions.critic.paligemma.packing import (
-    Regime,
+    AttentionMode,
     collate,
     context_trunk,
     pack,
     question,
 )
-from revise_captions.critic.paligemma.tokenizer import TEMPLATES, Codec
+from revise_captions.critic.paligemma.tokenizer import TEMPLATES, PromptTokenizer
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import main
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.new_words import OFTEN, add_words, new_words
 from revise_captions.records import Span
 
@@ -42,10 +42,10 @@ OLD = (
 )
 
 
-def bundled() -> tuple[PaliGemmaForConditionalGeneration, Codec]:
+def bundled() -> tuple[PaliGemmaForConditionalGeneration, PromptTokenizer]:
     model = PaliGemmaForConditionalGeneration.from_pretrained(BUNDLED, dtype=torch.float32)
     use_tree_attention(model)
-    return model.eval(), Codec(AutoTokenizer.from_pretrained(BUNDLED))
+    return model.eval(), PromptTokenizer(AutoTokenizer.from_pretrained(BUNDLED))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def grown():
     """The bundled critic's model and codec, before and after it gained words."""
     model, codec = bundled()
     before = model.get_input_embeddings().weight.detach().clone()
-    larger = add_words(model, codec, new_words(codec, SAID, 100), Settings())
+    larger = add_words(model, codec, new_words(codec, SAID, 100), TrainingSettings())
     return model, codec, before, larger
 
 
@@ -86,12 +86,12 @@ def test_answers_about_old_words_stay(grown):
     first, _ = bundled()
     pixels = torch.rand(1, 3, 128, 128, generator=torch.Generator().manual_seed(0)) * 2 - 1
 
-    def logits(one: PaliGemmaForConditionalGeneration, by: Codec) -> torch.Tensor:
+    def logits(one: PaliGemmaForConditionalGeneration, by: PromptTokenizer) -> torch.Tensor:
         text = "A dog sits by a house.\nIt is brown."
         spans = (Span(0, 22), Span(23, 35))
         trunk = context_trunk(by, text, spans)
         asked = [question(by, trunk, text, spans, k) for k in range(2)]
-        batch = collate([pack(image_tokens(one), trunk, asked, Regime.IMAGE_PREFIX)], by)
+        batch = collate([pack(image_tokens(one), trunk, asked, AttentionMode.IMAGE_PREFIX)], by)
         tower = tower_output(one, pixels)
         hidden = hidden_states(one, tower, torch.zeros(1, dtype=torch.long), batch)
         ends = [batch.at(0, k, branch.prompt - 1) for k, branch in enumerate(asked)]
@@ -125,13 +125,15 @@ def test_the_same_seed_draws_the_same_words():
     tables = []
     for seed in (1, 1, 2):
         model, codec = tiny()
-        larger = add_words(model, codec, ["Ġrocket", "Ġrobot"], Settings(seed=seed))
+        larger = add_words(model, codec, ["Ġrocket", "Ġrobot"], TrainingSettings(seed=seed))
         tables.append(model.get_input_embeddings().weight[list(larger.text(" rocket robot"))])
     assert torch.equal(tables[0], tables[1])
     assert not torch.equal(tables[0], tables[2])
 
 
-@pytest.mark.parametrize("settings", [Settings(method="lora"), Settings(targets="tower")])
+@pytest.mark.parametrize(
+    "settings", [TrainingSettings(method="lora"), TrainingSettings(targets="tower")]
+)
 def test_embeddings_that_do_not_learn_are_refused(settings):
     model, codec = tiny()
     with pytest.raises(UserError, match="embeddings that learn"):
@@ -162,4 +164,4 @@ def test_through_the_command_and_back(tmp_path):
     assert resumed[1]["new_words"] == began[0]["new_words"]
     codec = load_critic(out, device="cpu").codec
     assert len(codec.text(" rocket")) == 1
-    assert codec.text("\n") == Codec(AutoTokenizer.from_pretrained(base)).text("\n")
+    assert codec.text("\n") == PromptTokenizer(AutoTokenizer.from_pretrained(base)).text("\n")

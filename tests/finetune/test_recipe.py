@@ -13,7 +13,7 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic.load import load
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.cli import annotate
@@ -32,7 +32,8 @@ def auc(critic, data: Path) -> float:
     """Of the training split: whether training does anything, not whether it generalises."""
     examples = open_split(data, "train")
     asked = [
-        Paragraph(Image.open(data / e.image).convert("RGB"), e.caption, e.spans) for e in examples
+        JudgeRequest(Image.open(data / e.image).convert("RGB"), e.caption, e.spans)
+        for e in examples
     ]
     p = [v.p_factual for row in critic.judge(asked) for v in row]
     truth = [float(s.factual) for e in examples for s in e.sentences]

@@ -21,26 +21,31 @@ from revise_captions.finetune.data.recolor import (
     replaced,
     turned,
 )
-from revise_captions.finetune.data.records import Aside, Example, Judged, parse
+from revise_captions.finetune.data.records import (
+    AuxiliaryExample,
+    TrainingExample,
+    TrainingSentence,
+    parse,
+)
 from revise_captions.finetune.data.targets import without_colours
 from revise_captions.finetune.models.dense_labels import Heads
 from revise_captions.records import Span
 
 CAPTION = "There is a red circle. It is on the left. A square is shown. No dog."
-EXAMPLE = Example(
+EXAMPLE = TrainingExample(
     "1",
     "1.png",
     CAPTION,
     (
-        Judged(Span(0, 22), True, True, (), "", True),
-        Judged(Span(23, 41), False, True, ("It is right.",), "It is on the right."),
-        Judged(Span(42, 60), False, True, (), "A circle is shown.", True),
-        Judged(Span(61, 68), False, True, (), "A white dog.", True),
+        TrainingSentence(Span(0, 22), True, True, (), "", True),
+        TrainingSentence(Span(23, 41), False, True, ("It is right.",), "It is on the right."),
+        TrainingSentence(Span(42, 60), False, True, (), "A circle is shown.", True),
+        TrainingSentence(Span(61, 68), False, True, (), "A white dog.", True),
     ),
     "A red circle.",
     (
-        Aside("A dog is left of a cat.", True),
-        Aside("The cat sleeps.", False, "The black cat sits."),
+        AuxiliaryExample("A dog is left of a cat.", True),
+        AuxiliaryExample("The cat sleeps.", False, "The black cat sits."),
     ),
 )
 

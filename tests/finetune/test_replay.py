@@ -18,7 +18,7 @@ from toyworld import write
 
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.errors import UserError
-from revise_captions.finetune.config import Settings
+from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data
 from revise_captions.finetune.data.image_cache import pixel_cache
 from revise_captions.finetune.data.order import Replayed, batches
@@ -122,7 +122,7 @@ def test_an_epoch_counts_what_is_replayed(data, old, base, tmp_path):
 
 def test_what_cannot_be_replayed_is_said(data, old, base, tmp_path):
     def check(replay: Path, share: float = 0.5) -> str:
-        return check_data(data, (), (), Settings(replay=str(replay), replay_share=share))
+        return check_data(data, (), (), TrainingSettings(replay=str(replay), replay_share=share))
 
     assert f"replayed: 9 captions of {old}" in check(old)
     with pytest.raises(UserError, match="replay-share 1, expected"):

@@ -16,17 +16,22 @@ from revise_captions.critic.paligemma.model import (
     tower_output,
 )
 from revise_captions.critic.paligemma.packing import (
-    Regime,
+    AttentionMode,
     collate,
     context_trunk,
     pack,
     question,
     unpack,
 )
-from revise_captions.critic.paligemma.tokenizer import DESCRIBE, Codec, train_tokenizer
+from revise_captions.critic.paligemma.tokenizer import DESCRIBE, PromptTokenizer, train_tokenizer
 from revise_captions.finetune.data.order import batches
-from revise_captions.finetune.data.records import Aside, Example, Judged, parse
-from revise_captions.finetune.data.targets import Choice, Task, choose, encode
+from revise_captions.finetune.data.records import (
+    AuxiliaryExample,
+    TrainingExample,
+    TrainingSentence,
+    parse,
+)
+from revise_captions.finetune.data.targets import Choice, TokenTask, choose, encode
 from revise_captions.finetune.data.token_labels import (
     RIGHT,
     UNKNOWN,
@@ -37,22 +42,24 @@ from revise_captions.finetune.data.token_labels import (
 from revise_captions.records import Span
 
 CAPTION = "There is a red circle. It is on the left. The scene feels calm."
-EXAMPLE = Example(
+EXAMPLE = TrainingExample(
     "1",
     "1.png",
     CAPTION,
     (
-        Judged(Span(0, 22), True, True, ()),
-        Judged(Span(23, 41), False, True, ("The circle is on the right.", "It is right.")),
-        Judged(Span(42, 63), True, False, ()),
+        TrainingSentence(Span(0, 22), True, True, ()),
+        TrainingSentence(
+            Span(23, 41), False, True, ("The circle is on the right.", "It is right.")
+        ),
+        TrainingSentence(Span(42, 63), True, False, ()),
     ),
     "A red circle.",
 )
 
 
 @pytest.fixture(scope="module")
-def codec() -> Codec:
-    return Codec(train_tokenizer(TEXTS, 512))
+def codec() -> PromptTokenizer:
+    return PromptTokenizer(train_tokenizer(TEXTS, 512))
 
 
 def encoded(codec, regime, max_length=500):
@@ -68,29 +75,29 @@ def encoded(codec, regime, max_length=500):
     )
 
 
-def expected(codec) -> list[tuple[list[int], list[int], Task]]:
+def expected(codec) -> list[tuple[list[int], list[int], TokenTask]]:
     """(prompt, answer, task) of everything that is asked, from the prompts module alone."""
     spans = EXAMPLE.spans
     start = [codec.image] * 4 + [codec.bos]
     ask = lambda i: start + codec.pieces(prompts.classification(CAPTION, spans, i))  # noqa: E731
     return [
-        (ask(0), [codec.yes, codec.eos], Task.CLASSIFY),
-        (ask(1), [codec.no, codec.eos], Task.CLASSIFY),
-        (ask(2), [codec.yes, *codec.answer_nothing, codec.eos], Task.CLASSIFY),
+        (ask(0), [codec.yes, codec.eos], TokenTask.CLASSIFY),
+        (ask(1), [codec.no, codec.eos], TokenTask.CLASSIFY),
+        (ask(2), [codec.yes, *codec.answer_nothing, codec.eos], TokenTask.CLASSIFY),
         (
             start + codec.pieces(prompts.rationale(CAPTION, spans, 1)),
             [*codec.text("The circle is on the right."), codec.eos],
-            Task.RATIONALE,
+            TokenTask.RATIONALE,
         ),
         (
             start + list(codec.special(DESCRIBE)),
             [*codec.text("A red circle."), codec.eos],
-            Task.DESCRIBE,
+            TokenTask.DESCRIBE,
         ),
     ]
 
 
-@pytest.mark.parametrize("regime", list(Regime))
+@pytest.mark.parametrize("regime", list(AttentionMode))
 def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec, regime):
     """Walk back from each target through the tree: what the model has read there is the prompt."""
     made = encoded(codec, regime)
@@ -99,7 +106,7 @@ def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec
     prompt, answer, task = next(wanted)
     place = 0
     for at, target, kind in zip(made.targets.at, made.targets.ids, made.targets.tasks, strict=True):
-        if kind == Task.CAPTION:
+        if kind == TokenTask.CAPTION:
             continue
         if place == len(answer):
             prompt, answer, task = next(wanted)
@@ -109,8 +116,8 @@ def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec
         read = [*ids[row, : fork[row, column]], *ids[row, own]]
         assert read == prompt + answer[:place]
         assert target == answer[place]
-        follow = task is Task.CLASSIFY and place > 0
-        assert kind == (Task.FOLLOW if follow else task)
+        follow = task is TokenTask.CLASSIFY and place > 0
+        assert kind == (TokenTask.FOLLOW if follow else task)
         place += 1
     assert place == len(answer)
     assert next(wanted, None) is None
@@ -124,10 +131,10 @@ def read_so_far(made, at: int) -> list[int]:
     return [*ids[row, : fork[row, column]], *ids[row, own]]
 
 
-@pytest.mark.parametrize("regime", [Regime.IMAGE_PREFIX, Regime.CAUSAL])
+@pytest.mark.parametrize("regime", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
 def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(codec, regime):
-    wrong = Judged(Span(23, 41), False, True, (), "It is on the right.")
-    example = Example("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
+    wrong = TrainingSentence(Span(23, 41), False, True, (), "It is on the right.")
+    example = TrainingExample("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
     choice = Choice((), False)
     made = encode(codec, [example], [choice], images=4, regime=regime, multiple=8, max_length=500)
     start = [codec.image] * 4 + [codec.bos]
@@ -136,7 +143,7 @@ def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(co
         before = start + codec.pieces(prompts.classification(CAPTION, example.spans, index)[:-2])
         words = list(codec.text(true))
         expected += [(before + words[:n], word) for n, word in enumerate(words)]
-    captions = made.targets.tasks == Task.CAPTION
+    captions = made.targets.tasks == TokenTask.CAPTION
     pairs = zip(made.targets.at[captions], made.targets.ids[captions], strict=True)
     assert [(read_so_far(made, int(at)), int(word)) for at, word in pairs] == expected
     traced = [
@@ -149,8 +156,8 @@ def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(co
 
 
 def test_where_a_word_sees_the_words_behind_it_none_is_taught(codec):
-    made = encoded(codec, Regime.PREFIX)
-    assert Task.CAPTION not in made.targets.tasks
+    made = encoded(codec, AttentionMode.PREFIX)
+    assert TokenTask.CAPTION not in made.targets.tasks
     assert len(made.targets.trace) == 0
 
 
@@ -176,11 +183,11 @@ def test_a_wrong_sentence_without_a_rewrite_is_known_at_its_end_only(codec):
 
 
 def test_rows_that_are_too_long_lose_their_last_branches_and_say_so(codec):
-    whole = encoded(codec, Regime.IMAGE_PREFIX)
+    whole = encoded(codec, AttentionMode.IMAGE_PREFIX)
     length = int((whole.batch.segment[0] >= 0).sum())
-    cut = encoded(codec, Regime.IMAGE_PREFIX, max_length=length - 1)
+    cut = encoded(codec, AttentionMode.IMAGE_PREFIX, max_length=length - 1)
     assert (whole.skipped, cut.skipped) == (0, 1)
-    assert Task.DESCRIBE not in cut.targets.tasks
+    assert TokenTask.DESCRIBE not in cut.targets.tasks
     assert cut.targets.ids.tolist() == whole.targets.ids.tolist()[: len(cut.targets.ids)]
 
 
@@ -203,19 +210,21 @@ def test_packed_training_has_the_gradients_of_one_sequence_per_sentence():
         return torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
 
     packed = gradients(
-        [pack(16, trunk, branches, Regime.IMAGE_PREFIX)],
+        [pack(16, trunk, branches, AttentionMode.IMAGE_PREFIX)],
         lambda batch: [batch.at(0, i, b.prompt - 1) for i, b in enumerate(branches)],
     )
     alone = gradients(
-        unpack(16, trunk, branches, Regime.IMAGE_PREFIX),
+        unpack(16, trunk, branches, AttentionMode.IMAGE_PREFIX),
         lambda batch: [batch.at(i, 0, b.prompt - 1) for i, b in enumerate(branches)],
     )
     assert float((packed - alone).norm() / alone.norm()) < 1e-4
 
 
 def test_choices_take_each_rationale_sometimes_and_at_most_so_many_sentences():
-    sentences = tuple(Judged(Span(i, i + 1), False, True, (f"{i}a", f"{i}b")) for i in range(4))
-    example = Example("1", "1.png", "abcd", sentences, "d")
+    sentences = tuple(
+        TrainingSentence(Span(i, i + 1), False, True, (f"{i}a", f"{i}b")) for i in range(4)
+    )
+    example = TrainingExample("1", "1.png", "abcd", sentences, "d")
     rng = np.random.default_rng(0)
     drawn = [choose(example, rng, 2, 0.5) for _ in range(200)]
     assert {len(choice.rationales) for choice in drawn} == {2}
@@ -236,18 +245,18 @@ def test_an_epoch_shows_every_example_once_in_batches_of_like_length():
 
 
 def test_a_rewrite_is_asked_about_in_the_place_of_its_sentence(codec):
-    wrong = Judged(Span(23, 41), False, True, (), "It is on the right.")
-    example = Example("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
+    wrong = TrainingSentence(Span(23, 41), False, True, (), "It is on the right.")
+    example = TrainingExample("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
     made = encode(
         codec,
         [example],
         [choose(example, np.random.default_rng(0), 2, 0.0, rewrites=1.0)],
         images=4,
-        regime=Regime.IMAGE_PREFIX,
+        regime=AttentionMode.IMAGE_PREFIX,
         multiple=1,
         max_length=500,
     )
-    first = made.targets.tasks == Task.CLASSIFY
+    first = made.targets.tasks == TokenTask.CLASSIFY
     assert made.targets.ids[first].tolist() == [codec.yes, codec.no, codec.yes]
     ids, segment, fork = made.batch.ids[0], made.batch.segment[0], made.batch.fork[0]
     read = [*ids[: fork[segment == 3][0]], *ids[segment == 3]]
@@ -259,8 +268,8 @@ def test_a_rewrite_is_asked_about_in_the_place_of_its_sentence(codec):
 
 def test_asides_are_asked_as_a_captions_first_sentence(codec):
     """With their true versions; a caption's own questions stay as they are."""
-    beside = (Aside("A red square is on the left.", False, "A red circle is on the left."),
-              Aside("It is a picture.", True))  # fmt: skip
+    square = AuxiliaryExample("A red square is on the left.", False, "A red circle is on the left.")
+    beside = (square, AuxiliaryExample("It is a picture.", True))
     example = replace(EXAMPLE, asides=beside)
     choice = choose(example, np.random.default_rng(0), 0, 0.0, rewrites=1.0, asides=8)
     made = encode(
@@ -268,11 +277,11 @@ def test_asides_are_asked_as_a_captions_first_sentence(codec):
         [example],
         [choice],
         images=4,
-        regime=Regime.IMAGE_PREFIX,
+        regime=AttentionMode.IMAGE_PREFIX,
         multiple=1,
         max_length=500,
     )
-    first = made.targets.tasks == Task.CLASSIFY
+    first = made.targets.tasks == TokenTask.CLASSIFY
     yes, no = codec.yes, codec.no
     assert made.targets.ids[first].tolist() == [yes, no, yes, no, yes, yes]
     ids, segment, fork = made.batch.ids[0], made.batch.segment[0], made.batch.fork[0]
@@ -284,7 +293,9 @@ def test_asides_are_asked_as_a_captions_first_sentence(codec):
 
 
 def test_asides_are_drawn_at_most_so_many_and_all_in_time():
-    beside = tuple(Aside(f"There is thing {i}.", False, f"There is {i}.") for i in range(5))
+    beside = tuple(
+        AuxiliaryExample(f"There is thing {i}.", False, f"There is {i}.") for i in range(5)
+    )
     example, rng = replace(EXAMPLE, asides=beside), np.random.default_rng(0)
     drawn = [choose(example, rng, 0, 0.0, rewrites=0.5, asides=2).asides for _ in range(200)]
     assert {len(one) for one in drawn} == {2}
@@ -298,7 +309,10 @@ def test_asides_of_a_row_are_read_and_bad_ones_refused():
     dog = {"text": "A dog.", "label": "factual", "rewrite": "x"}
     whole = {"start": 0, "end": 6, "label": "factual"}
     row = {"image": "1.png", "caption": "A dog.", "sentences": [whole], "asides": [cat, dog]}
-    assert parse(row).asides == (Aside("A cat.", False, "A dog."), Aside("A dog.", True))
+    assert parse(row).asides == (
+        AuxiliaryExample("A cat.", False, "A dog."),
+        AuxiliaryExample("A dog.", True),
+    )
     for bad in ({"text": "A cat."}, {"label": "factual"}, {"text": " ", "label": "factual"},
                 {"text": "A cat.", "label": "true"}):  # fmt: skip
         with pytest.raises((KeyError, ValueError)):

@@ -15,10 +15,10 @@ from revise_captions.critic.paligemma.model import (
     logits_at,
     tower_output,
 )
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.tokenizer import Codec, train_tokenizer
-from revise_captions.finetune.data.records import Example, Judged
-from revise_captions.finetune.data.targets import Choice, Encoded, Task, encode
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, train_tokenizer
+from revise_captions.finetune.data.records import TrainingExample, TrainingSentence
+from revise_captions.finetune.data.targets import Choice, Encoded, TokenTask, encode
 from revise_captions.records import Span
 
 CAPTION = "There is a red circle. It is on the left. Both wear hats."
@@ -26,12 +26,12 @@ SPANS = (Span(0, 22), Span(23, 41), Span(42, 57))
 IMAGES = 16
 
 
-def example(caption: str = CAPTION, spans=SPANS) -> Example:
+def example(caption: str = CAPTION, spans=SPANS) -> TrainingExample:
     sentences = tuple(
-        Judged(span, k != 1, True, () if k != 1 else ("It is on the right.",))
+        TrainingSentence(span, k != 1, True, () if k != 1 else ("It is on the right.",))
         for k, span in enumerate(spans)
     )
-    return Example("1", "1.png", caption, sentences, "A red circle.")
+    return TrainingExample("1", "1.png", caption, sentences, "A red circle.")
 
 
 WHOLE = Choice(((1, "It is on the right."),), True)
@@ -58,7 +58,7 @@ def logits(model, made: Encoded) -> torch.Tensor:
     return logits_at(model, hidden, torch.from_numpy(made.targets.at))
 
 
-@pytest.mark.parametrize("regime", list(Regime))
+@pytest.mark.parametrize("regime", list(AttentionMode))
 def test_padding_is_never_attended(model_codec, regime):
     """Padding more, and padding with other tokens, changes no logit and no gradient."""
     model, codec = model_codec
@@ -82,7 +82,7 @@ def test_padding_is_never_attended(model_codec, regime):
     torch.testing.assert_close(b, c, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("regime", list(Regime))
+@pytest.mark.parametrize("regime", list(AttentionMode))
 def test_the_loss_is_on_answers_only(model_codec, regime):
     """No target is a token of a question, of the context or of the image; every answer is one.
 
@@ -90,7 +90,7 @@ def test_the_loss_is_on_answers_only(model_codec, regime):
     """
     _, codec = model_codec
     made = encoded(codec, regime)
-    told = made.targets.tasks != Task.CAPTION
+    told = made.targets.tasks != TokenTask.CAPTION
     answers = [
         [codec.yes, codec.eos], [codec.no, codec.eos], [codec.yes, codec.eos],
         [*codec.text("It is on the right."), codec.eos], [*codec.text("A red circle."), codec.eos],
@@ -98,7 +98,7 @@ def test_the_loss_is_on_answers_only(model_codec, regime):
     assert made.targets.ids[told].tolist() == [token for answer in answers for token in answer]
     # what is read where a question ends is the newline that closes it
     ends = codec.special(prompts.END_FACTUAL)
-    first = made.targets.at[made.targets.tasks == Task.CLASSIFY]
+    first = made.targets.at[made.targets.tasks == TokenTask.CLASSIFY]
     assert codec.tokenizer.convert_ids_to_tokens(ends[-1]) == "\n"
     assert set(made.batch.ids.flatten()[first].tolist()) == {ends[-1]}
 
@@ -106,8 +106,8 @@ def test_the_loss_is_on_answers_only(model_codec, regime):
 def test_under_the_prefix_regime_no_prompt_sees_its_answer(model_codec):
     """The block that attends in both directions ends with the question."""
     model, codec = model_codec
-    made = encoded(codec, Regime.PREFIX)
-    first = made.targets.tasks == Task.CLASSIFY
+    made = encoded(codec, AttentionMode.PREFIX)
+    first = made.targets.tasks == TokenTask.CLASSIFY
     before = logits(model, made)[torch.from_numpy(first)]
     ids = made.batch.ids.copy()
     for at in made.targets.at[first]:
@@ -118,14 +118,14 @@ def test_under_the_prefix_regime_no_prompt_sees_its_answer(model_codec):
     torch.testing.assert_close(before, after[torch.from_numpy(first)], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("regime", [Regime.IMAGE_PREFIX, Regime.CAUSAL])
+@pytest.mark.parametrize("regime", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
 def test_a_question_sees_neither_its_answer_nor_another_question(model_codec, regime):
     model, codec = model_codec
     made = encoded(codec, regime)
-    first = torch.from_numpy(made.targets.tasks == Task.CLASSIFY)
+    first = torch.from_numpy(made.targets.tasks == TokenTask.CLASSIFY)
     before = logits(model, made)[first]
     ids = made.batch.ids.copy()
-    for at in made.targets.at[made.targets.tasks == Task.CLASSIFY]:
+    for at in made.targets.at[made.targets.tasks == TokenTask.CLASSIFY]:
         ids[0, at + 1] = codec.pad  # all answers
     ids[0, made.batch.segment[0] >= 4] = codec.pad  # the rationale's and the description's branch
     after = logits(model, replace(made, batch=replace(made.batch, ids=ids)))
@@ -140,9 +140,9 @@ def test_markup_in_user_text_stays_text(model_codec):
     special = set(codec.tokenizer.all_special_ids)
 
     def markup(caption: str, rationale: str) -> list[int]:
-        sentence = Judged(Span(0, len(caption)), False, True, (rationale,))
-        one = Example("1", "1.png", caption, (sentence,), "")
-        made = encoded(codec, Regime.CAUSAL, of=one, choice=Choice(((0, rationale),), False))
+        sentence = TrainingSentence(Span(0, len(caption)), False, True, (rationale,))
+        one = TrainingExample("1", "1.png", caption, (sentence,), "")
+        made = encoded(codec, AttentionMode.CAUSAL, of=one, choice=Choice(((0, rationale),), False))
         return [int(i) for i in made.batch.ids.flatten() if int(i) in special]
 
     assert markup(bad, told) == markup("A dog.", "It is a cat.")
@@ -154,22 +154,22 @@ def test_the_last_label_token_survives_the_length_limit(model_codec):
     Never is an answer cut: its last token, the one that says that the answer ends, is always there.
     """
     _, codec = model_codec
-    length = encoded(codec, Regime.CAUSAL).batch.ids.shape[1]
+    length = encoded(codec, AttentionMode.CAUSAL).batch.ids.shape[1]
     for limit in range(length, length - 40, -1):
-        made = encoded(codec, Regime.CAUSAL, max_length=limit)
+        made = encoded(codec, AttentionMode.CAUSAL, max_length=limit)
         assert made.batch.ids.shape[1] <= limit
         ends = made.targets.ids[np.append(np.flatnonzero(np.diff(made.targets.at) > 1), -1)]
-        told = made.targets.tasks != Task.CAPTION
+        told = made.targets.tasks != TokenTask.CAPTION
         answers = int((made.targets.ids[told] == codec.eos).sum())
         assert answers == 5 - made.skipped
         assert len(ends)
-    assert encoded(codec, Regime.CAUSAL, max_length=length).skipped == 0
-    assert encoded(codec, Regime.CAUSAL, max_length=length - 1).skipped == 1
+    assert encoded(codec, AttentionMode.CAUSAL, max_length=length).skipped == 0
+    assert encoded(codec, AttentionMode.CAUSAL, max_length=length - 1).skipped == 1
 
 
 def test_a_plain_tokenizer_keeps_the_trailing_newline():
     """Without tokens of ours, as PaliGemma's: the question still ends in one newline token."""
-    codec = Codec(train_tokenizer(TEXTS, 512))
+    codec = PromptTokenizer(train_tokenizer(TEXTS, 512))
     ids = codec.special(prompts.END_RATIONALE)
     assert codec.tokenizer.convert_ids_to_tokens(ids[-1]) == "\n"
     assert codec.decode(ids[:-1] + ids[-1:]).endswith("\n")

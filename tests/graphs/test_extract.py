@@ -8,7 +8,7 @@ spacy = pytest.importorskip("spacy")
 
 from hand_parses import document, graph, told  # noqa: E402
 
-from revise_captions.graphs.graph import Kind  # noqa: E402
+from revise_captions.graphs.graph import AttributeKind  # noqa: E402
 from revise_captions.graphs.parser.extract import extract  # noqa: E402
 from revise_captions.graphs.parser.nodes import nodes  # noqa: E402
 
@@ -212,7 +212,7 @@ def test_places_in_the_picture_are_attributes():
         "on/ADP/case/4 the/DET/det/4 left/ADJ/amod/4 side/NOUN/obl/10 of/ADP/case/7 the/DET/det/7 "
         "image/NOUN/nmod/4 a/DET/det/9 man/NOUN/nsubj/10 stands|stand/VERB/ROOT/0"
     )
-    (place,) = (item for item in found.attributes if item.kind is Kind.PLACE)
+    (place,) = (item for item in found.attributes if item.kind is AttributeKind.PLACE)
     assert (found.objects[place.object].name, place.value) == ("man", "on the left side")
     assert place.span.of(found.text) == "on the left side"
     assert [item.name for item in found.objects] == ["man"]

@@ -11,7 +11,7 @@ from input_files import GOOD, lines_of, opened, reasons
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.fields import MAX_CAPTION, Fields
 from revise_captions.io.jsonl import json_lines
-from revise_captions.io.readers import Kind, open_source
+from revise_captions.io.readers import InputKind, open_source
 from revise_captions.io.rows import dumps, splice
 from revise_captions.records import ImageRef, Record
 
@@ -152,7 +152,7 @@ def test_array_as_llava_ships_it(tmp_path):
     ]
     rows = [{"id": str(i), "image": f"{i}.jpg", "conversations": turns} for i in range(3)]
     source = opened(tmp_path / "llava.json", json.dumps(rows, indent=2))
-    assert source.kind is Kind.JSON
+    assert source.kind is InputKind.JSON
     assert source.fields == Fields("image", ("conversations",))
     assert [r.captions["conversations"] for r in source] == ["A red bus."] * 3
     assert [json.loads(r.raw) for r in source] == rows
@@ -178,7 +178,7 @@ def test_broken_arrays_say_where(tmp_path, end):
 
 
 def test_json_lines_under_the_name_json(tmp_path):
-    assert opened(tmp_path / "in.json", GOOD + b"\n" + GOOD).kind is Kind.JSONL
+    assert opened(tmp_path / "in.json", GOOD + b"\n" + GOOD).kind is InputKind.JSONL
 
 
 # --- Fields -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from rated import ROWS, captions, figures, oracle, run, scores_csv, value, write
 from revise_captions.benchmarks.catalog.published import TABLE_4
 from revise_captions.errors import UserError
 from revise_captions.pipelines.metrics import cli
-from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 from revise_captions.pipelines.metrics.scores import read_scores
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -172,7 +172,7 @@ def test_tifas_published_kendall_through_the_command(tmp_path):
     file = DATA / "tifa_correlation/human_annotations_with_scores.json"
     rows = [{"id": k, "score": row["meteor"]} for k, row in json.loads(file.read_text()).items()]
     scores = write(tmp_path / "meteor.jsonl", rows)
-    job = Job("tifa", file.parent, (str(scores),), ("segment",), replicates=100)
+    job = EvaluationOptions("tifa", file.parent, (str(scores),), ("segment",), replicates=100)
     found = evaluate(job)
     assert value(found, name="kendall-b") == pytest.approx(0.27407599432086477, abs=1e-10)
     assert value(found, name="pearson") == pytest.approx(0.33965916777485317, abs=1e-10)
@@ -269,7 +269,9 @@ def test_chocolate_whole_with_a_rater_that_abstains_and_floors(tmp_path):
     ]
     critic = write(tmp_path / "critic.jsonl", judged)
     scores, levels = (str(critic), "floor:length"), ("sentence", "system")
-    found = evaluate(Job("chocolate", DATA / "chocolate", scores, levels, replicates=100))
+    found = evaluate(
+        EvaluationOptions("chocolate", DATA / "chocolate", scores, levels, replicates=100)
+    )
     assert found["unscored"]["critic"] == {"outside the model's domain": 3706}
     assert {f["value"] for f in figures(found, metric="critic")} == {None, 0.0}
     assert value(found, name="share judged", metric="critic") == 0

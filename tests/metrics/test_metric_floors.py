@@ -14,7 +14,7 @@ from revise_captions.errors import UserError
 from revise_captions.graphs import parse
 from revise_captions.pipelines.metrics import cli, number_floors
 from revise_captions.pipelines.metrics.baselines import BASELINES, baseline
-from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 from revise_captions.pipelines.metrics.scores import all_floors, read_scores
 from revise_captions.stats.correlations import correlation
 
@@ -226,7 +226,9 @@ def test_left_out_floors_are_said(folder, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "rouge_score", None)
-    found = evaluate(Job("plain", folder, (), ("sentence",), replicates=100, floors=True))
+    found = evaluate(
+        EvaluationOptions("plain", folder, (), ("sentence",), replicates=100, floors=True)
+    )
     assert "left out: floor:rouge-l (floor:rouge-l needs rouge_score" in as_text(found)
 
 

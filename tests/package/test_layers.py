@@ -131,6 +131,15 @@ def test_no_folder_has_more_than_fifteen_modules():
     assert {folder: count for folder, count in crowded.items() if count > 15} == {}
 
 
+def test_a_public_class_name_means_one_thing():
+    homes: dict[str, list[str]] = {}
+    for _, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
 def test_the_layers_are_looked_at():
     """The test above sees what it should: a wrong import would be found."""
     found = [owner(name) for package, path in modules() for name, _ in imported(path, package)]

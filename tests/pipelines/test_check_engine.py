@@ -10,12 +10,12 @@ import tinycritic
 from chat_server import MODEL, Manners, serving
 from commands import write_input
 
-from revise_captions.critic.paligemma.packing import Regime
+from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 from revise_captions.pipelines.engine_check import cli
 from revise_captions.pipelines.engine_check import compare as check_engine
 from revise_captions.pipelines.engine_check.compare import (
-    Judged,
+    SampledSentence,
     Setup,
     compared,
     drawn,
@@ -91,7 +91,7 @@ def test_another_engine_is_compared_sentence_by_sentence(tmp_path, capsys):
 
 def test_an_engine_that_cannot_keep_the_regime_refuses(tmp_path, capsys):
     write_input(tmp_path / "in.jsonl", 2)
-    critic = tinycritic.saved(tmp_path / "tiny", Regime.PREFIX)
+    critic = tinycritic.saved(tmp_path / "tiny", AttentionMode.PREFIX)
     code, out, err = run(
         capsys, tmp_path / "in.jsonl", "--critic", critic, "--against", "engine=vllm"
     )
@@ -107,9 +107,9 @@ def test_settings_that_are_none_are_refused(text):
         Setup(Options()).changed(text)
 
 
-def sentences(*ps: float | None) -> list[Judged]:
+def sentences(*ps: float | None) -> list[SampledSentence]:
     return [
-        Judged(k, f"{k}.", Verdict(p, None if p is not None else Unscored.NO_ANSWER))
+        SampledSentence(k, f"{k}.", Verdict(p, None if p is not None else Unscored.NO_ANSWER))
         for k, p in enumerate(ps)
     ]
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import pytest
 from PIL import Image
 
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds as loop
-from revise_captions.pipelines.job.window import Settings, Tools, run_stages
+from revise_captions.pipelines.job.window import RevisionSettings, Tools, run_stages
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Span, Verdict, Why
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 IMAGE = Image.new("RGB", (8, 8))
 THRESHOLD = 0.5
@@ -39,27 +39,27 @@ class FakeCritic:
     def settings(self) -> dict[str, str]:
         return {"critic": "fake"}
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         self.judged += sum(len(p.spans) - p.first for p in paragraphs)
         return [
             [Verdict(round(self.p(q.text[: s.start], s.of(q.text)), 4)) for s in q.spans[q.first :]]
             for q in paragraphs
         ]
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         return [f"wrong: {c.spans[c.index].of(c.text)}" for c in claims]
 
 
 @dataclass
 class FakeReviser:
-    rewriter: Callable[[Request], str | None]
+    rewriter: Callable[[RewriteRequest], str | None]
     strict: bool = False
 
     @property
     def settings(self) -> dict[str, str]:
         return {"reviser": "fake"}
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         return [self.rewriter(request) for request in requests]
 
 
@@ -78,7 +78,7 @@ def spans_of(text: str) -> tuple[Span, ...]:
 def run(text: str, critic: FakeCritic, reviser: FakeReviser, **settings: object) -> loop.Draft:
     tools = Tools(critic, reviser, critic.threshold, "")
     draft = new_draft(IMAGE, text, spans_of(text))
-    return run_stages([draft], tools, Settings(guard="warn", **settings))[0]  # type: ignore[arg-type]
+    return run_stages([draft], tools, RevisionSettings(guard="warn", **settings))[0]  # type: ignore[arg-type]
 
 
 def revised(draft: loop.Draft) -> str:
@@ -128,14 +128,14 @@ def test_a_list_mark_is_layout_and_stays(mark: str) -> None:
     text = f"{mark}bad one."
     asked: list[str] = []
 
-    def rewriter(request: Request) -> str:
+    def rewriter(request: RewriteRequest) -> str:
         asked.append(request.sentence)
         return "bad." if not request.failed else "fine."
 
     critic = FakeCritic(good_unless_bad)
     draft = new_draft(IMAGE, text, (Span(0, len(text)),))
     tools = Tools(critic, FakeReviser(rewriter), THRESHOLD, "")
-    (done,) = run_stages([draft], tools, Settings(guard="warn"))
+    (done,) = run_stages([draft], tools, RevisionSettings(guard="warn"))
     assert asked == ["bad one.", "bad one."]
     assert revised(done) == f"{mark}fine."
 
@@ -143,7 +143,7 @@ def test_a_list_mark_is_layout_and_stays(mark: str) -> None:
 def test_later_tries_see_the_failed_ones() -> None:
     seen: list[tuple[str, ...]] = []
 
-    def rewriter(request: Request) -> str:
+    def rewriter(request: RewriteRequest) -> str:
         seen.append(request.failed)
         return "bad again." if not request.failed else "fine."
 
@@ -158,7 +158,7 @@ def test_what_a_changed_context_makes_wrong_enters_the_next_round() -> None:
             return 0.2
         return good_unless_bad(context, sentence)
 
-    def rewriter(request: Request) -> str:
+    def rewriter(request: RewriteRequest) -> str:
         return "fine." if "bad" in request.sentence else "this."
 
     draft = run("bad. it.", FakeCritic(p), FakeReviser(rewriter))
@@ -220,8 +220,8 @@ def chaos(seed: int) -> Callable[[str, str], float]:
     return p
 
 
-def chaotic_rewriter(seed: int) -> Callable[[Request], str | None]:
-    def rewrite(request: Request) -> str | None:
+def chaotic_rewriter(seed: int) -> Callable[[RewriteRequest], str | None]:
+    def rewrite(request: RewriteRequest) -> str | None:
         rng = random.Random(f"{seed}|{request}")
         return rng.choice([None, "", "x.", f"{rng.randrange(99)}.", request.sentence + "!"])
 
@@ -264,7 +264,7 @@ def test_stages_run_in_turn_end_where_all_ends() -> None:
                 if row
                 else new_draft(IMAGE, text, spans_of(text))
             )
-            settings = Settings(stage=stage, rounds=2, on_unfixable=policy, guard="warn")
+            settings = RevisionSettings(stage=stage, rounds=2, on_unfixable=policy, guard="warn")
             draft = run_stages([draft], tools, settings)[0]
             row = json.loads(json.dumps(to_json(revision_of(draft, ""), THRESHOLD)))
         assert row == json.loads(json.dumps(to_json(revision_of(whole, ""), THRESHOLD)))

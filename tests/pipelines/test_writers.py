@@ -18,7 +18,7 @@ import zstandard
 from output_files import REVISION, names, revised, rows, run, write_lines
 
 from revise_captions.errors import UserError
-from revise_captions.io.readers import Kind, open_source
+from revise_captions.io.readers import InputKind, open_source
 from revise_captions.pipelines.output import writers
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ def test_json_lines_keep_the_text_of_every_row(tmp_path):
     ]
     source = tmp_path / "in.jsonl"
     source.write_bytes(("\ufeff" + "\r\n\n".join(lines)).encode())  # BOM, CRLF, blanks, no end
-    assert run(source, tmp_path / "out.jsonl") == writers.Written(3, 0, None)
+    assert run(source, tmp_path / "out.jsonl") == writers.OutputCounts(3, 0, None)
     added = ', "revised_caption": %s, "revision": ' + json.dumps(REVISION) + "}"
     assert (tmp_path / "out.jsonl").read_text().split("\n") == [
         lines[0][:-1] + added % '"A CAT."',
@@ -58,7 +58,7 @@ def test_one_line_out_or_one_in_the_quarantine(tmp_path):
         file.write(b'{"image": "a", "caption": "Six."}\n')
     written = run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bad=[4])
     quarantine = tmp_path / "out.quarantine.jsonl"
-    assert written == writers.Written(2, 3, quarantine)
+    assert written == writers.OutputCounts(2, 3, quarantine)
     out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["revised_caption"] for row in out] == ["ONE.", "SIX."]
     bad = [json.loads(line) for line in quarantine.read_text().splitlines()]
@@ -303,13 +303,13 @@ def test_output_kind_follows_the_input_unless_named(tmp_path):
     (tmp_path / "array.json").write_text(json.dumps(rows(1)))
     array = open_source(str(tmp_path / "array.json"))
     assert [writers.output_kind(lines, o) for o in ("o.json", "o", "o.parquet", "-")] == [
-        Kind.JSONL,
-        Kind.JSONL,
-        Kind.PARQUET,
-        Kind.JSONL,
+        InputKind.JSONL,
+        InputKind.JSONL,
+        InputKind.PARQUET,
+        InputKind.JSONL,
     ]
     assert [writers.output_kind(array, o) for o in ("o.json", "o", "o.jsonl")] == [
-        Kind.JSON,
-        Kind.JSON,
-        Kind.JSONL,
+        InputKind.JSON,
+        InputKind.JSON,
+        InputKind.JSONL,
     ]

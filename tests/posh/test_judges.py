@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from revise_captions.engines.protocol import Answer, Failed, Written
+from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.engines.scripted import ScriptedEngine, data_of, text_of
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object, Relation
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.posh import prompts
 from revise_captions.posh.identifiers import candidates
-from revise_captions.posh.judge import Task
+from revise_captions.posh.judge import GradingTask
 from revise_captions.posh.language_judge import LanguageJudge, expected, parse_answer
 from revise_captions.posh.offline_judge import OfflineJudge
 from revise_captions.records import Span, Unscored
@@ -100,12 +100,14 @@ def test_answers_are_read_exactly(text, score):
 
 def test_the_score_is_the_weighted_mean():
     logprobs = tuple(math.log(p) for p in (0.1, 0.1, 0.1, 0.1, 0.4))
-    assert expected(Answer(logprobs, 0.8)) == pytest.approx((0.1 + 0.2 + 0.3 + 0.4 + 2.0) / 0.8)
-    assert expected(Answer(logprobs, 0.4)) is None
+    assert expected(AnswerScores(logprobs, 0.8)) == pytest.approx(
+        (0.1 + 0.2 + 0.3 + 0.4 + 2.0) / 0.8
+    )
+    assert expected(AnswerScores(logprobs, 0.4)) is None
 
 
-def certain(score: int) -> Answer:
-    return Answer(tuple(0.0 if k == score else -math.inf for k in range(1, 6)), 1.0)
+def certain(score: int) -> AnswerScores:
+    return AnswerScores(tuple(0.0 if k == score else -math.inf for k in range(1, 6)), 1.0)
 
 
 def engine_that_knows(*found: str) -> ScriptedEngine:
@@ -117,11 +119,11 @@ def engine_that_knows(*found: str) -> ScriptedEngine:
             return certain(4)
         return certain(5 if data_of(prompt)[-1] in found else 1)
 
-    return ScriptedEngine(judge=judge, write=lambda prompt: Written("", True))
+    return ScriptedEngine(judge=judge, write=lambda prompt: Completion("", True))
 
 
 def graded(judge: LanguageJudge) -> list[float | None]:
-    (grades,) = judge.grade([Task(GRAPH, (Graph("the other text"),), precision=True)])
+    (grades,) = judge.grade([GradingTask(GRAPH, (Graph("the other text"),), precision=True)])
     return [grade.score for grade in grades]
 
 
@@ -142,32 +144,36 @@ def test_a_part_of_something_absent_goes_by_its_own_name():
 
 
 def test_a_judge_that_does_not_answer_leaves_components_unscored():
-    silent = ScriptedEngine(judge=lambda prompt: Answer((-9.0,) * 5, 0.01))
+    silent = ScriptedEngine(judge=lambda prompt: AnswerScores((-9.0,) * 5, 0.01))
     assert graded(LanguageJudge(silent)) == [None] * 9
     assert graded(LanguageJudge(silent, unreadable_is_absent=True)) == [1] * 9
     failed = ScriptedEngine(judge=lambda prompt: Failed(Unscored.ENGINE_ERROR))
-    (grades,) = LanguageJudge(failed).grade([Task(GRAPH, (Graph("x"),), precision=True)])
+    (grades,) = LanguageJudge(failed).grade([GradingTask(GRAPH, (Graph("x"),), precision=True)])
     assert grades[0].unscored == str(Unscored.ENGINE_ERROR)
     assert grades[-1].unscored == "the judge could not say whether its object is there"
 
 
 def test_without_log_probabilities_the_written_answer_counts():
     engine = ScriptedEngine(
-        judge=lambda prompt: Failed(Unscored.NO_LOGPROBS), write=lambda prompt: Written("10", True)
+        judge=lambda prompt: Failed(Unscored.NO_LOGPROBS),
+        write=lambda prompt: Completion("10", True),
     )
     assert graded(LanguageJudge(engine, rewriting=False)) == [None] * 9
     spoken = ScriptedEngine(
-        judge=lambda prompt: Failed(Unscored.NO_LOGPROBS), write=lambda prompt: Written("3", True)
+        judge=lambda prompt: Failed(Unscored.NO_LOGPROBS),
+        write=lambda prompt: Completion("3", True),
     )
     assert graded(LanguageJudge(spoken, rewriting=False)) == [3] * 9
 
 
 def test_identifiers_are_rewritten_by_the_model_unless_it_babbles():
     def write(prompt):
-        return Written("“the tall man”" if "tall man" in text_of(prompt) else "Sure!\nHere", True)
+        return Completion(
+            "“the tall man”" if "tall man" in text_of(prompt) else "Sure!\nHere", True
+        )
 
     engine = ScriptedEngine(judge=lambda prompt: certain(5), write=write)
-    (grades,) = LanguageJudge(engine).grade([Task(GRAPH, (Graph("x"),), precision=False)])
+    (grades,) = LanguageJudge(engine).grade([GradingTask(GRAPH, (Graph("x"),), precision=False)])
     assert grades[0].identifier == "the tall man"
     assert grades[2].identifier == "man near tree"
 
@@ -190,7 +196,7 @@ class Letters:
 def scene(*pairs: tuple[str, str], edges=()) -> Graph:
     objects = tuple(thing(name) for name, _ in pairs)
     said = tuple(
-        Attribute(i, value, NONE, Kind.COUNT if value.isdigit() else Kind.QUALITY)
+        Attribute(i, value, NONE, AttributeKind.COUNT if value.isdigit() else AttributeKind.QUALITY)
         for i, (_, value) in enumerate(pairs)
         if value
     )
@@ -199,7 +205,9 @@ def scene(*pairs: tuple[str, str], edges=()) -> Graph:
 
 
 def offline(source: Graph, *targets: Graph) -> list[float]:
-    (grades,) = OfflineJudge(Letters(), gist=0).grade([Task(source, targets, precision=True)])
+    (grades,) = OfflineJudge(Letters(), gist=0).grade(
+        [GradingTask(source, targets, precision=True)]
+    )
     return [grade.score for grade in grades]
 
 
@@ -244,7 +252,7 @@ def test_a_real_language_model_judges_through_transformers(tmp_path):
     model_of("Qwen3", len(tokenizer)).save_pretrained(tmp_path / "llm")
     tokenizer.save_pretrained(tmp_path / "llm")
     engine = load_engine(str(tmp_path / "llm"), option="--judge", device="cpu")
-    task = Task(GRAPH, (Graph("A tall man near a tree."),), precision=True)
+    task = GradingTask(GRAPH, (Graph("A tall man near a tree."),), precision=True)
     (grades,) = LanguageJudge(engine).grade([task])
     assert {grade.score for grade in grades} == {None}
     assert grades[0].unscored == "the judge's answer is no number from 1 to 5"
@@ -256,8 +264,8 @@ def test_a_real_language_model_judges_through_transformers(tmp_path):
         prompts.entity("A tall man.", "A man.", name, precision=True) for name in ("man", "ox")
     ]
     for answer in engine.answer_logprobs(asked, prompts.ANSWERS):
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, AnswerScores)
         weights = [math.exp(logprob) for logprob in answer.logprobs]
         assert sum(weights) == pytest.approx(answer.share, rel=1e-3)
-        known = expected(Answer(answer.logprobs, 1.0))
+        known = expected(AnswerScores(answer.logprobs, 1.0))
         assert known == pytest.approx(np.average(range(1, 6), weights=weights))

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from revise_captions.graphs.graph import Attribute, Graph, Object
 from revise_captions.posh import display
 from revise_captions.posh.components import components
-from revise_captions.posh.corpus import Row, difference, mean, row_of_json
+from revise_captions.posh.corpus import PairStatistics, difference, mean, row_of_json
 from revise_captions.posh.judge import Grade
 from revise_captions.posh.score import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
@@ -46,15 +46,16 @@ def test_unscored_components_are_counted_and_not_guessed():
     assert Score(graded(5, 5), (graded(None, None),)).overall is None
 
 
-def rows(values, groups=None) -> list[Row]:
+def rows(values, groups=None) -> list[PairStatistics]:
     groups = groups or [str(i) for i in range(len(values))]
     return [
-        Row(g, Side(5 * v, 1, 0), Side(5 * v, 1, 0)) for g, v in zip(groups, values, strict=True)
+        PairStatistics(g, Side(5 * v, 1, 0), Side(5 * v, 1, 0))
+        for g, v in zip(groups, values, strict=True)
     ]
 
 
 def test_corpus_scores_are_means_over_pairs():
-    found = mean([*rows([0.2, 0.6]), Row("x", Side(0, 0, 3), Side(1, 1, 0))], "mistakes")
+    found = mean([*rows([0.2, 0.6]), PairStatistics("x", Side(0, 0, 3), Side(1, 1, 0))], "mistakes")
     assert (found.value, found.pairs, found.unscored) == (pytest.approx(0.4), 2, 1)
     assert found.low is None  # two groups say nothing about the spread
 
@@ -87,7 +88,7 @@ def test_paired_differences_are_narrower_than_the_scores():
 
 
 def test_statistics_survive_the_file():
-    row = Row("img", Side(7.25, 3, 1), Side(2, 1, 0))
+    row = PairStatistics("img", Side(7.25, 3, 1), Side(2, 1, 0))
     assert row_of_json(json.loads(json.dumps(row.as_json()))) == row
 
 

@@ -16,7 +16,7 @@ from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
 from revise_captions.pipelines.rating.error_types import type_of
 from revise_captions.pipelines.rating.page import lead
-from revise_captions.pipelines.rating.rate import Job, rate_captions
+from revise_captions.pipelines.rating.rate import RatingOptions, rate_captions
 
 FAST = ("--replicates", "200")
 
@@ -269,7 +269,7 @@ def test_a_damaged_leaderboard_is_named(tmp_path):
     with pytest.raises(UserError, match=r"ratings.json is no leaderboard's ratings"):
         read_ratings(tmp_path / "ratings.json")
     with pytest.raises(UserError, match="no leaderboard"):
-        rate_captions(Job((), tmp_path))
+        rate_captions(RatingOptions((), tmp_path))
 
 
 ROW = {

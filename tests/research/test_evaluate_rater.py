@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from revise_captions.critic.paligemma import load
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.picturebook.captioners import CAPTIONERS
 from revise_captions.records import Label, Verdict
-from revise_captions.stats.leaderboard import CRITERIA, Sentence, collect, counts_of
+from revise_captions.stats.leaderboard import CRITERIA, RatedSentence, collect, counts_of
 from scripts.research.autorater import evaluate as evaluation
 from scripts.research.autorater import scores as rater_scores
 from scripts.research.autorater.estimates import (
@@ -137,7 +137,7 @@ def test_the_thresholded_way_is_the_leaderboards_own():
         for c in own
     ]
     wanted = collect(
-        (c.captioner, c.image, counts_of([Sentence(label) for label in row], c.words))
+        (c.captioner, c.image, counts_of([RatedSentence(label) for label in row], c.words))
         for c, row in zip(own, labels, strict=True)
     )
     found = ratings(own, thresholded(own, RATER))
@@ -200,7 +200,7 @@ class Half:
     threshold = 0.4
     asked = 0
 
-    def judge(self, paragraphs: list[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: list[JudgeRequest]) -> list[list[Verdict]]:
         Half.asked += len(paragraphs)
         return [[Verdict(0.5) for _ in p.spans] for p in paragraphs]
 
@@ -208,10 +208,10 @@ class Half:
 @pytest.fixture
 def half(monkeypatch, tmp_path):
     from revise_captions.critic.checkpoints import CriticCard
-    from revise_captions.critic.paligemma.packing import Regime
+    from revise_captions.critic.paligemma.packing import AttentionMode
 
     Half.asked = 0
-    card = CriticCard(Regime.CAUSAL, 0.4, calibration=CALIBRATION)
+    card = CriticCard(AttentionMode.CAUSAL, 0.4, calibration=CALIBRATION)
     monkeypatch.setattr(load, "find_checkpoint", lambda name: tmp_path)
     monkeypatch.setattr(load, "weights_digest", lambda folder: "abc")
     monkeypatch.setattr(load, "load_critic", lambda name: Half())

@@ -14,7 +14,7 @@ from graph_notes import graph
 from revise_captions.graphs import parse as parsing
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.pipelines.verify.claims import Change, Slot, check
-from revise_captions.pipelines.verify.visual import Question, Seen
+from revise_captions.pipelines.verify.visual import ComponentAnswer, ComponentQuestion
 from revise_captions.posh.components import Part
 from revise_captions.records import Span, Verdict
 from scripts.research.bundled_models.held_out import held_out
@@ -98,7 +98,11 @@ def test_the_critic_on_components_is_held_against_the_oracle(items):
     there = next(k for k in ("house", "tree", "girl", "boy", "dog", "cat") if k in kinds)
     nouns = (there, "horse", "scent")  # true, false, and nothing the oracle can read
     seen = tuple(
-        Seen(Question(f"There is a {noun}.", Part.OBJECT, noun, Span(0, 1)), Verdict(0.9), True)
+        ComponentAnswer(
+            ComponentQuestion(f"There is a {noun}.", Part.OBJECT, noun, Span(0, 1)),
+            Verdict(0.9),
+            True,
+        )
         for noun in nouns
     )
     nowhere = Change("", "", ())

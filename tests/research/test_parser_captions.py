@@ -11,7 +11,7 @@ spacy = pytest.importorskip("spacy")
 
 from hand_parses import graph, told  # noqa: E402
 
-from revise_captions.graphs.graph import Kind  # noqa: E402
+from revise_captions.graphs.graph import AttributeKind  # noqa: E402
 from revise_captions.graphs.rules.quotes import quoted  # noqa: E402
 from revise_captions.graphs.triples import convention  # noqa: E402
 
@@ -135,7 +135,7 @@ def test_where_somebody_looks_is_no_object():
         "the/DET/det/6 viewer/NOUN/obl/3"
     )
     (said,) = facing.attributes
-    assert (said.value, said.kind) == ("smiling at the viewer", Kind.PLACE)
+    assert (said.value, said.kind) == ("smiling at the viewer", AttributeKind.PLACE)
     assert said.span.of(facing.text) == "smiles at the viewer"
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from revise_captions.graphs import inflect, lexicon
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object, Relation
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.graphs.triples import convention, f1, lemmas, read_triples, tuples
 from revise_captions.records import Span
 from scripts.research.parser import caption_trees
@@ -67,8 +67,8 @@ def test_the_notation_of_discosg():
         (thing("man"), thing("jeans"), thing("right hand"), thing("foreground"), thing("ship")),
         (
             Attribute(0, "freshly shaven", none),
-            Attribute(0, "on the left", none, Kind.PLACE),
-            Attribute(4, "several", none, Kind.COUNT),
+            Attribute(0, "on the left", none, AttributeKind.PLACE),
+            Attribute(4, "several", none, AttributeKind.COUNT),
         ),
         (
             Relation(0, "dress in", 1, none),

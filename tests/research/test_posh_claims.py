@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("spacy")
 
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object
 from revise_captions.graphs.parse import parse
 from revise_captions.posh.components import components
 from revise_captions.posh.judge import Grade
@@ -145,7 +145,7 @@ def test_silence_says_less_of_the_background():
     assert order == sorted(order, reverse=True)
     assert len(set(order)) == 5
     red = Attribute(0, "dark red", Span(0, 1))
-    left = Attribute(0, "on the left", Span(0, 1), Kind.PLACE)
+    left = Attribute(0, "on the left", Span(0, 1), AttributeKind.PLACE)
     assert (
         unmentioned_prior.of_attribute(left)
         < unmentioned_prior.of_attribute(red)

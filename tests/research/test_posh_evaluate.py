@@ -129,7 +129,7 @@ def job(tmp_path, monkeypatch):
     ]
     source = tmp_path / "in.jsonl"
     source.write_text("\n".join(json.dumps(row) for row in rows) + "\nnot json\n")
-    return score_file.Job(source, tmp_path / "out.jsonl", html=tmp_path / "out.html")
+    return score_file.PoshOptions(source, tmp_path / "out.jsonl", html=tmp_path / "out.html")
 
 
 def test_the_command_scores_a_file(job):

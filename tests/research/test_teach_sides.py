@@ -14,9 +14,9 @@ from PIL import Image
 from tinycritic import saved
 from transformers import PaliGemmaForConditionalGeneration
 
-from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.load import load_critic
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.records import Span
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts/research/critic/teach_sides.py"
@@ -74,9 +74,9 @@ def test_questions_have_the_answers_that_the_critic_gives_them_one_by_one(sides,
     with torch.no_grad():
         found = sides.Pupil(checkpoint).scores(asked).sigmoid().tolist()
     critic = load_critic(str(checkpoint), device="cpu", dtype="float32")
-    critic.lexicon = Lexicon(frozenset())
+    critic.lexicon = Vocabulary(frozenset())
     alone = [
-        Paragraph(Image.fromarray(pixels), a.text, (Span(0, len(a.text)),))
+        JudgeRequest(Image.fromarray(pixels), a.text, (Span(0, len(a.text)),))
         for pixels, made in asked
         for a in made
     ]

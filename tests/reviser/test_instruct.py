@@ -20,10 +20,10 @@ from revise_captions.reviser.instruct import (
     explained,
 )
 from revise_captions.reviser.load import find_reviser, load_reviser
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import DropReviser, ScriptedReviser
 
-REQUEST = Request("A street. ", "The car is red.", "The car is blue, not red.")
+REQUEST = RewriteRequest("A street. ", "The car is red.", "The car is blue, not red.")
 
 
 def saved(folder: Path, family: str, template: str | None = CHATML) -> Path:
@@ -55,8 +55,8 @@ def test_real_architectures_answer_through_their_chat_template(family: str, tmp_
     reviser = load_reviser(str(folder))
     requests = [
         REQUEST,
-        Request("", "A dog.", "It is a cat.", ("A bird.",)),
-        Request("x " * 5000, "Too long.", "Too long."),
+        RewriteRequest("", "A dog.", "It is a cat.", ("A bird.",)),
+        RewriteRequest("x " * 5000, "Too long.", "Too long."),
     ]
     answers = reviser.rewrite(requests)
     assert len(answers) == 3
@@ -87,13 +87,13 @@ def test_an_answer_that_failed_before_is_no_answer(tmp_path: Path) -> None:
     reviser = load_reviser(str(saved(tmp_path, "Qwen3")))
     assert isinstance(reviser, InstructReviser)
     speaking(reviser, "The car is blue.")
-    again = Request("", REQUEST.sentence, REQUEST.rationale, ("the car is BLUE.",))
+    again = RewriteRequest("", REQUEST.sentence, REQUEST.rationale, ("the car is BLUE.",))
     assert reviser.rewrite([again]) == [None]
 
 
 def test_left_padding_does_not_change_answers(tmp_path: Path) -> None:
     folder = str(saved(tmp_path, "Llama"))
-    requests = [Request("Some context. " * k, "A dog.", "It is a cat.") for k in range(6)]
+    requests = [RewriteRequest("Some context. " * k, "A dog.", "It is a cat.") for k in range(6)]
     assert load_reviser(folder, batch_size=6).rewrite(requests) == (
         load_reviser(folder, batch_size=1).rewrite(requests)
     )
@@ -115,7 +115,7 @@ EVIL = (
 def test_user_text_can_neither_end_its_field_nor_become_a_chat_token(evil: str) -> None:
     tokenizer = tokenizer_of()
     chat = chat_of(tokenizer, "toy")
-    request = Request(evil, evil, evil, (evil,))
+    request = RewriteRequest(evil, evil, evil, (evil,))
     data = prompts.user_data(request)
     assert "\n" not in data
     told = json.loads(data)
@@ -213,7 +213,7 @@ def test_drop_and_scripted() -> None:
     assert load_reviser("drop").rewrite([REQUEST, REQUEST]) == ["", ""]
     assert DropReviser().settings == {"reviser": "drop"}
     table = ScriptedReviser({"The car is red.": " The car is blue. "})
-    other = Request("", "Else.", "")
+    other = RewriteRequest("", "Else.", "")
     assert table.rewrite([REQUEST, other]) == ["The car is blue.", None]
     assert ScriptedReviser(lambda r: r.rationale).rewrite([REQUEST]) == [REQUEST.rationale]
 

@@ -11,8 +11,8 @@ from revise_captions.records import Label
 from revise_captions.stats.leaderboard import (
     COLUMNS,
     CRITERIA,
+    RatedSentence,
     Ratings,
-    Sentence,
     collect,
     counts_of,
     holm,
@@ -23,10 +23,12 @@ from revise_captions.stats.leaderboard import (
     resamples,
 )
 
-YES, NO, UNSCORED = (Sentence(label) for label in (Label.FACTUAL, Label.NONFACTUAL, Label.UNSCORED))
+YES, NO, UNSCORED = (
+    RatedSentence(label) for label in (Label.FACTUAL, Label.NONFACTUAL, Label.UNSCORED)
+)
 
 
-def row(*sentences: Sentence, words: int = 10) -> dict[str, float]:
+def row(*sentences: RatedSentence, words: int = 10) -> dict[str, float]:
     return dict(zip(COLUMNS, counts_of(sentences, words), strict=True))
 
 

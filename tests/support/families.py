@@ -18,8 +18,8 @@ from PIL import Image
 from revise_captions.critic import chat_prompts, instruct
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load
-from revise_captions.critic.protocol import Claim, Paragraph
-from revise_captions.engines.protocol import Answer
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.protocol import AnswerScores
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
 
@@ -47,9 +47,9 @@ def images() -> list[Image.Image]:
 
 
 @cache
-def paragraphs() -> tuple[Paragraph, ...]:
+def paragraphs() -> tuple[JudgeRequest, ...]:
     return tuple(
-        Paragraph(image, text, tuple(split(text)))
+        JudgeRequest(image, text, tuple(split(text)))
         for image, text in zip(images(), CAPTIONS, strict=True)
     )
 
@@ -100,7 +100,7 @@ def asked(template: str) -> list[tuple[Image.Image, str]]:
     ]
 
 
-def answers(critic: InstructCritic) -> list[Answer]:
+def answers(critic: InstructCritic) -> list[AnswerScores]:
     """What the critic's engine says about every sentence, before it becomes a verdict."""
     prompts = [
         chat_prompts.classification(p.image, p.text, p.spans, index)
@@ -108,8 +108,8 @@ def answers(critic: InstructCritic) -> list[Answer]:
         for index in range(len(p.spans))
     ]
     found = critic.engine.answer_logprobs(prompts, ("Yes", "No"))
-    assert all(isinstance(answer, Answer) for answer in found), found
-    return [answer for answer in found if isinstance(answer, Answer)]
+    assert all(isinstance(answer, AnswerScores) for answer in found), found
+    return [answer for answer in found if isinstance(answer, AnswerScores)]
 
 
 def check(family: str, folder: Path) -> None:
@@ -136,7 +136,7 @@ def check(family: str, folder: Path) -> None:
 
 
 def check_rationales(critic: InstructCritic, plain: Plain) -> None:
-    claims = [Claim(p.image, p.text, p.spans, len(p.spans) - 1) for p in paragraphs()]
+    claims = [ExplainRequest(p.image, p.text, p.spans, len(p.spans) - 1) for p in paragraphs()]
     limit = 24
     expected = [
         plain.written(c.image, _explanation(c.text, c.spans[c.index]), limit) for c in claims
@@ -152,7 +152,7 @@ def _explanation(text: str, span: Span) -> str:
     return EXPLANATION.format(context=text[: span.start], sentence=span.of(text))
 
 
-def check_invariance(folder: Path, found: list[Answer]) -> None:
+def check_invariance(folder: Path, found: list[AnswerScores]) -> None:
     """P(factual) does not depend on the batch that a sentence was in, nor on its place."""
     critic = load(str(folder), batch_size=1, device="cpu")
     assert isinstance(critic, InstructCritic)
@@ -165,7 +165,7 @@ def check_invariance(folder: Path, found: list[Answer]) -> None:
     critic.engine.batch_size = 64  # type: ignore[attr-defined]
     turned = critic.engine.answer_logprobs(prompts[::-1], ("Yes", "No"))[::-1]
     for one, many, other in zip(alone, found, turned, strict=True):
-        assert isinstance(other, Answer)
+        assert isinstance(other, AnswerScores)
         for answer in (many, other):
             p, q = (np.exp(a.logprobs[0]) / a.share for a in (one, answer))
             assert abs(p - q) <= 1e-4

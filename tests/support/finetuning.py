@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from PIL import Image
 from toyworld import write
 
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.finetune.cli import main
 from revise_captions.finetune.data.records import open_split
 
@@ -35,9 +35,9 @@ def vlm(tmp_path_factory) -> Path:
     return tinyvlm.saved(tmp_path_factory.mktemp("bases") / "vlm", "idefics3")
 
 
-def paragraphs(data: Path, count: int = 4) -> list[Paragraph]:
+def paragraphs(data: Path, count: int = 4) -> list[JudgeRequest]:
     examples = open_split(data, "validation")
     return [
-        Paragraph(Image.open(data / e.image).convert("RGB"), e.caption, e.spans)
+        JudgeRequest(Image.open(data / e.image).convert("RGB"), e.caption, e.spans)
         for e in (examples[i] for i in range(count))
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object, Relation
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.records import Span
 
 
@@ -36,7 +36,7 @@ def graph(
     said = []
     for name, value in attributes:
         bare = value.removeprefix("not ")
-        kind = Kind.COUNT if bare.isdigit() else Kind.QUALITY
+        kind = AttributeKind.COUNT if bare.isdigit() else AttributeKind.QUALITY
         word = {"2": "two", "3": "three"}.get(bare, bare)
         span = _next(text, word, cursor)
         said.append(Attribute(names.index(name), bare, span, kind, value.startswith("not ")))

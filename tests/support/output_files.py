@@ -29,7 +29,9 @@ def revised(source: Source, bad: Iterable[int] = ()) -> list[RowResult | BadRow]
     return results
 
 
-def run(path: Path, out: Path | str, bad: Iterable[int] = (), **options: object) -> writers.Written:
+def run(
+    path: Path, out: Path | str, bad: Iterable[int] = (), **options: object
+) -> writers.OutputCounts:
     source = open_source(str(path), **options)
     writers.check_output(source, str(out))
     return writers.write(source, revised(source, bad), str(out))

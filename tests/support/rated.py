@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from revise_captions.pipelines.metrics.evaluate import Job, as_text, evaluate
+from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 
 CAPTION = "It is red. It is big."
 #: (captioner, labels of the two sentences, score by people) of images 1, 2, …
@@ -61,7 +61,7 @@ def value(found, **wanted):
 
 
 def run(folder: Path, *scores: Path | str, only: tuple[str, ...], **more):
-    job = Job("plain", folder, tuple(map(str, scores)), only, replicates=100, **more)
+    job = EvaluationOptions("plain", folder, tuple(map(str, scores)), only, replicates=100, **more)
     found = evaluate(job)
     as_text(found)
     return found

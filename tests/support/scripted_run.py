@@ -28,12 +28,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead
 from revise_captions.pipelines.job import models
 from revise_captions.pipelines.options import Options
 from revise_captions.records import Unscored, Verdict
-from revise_captions.reviser.protocol import Request
+from revise_captions.reviser.protocol import RewriteRequest
 
 
 def p_factual(context: str, sentence: str) -> float:
@@ -52,7 +52,7 @@ class HashCritic:
     )
     calls: int = 0
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         self.calls += 1
         if str(self.calls) == os.environ.get("SCRIPTED_DIES"):
             raise EngineDead("the engine stopped answering")
@@ -70,7 +70,7 @@ class HashCritic:
                 file.writelines(f"{paragraph.text[:40]!r}\n" for paragraph in paragraphs)
         return [self._verdicts(paragraph) for paragraph in paragraphs]
 
-    def _verdicts(self, asked: Paragraph) -> list[Verdict]:
+    def _verdicts(self, asked: JudgeRequest) -> list[Verdict]:
         if os.environ.get("SCRIPTED_FAST"):
             return [Verdict(0.9, assessable=True)] * (len(asked.spans) - asked.first)
         return [
@@ -78,7 +78,7 @@ class HashCritic:
             for span in asked.spans[asked.first :]
         ]
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         return [f"Not so: {c.spans[c.index].of(c.text)[:40]}" for c in claims]
 
 
@@ -97,11 +97,11 @@ class WordReviser:
     settings: Mapping[str, str] = field(default_factory=lambda: {"reviser": "word"})
     strict: bool = False
 
-    def rewrite(self, requests: Sequence[Request]) -> list[str | None]:
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         return [_rewrite(request) for request in requests]
 
 
-def _rewrite(request: Request) -> str | None:
+def _rewrite(request: RewriteRequest) -> str | None:
     chance = p_factual("reviser", request.sentence)
     if chance < 0.05:
         return None

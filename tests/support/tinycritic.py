@@ -9,8 +9,8 @@ import torch
 from revise_captions.critic.checkpoints import CriticCard, save_critic
 from revise_captions.critic.gates.language import write_lexicon
 from revise_captions.critic.paligemma.model import new_model
-from revise_captions.critic.paligemma.packing import Regime
-from revise_captions.critic.paligemma.tokenizer import Codec, train_tokenizer
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, train_tokenizer
 
 TEXTS = [
     "There is a red circle. It is on the left. There are 3 blue boats near the house.",
@@ -36,7 +36,7 @@ def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
     If `fluent`, they are long and all different.
     """
     torch.manual_seed(seed)
-    codec = Codec(train_tokenizer(TEXTS, 512))
+    codec = PromptTokenizer(train_tokenizer(TEXTS, 512))
     model = new_model(codec, **SMALL).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -60,7 +60,7 @@ def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
 
 def saved(
     folder: Path,
-    regime: Regime = Regime.IMAGE_PREFIX,
+    regime: AttentionMode = AttentionMode.IMAGE_PREFIX,
     *,
     sure: bool = True,
     fluent: bool = False,

@@ -6,7 +6,7 @@ import pytest
 from graph_notes import graph
 from PIL import Image
 
-from revise_captions.critic.protocol import Paragraph
+from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.graphs.graph import Graph
 from revise_captions.picturebook.oracle.parse import parse
@@ -136,7 +136,7 @@ def test_answers_come_in_order_and_equal_questions_are_asked_once():
     one, two = Image.new("RGB", (2, 2)), Image.new("RGB", (3, 3))
     asked: list[tuple[int, str]] = []
 
-    def judge(paragraph: Paragraph, index: int) -> Verdict:
+    def judge(paragraph: JudgeRequest, index: int) -> Verdict:
         asked.append((paragraph.image.width, paragraph.text))
         if "tree" in paragraph.text:
             return Verdict(None, Unscored.NO_ANSWER)

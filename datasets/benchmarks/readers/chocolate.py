@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import joined, record, rows
-from revise_captions.benchmarks.types import Example, LabelledSentence
+from revise_captions.benchmarks.types import Example, LabeledSentence
 from revise_captions.records import ImageRef
 
 
@@ -26,7 +26,7 @@ def read(folder: Path) -> Iterator[Example]:
         if len(labels) != len(spans):
             raise entry.error(f"{len(labels)} labels for {len(spans)} sentences")
         sentences = tuple(
-            LabelledSentence(span, not errors, error_types=tuple(errors))
+            LabeledSentence(span, not errors, error_types=tuple(errors))
             for span, errors in zip(spans, labels, strict=True)
         )
         image = entry.text("image_path")

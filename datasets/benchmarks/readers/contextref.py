@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import Entry, csv_rows, record, shown
-from revise_captions.benchmarks.types import Example, Score
+from revise_captions.benchmarks.types import Example, HumanScore
 from revise_captions.records import ImageRef
 
 QUESTIONS = {
@@ -55,12 +55,12 @@ def _passes(entry: Entry) -> bool:
     return len(added) == 2 and max(added) < 3
 
 
-def _scores(entry: Entry) -> Iterator[Score]:
+def _scores(entry: Entry) -> Iterator[HumanScore]:
     rater = str(entry["submission_id"])
     for number in range(1, 7):
         axis = "overall" if number == 6 else entry.one_of(f"q{number}_type", QUESTIONS)
         for when, value in zip(WHEN, _slider(entry, f"q{number}_sliderval"), strict=False):
-            yield Score(f"{axis}, {when}", value, rater)
+            yield HumanScore(f"{axis}, {when}", value, rater)
 
 
 def _slider(entry: Entry, key: str) -> list[float]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import Entry, csv_rows, record
-from revise_captions.benchmarks.types import Example, Score
+from revise_captions.benchmarks.types import Example, HumanScore
 from revise_captions.records import ImageRef
 
 _GROUPS = (
@@ -21,7 +21,7 @@ Key = tuple[str, str, str]
 
 
 def read(folder: Path) -> Iterator[Example]:
-    scores: dict[Key, list[Score]] = {}
+    scores: dict[Key, list[HumanScore]] = {}
     for group, name, rater in _GROUPS:
         for entry in csv_rows(folder / name):
             scores.setdefault(_key(entry), []).extend(_scores(entry, group, rater))
@@ -44,9 +44,9 @@ def _key(entry: Entry) -> Key:
     return entry.text("context"), entry.text("img_id"), entry.text("description")
 
 
-def _scores(entry: Entry, group: str, rater: str) -> Iterator[Score]:
+def _scores(entry: Entry, group: str, rater: str) -> Iterator[HumanScore]:
     """One for each question that was answered: `q_overall.postimg` is `overall, postimg`."""
     for key in entry.data:
         if key.startswith("q_") and entry[key] not in ("", "NA"):
             axis = key.removeprefix("q_").replace(".", ", ")
-            yield Score(f"{group}: {axis}", entry.number_at(key), str(entry[rater]))
+            yield HumanScore(f"{group}: {axis}", entry.number_at(key), str(entry[rater]))

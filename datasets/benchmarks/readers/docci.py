@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import Entry, library_json, record, rows
-from revise_captions.benchmarks.types import HUMAN, Example, Score
+from revise_captions.benchmarks.types import HUMAN, Example, HumanScore
 from revise_captions.records import ImageRef
 
 #: DetailCaps-4870: captioners and references by column.
@@ -50,7 +50,7 @@ def read_detailcaps(folder: Path) -> Iterator[Example]:
                     image,
                     captioner,
                     str(entry.data.get("source") or ""),
-                    scores=() if given is None else (Score(GPT4_QUALITY, given, "GPT-4"),),
+                    scores=() if given is None else (HumanScore(GPT4_QUALITY, given, "GPT-4"),),
                     references=references,
                 )
 

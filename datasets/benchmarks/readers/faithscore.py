@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.benchmarks.entries import Entry, record, rows
-from revise_captions.benchmarks.types import Example, Fact, LabelledSentence
+from revise_captions.benchmarks.types import Example, Fact, LabeledSentence
 from revise_captions.records import ImageRef, Span
 
 
@@ -48,7 +48,7 @@ def _flags(entry: Entry, key: str) -> dict[str, Any]:
 
 def _parts(
     caption: str, flags: Mapping[str, Any]
-) -> tuple[tuple[LabelledSentence, ...], tuple[str, ...]]:
+) -> tuple[tuple[LabeledSentence, ...], tuple[str, ...]]:
     """Sub-sentences where they stand in the answer; those that do not stand there are doubts."""
     parts, doubts, at = [], [], 0
     for text, flag in flags.items():
@@ -58,5 +58,5 @@ def _parts(
             doubts.append(f"not in the answer: {wanted[:60]}")
             continue
         at = start + len(wanted)
-        parts.append(LabelledSentence(Span(start, at), None, bool(flag)))
+        parts.append(LabeledSentence(Span(start, at), None, bool(flag)))
     return tuple(parts), tuple(doubts)

@@ -13,7 +13,7 @@ from math import isnan
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import Entry, json_entries, record
-from revise_captions.benchmarks.types import Example, Score
+from revise_captions.benchmarks.types import Example, HumanScore
 from revise_captions.records import ImageRef
 
 
@@ -44,7 +44,7 @@ def _example(
         name,
         record(entry, caption, ImageRef(path=str(here))),
         image,
-        scores=tuple(Score(axis, value, rater) for rater, value in given),
+        scores=tuple(HumanScore(axis, value, rater) for rater, value in given),
         references=entry.texts("ground_truth"),
     )
 

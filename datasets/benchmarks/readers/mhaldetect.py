@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import Entry, record, rows
-from revise_captions.benchmarks.types import Example, LabelledSentence
+from revise_captions.benchmarks.types import Example, LabeledSentence
 from revise_captions.records import ImageRef, Span
 
 CAPTIONER = "InstructBLIP"
@@ -38,7 +38,7 @@ def read(folder: Path) -> Iterator[Example]:
             )
 
 
-def _segment(segment: Entry, caption: str) -> tuple[LabelledSentence, str]:
+def _segment(segment: Entry, caption: str) -> tuple[LabeledSentence, str]:
     start, end = int(segment.number_at("start")), int(segment.number_at("end"))
     if not 0 <= start <= end <= len(caption):
         raise segment.error(f"{start} to {end} is no span of a response of {len(caption)}")
@@ -48,4 +48,4 @@ def _segment(segment: Entry, caption: str) -> tuple[LabelledSentence, str]:
     factual, assessable = _LABELS[label]
     text = segment.text("text")
     doubt = "" if caption[start:end].strip() == text.strip() else "text is not what the span covers"
-    return LabelledSentence(Span(start, end), factual, assessable), doubt
+    return LabeledSentence(Span(start, end), factual, assessable), doubt

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import Entry, record, rows
-from revise_captions.benchmarks.types import Example, LabelledSentence, Rating, Vote
+from revise_captions.benchmarks.types import Example, LabeledSentence, Rating, Vote
 from revise_captions.records import ImageRef, Span
 
 _LABELS = {"factual": True, "nonfactual": False}
@@ -33,14 +33,14 @@ def read(folder: Path) -> Iterator[Example]:
             )
 
 
-def _sentence(entry: Entry) -> LabelledSentence:
+def _sentence(entry: Entry) -> LabeledSentence:
     ratings: tuple[Rating, ...] = ()
     if entry.data.get("raters"):
         ratings = tuple(
             Rating(str(number), rater.one_of("vote", _VOTES), rater.text("rationale"))
             for number, rater in enumerate(entry.within("raters"), start=1)
         )
-    return LabelledSentence(
+    return LabeledSentence(
         Span(int(entry.number_at("start")), int(entry.number_at("end"))),
         entry.one_of("label", _LABELS),
         bool(entry["assessable"]),

@@ -20,7 +20,7 @@ from revise_captions.benchmarks.entries import (
     rows,
     shown,
 )
-from revise_captions.benchmarks.types import Example, Score
+from revise_captions.benchmarks.types import Example, HumanScore
 from revise_captions.records import ImageRef
 
 _PERSPECTIVES = {"desc": "descriptiveness", "rel": "relevance", "flu": "fluency"}
@@ -57,7 +57,7 @@ def _examples(path: Path, axis: str, subset: str) -> Iterator[Example]:
             record(entry, caption, ref),
             image,
             subset=subset,
-            scores=(Score(axis, value),),
+            scores=(HumanScore(axis, value),),
             references=_references(entry),
         )
 

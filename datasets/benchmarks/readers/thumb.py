@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import record, rows
-from revise_captions.benchmarks.types import HUMAN, Example, Score
+from revise_captions.benchmarks.types import HUMAN, Example, HumanScore
 from revise_captions.records import ImageRef
 
 AXES = {
@@ -38,7 +38,7 @@ def read(folder: Path) -> Iterator[Example]:
             record(entry, entry.text("hyp"), ImageRef(path=image)),
             image,
             HUMAN if system == "Human" else system,
-            scores=tuple(Score(axis, value) for axis, value in scores.items()),
+            scores=tuple(HumanScore(axis, value) for axis, value in scores.items()),
             references=references.get(segment, ()),
             doubts=doubts,
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revise_captions.benchmarks.entries import json_entries, record
-from revise_captions.benchmarks.types import Example, Score
+from revise_captions.benchmarks.types import Example, HumanScore
 from revise_captions.records import ImageRef
 
 
@@ -21,5 +21,5 @@ def read(folder: Path) -> Iterator[Example]:
             name,
             record(entry, entry.text("text"), ImageRef(path=image)),
             image,
-            scores=tuple(Score("faithfulness", float(v), str(rater)) for rater, v in scores),
+            scores=tuple(HumanScore("faithfulness", float(v), str(rater)) for rater, v in scores),
         )

@@ -22,7 +22,7 @@ from revise_captions.picturebook.semantics.claims import (
     Constraint,
     Has,
     Placed,
-    Sentence,
+    SentenceForm,
     Size,
     Stands,
     Statement,
@@ -59,7 +59,7 @@ LIGHTS = ("sun", "moon", "cloud")
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class AuxiliarySentence:
     """`rewrite`: the true sentence that a wrong one was made of, "" where `factual`."""
 
     text: str
@@ -69,12 +69,12 @@ class Aside:
 
 def asides(
     scene: Scene, rng: random.Random, count: int, weights: Mapping[str, float] = WEIGHTS
-) -> list[Aside]:
+) -> list[AuxiliarySentence]:
     """At most `count` asides, no text twice. Deterministic from `rng`.
 
     `weights`: of the kinds of facts that are drawn, some of `WEIGHTS`' keys.
     """
-    made: list[Aside] = []
+    made: list[AuxiliarySentence] = []
     known: set[str] = set()
     for _ in range(3 * count):
         if len(made) == count:
@@ -86,7 +86,9 @@ def asides(
     return made
 
 
-def _aside(scene: Scene, rng: random.Random, weights: Mapping[str, float]) -> Aside | None:
+def _aside(
+    scene: Scene, rng: random.Random, weights: Mapping[str, float]
+) -> AuxiliarySentence | None:
     kind = rng.choices(list(weights), list(weights.values()))[0]
     form = _true(scene, rng, kind)
     if form is None:
@@ -98,35 +100,35 @@ def _aside(scene: Scene, rng: random.Random, weights: Mapping[str, float]) -> As
     if read(scene, State(), text)[0] is not Truth.TRUE:
         return None
     if rng.random() >= WRONG_SHARE:
-        return Aside(text, True)
+        return AuxiliarySentence(text, True)
     sentence = TrueSentence(text, form, False)
     for error in rng.sample(ERRORS[kind], len(ERRORS[kind])):
         wrong = corrupt(scene, "", sentence, rng, error)
         if wrong is not None:
-            return Aside(wrong.text, False, text)
-    return Aside(text, True)
+            return AuxiliarySentence(wrong.text, False, text)
+    return AuxiliarySentence(text, True)
 
 
-def _true(scene: Scene, rng: random.Random, kind: str) -> Sentence | None:
+def _true(scene: Scene, rng: random.Random, kind: str) -> SentenceForm | None:
     """A sentence with a fact of that kind, about a thing drawn at random."""
     thing = rng.choice(scene.things)
     if kind == "count":
         return _counted(scene, rng, thing)
     if kind == "presence":
-        return Sentence("there is {s0}.", (Statement(_introduced(scene, thing, rng, 0.3)),))
+        return SentenceForm("there is {s0}.", (Statement(_introduced(scene, thing, rng, 0.3)),))
     fact = _relation(scene, thing, rng) if kind == "relation" else _fact(scene, thing, rng, kind)
     if fact is None:
         return None
     if kind == "several":
         np = _introduced(scene, thing, rng, 1.0)
-        return Sentence("{c0}.", (Statement(np, (fact,)),))
+        return SentenceForm("{c0}.", (Statement(np, (fact,)),))
     subject = refer(scene, thing, rng, plain=rng.random() < 0.6, without=fact)
     if subject is None:
         return None
     style = ""
     if isinstance(fact, Has) and fact.slot in COLOUR_PARTS and not subject.constraints:
         style = rng.choice(("", "part", "part of"))
-    return Sentence("{c0}.", (Statement(subject, (fact,), style=style),))
+    return SentenceForm("{c0}.", (Statement(subject, (fact,), style=style),))
 
 
 def _introduced(scene: Scene, thing: Thing, rng: random.Random, richness: float) -> NP:
@@ -175,7 +177,7 @@ def _places(thing: Thing, rng: random.Random) -> list[Constraint]:
     return [replace(place, form=place_form(place.place, rng)) for place in places]
 
 
-def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Sentence | None:
+def _counted(scene: Scene, rng: random.Random, thing: Thing) -> SentenceForm | None:
     """ "There are two red balls.": all of a kind, or all that share what one of them is."""
     group = list(scene.of_kind(thing.kind))
     shared = [f for f in facts(scene, thing) if isinstance(f, Has) and f.slot == ""]
@@ -185,4 +187,4 @@ def _counted(scene: Scene, rng: random.Random, thing: Thing) -> Sentence | None:
     if len(group) == 1 and rng.random() >= 0.3:
         return None
     subject = NP("number", (thing.kind,), constraints, len(group))
-    return Sentence("there {be0} {s0}.", (Statement(subject),))
+    return SentenceForm("there {be0} {s0}.", (Statement(subject),))

@@ -29,7 +29,7 @@ from revise_captions.picturebook.oracle.truth import (
     read,
     split_sentences,
 )
-from revise_captions.picturebook.semantics.claims import NP, SceneClaim, Sentence
+from revise_captions.picturebook.semantics.claims import NP, SceneClaim, SentenceForm
 from revise_captions.picturebook.semantics.discourse import State, resolve
 from revise_captions.picturebook.semantics.facts import refer
 from revise_captions.picturebook.semantics.lexicon import PEOPLE
@@ -42,7 +42,7 @@ EQUAL_WEIGHTS: Mapping[str, float] = dict.fromkeys(ERROR_TYPES, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledSentence:
+class CaptionSentence:
     """A sentence of a caption. `rationales` and `rewrite` only where `truth` is FALSE.
 
     `rewrite` "" means that only deletion helps. `error_type` "" for true sentences.
@@ -60,7 +60,7 @@ class LabelledSentence:
 @dataclass(frozen=True, slots=True)
 class Caption:
     text: str
-    sentences: tuple[LabelledSentence, ...]
+    sentences: tuple[CaptionSentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class WrongSentence:
     """A false sentence, with what is wrong with it and the true one it should be."""
 
     text: str
-    form: Sentence
+    form: SentenceForm
     error_type: str
     needs_context: bool
     rationales: tuple[str, ...]
@@ -170,14 +170,14 @@ def _next_labelled(
     rng: random.Random,
     rate: float,
     weights: Mapping[str, float],
-) -> tuple[str, LabelledSentence, State] | None:
+) -> tuple[str, CaptionSentence, State] | None:
     """One sentence of the final caption: wrong or not, and labelled in the context as it now is.
 
     None where an earlier error took away what the sentence refers to.
     """
     nowhere = Span(0, 0)
     if sentence.form is None:
-        return sentence.text, LabelledSentence(nowhere, Truth.NOTHING, False, False), state.next()
+        return sentence.text, CaptionSentence(nowhere, Truth.NOTHING, False, False), state.next()
     truth, after = read(scene, state, sentence.text)
     if truth is Truth.TRUE and rng.random() < rate:
         wrong = _corrupt(scene, state, sentence, rng, _drawn(weights, rng))
@@ -186,7 +186,7 @@ def _next_labelled(
             return wrong.text, _label(wrong), after
     if truth is Truth.TRUE:
         alone = judge(scene, State(), sentence.form.clauses)[0]
-        label = LabelledSentence(nowhere, Truth.TRUE, True, alone is not Truth.TRUE)
+        label = CaptionSentence(nowhere, Truth.TRUE, True, alone is not Truth.TRUE)
         return sentence.text, label, after
     if truth is Truth.FALSE and rng.random() < MISLED_KEPT:
         follow = _misled(scene, state, after, sentence, rng)
@@ -195,8 +195,8 @@ def _next_labelled(
     return None
 
 
-def _label(wrong: WrongSentence) -> LabelledSentence:
-    return LabelledSentence(
+def _label(wrong: WrongSentence) -> CaptionSentence:
+    return CaptionSentence(
         Span(0, 0), Truth.FALSE, True, wrong.needs_context, wrong.error_type, wrong.rationales,
         wrong.rewrite,
     )  # fmt: skip
@@ -230,7 +230,7 @@ def _misled(
 
 
 def _named_again(
-    scene: Scene, state: State, after: State, form: Sentence, no: str, rewrite: str
+    scene: Scene, state: State, after: State, form: SentenceForm, no: str, rewrite: str
 ) -> WrongSentence | None:
     """The misled sentence with its rationales, if the oracle agrees. `no`: "no dog"."""
     if read(scene, state, rewrite)[0] is not Truth.TRUE:

@@ -9,7 +9,7 @@ from revise_captions.picturebook.semantics.claims import (
     Constraint,
     Has,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Stands,
     Statement,
     main_slot,
@@ -33,7 +33,7 @@ class Edit:
     """
 
     error_type: str
-    form: Sentence
+    form: SentenceForm
     clause: int
     old: Constraint | NP | SceneClaim
     new: Constraint | NP | SceneClaim
@@ -55,7 +55,7 @@ class Site:
     kinds: tuple[str, ...]
 
 
-def sites(scene: Scene, state: State, form: Sentence) -> list[Site]:
+def sites(scene: Scene, state: State, form: SentenceForm) -> list[Site]:
     """All constraints of a true sentence, with the things that they are about."""
     made: list[Site] = []
     for k, clause in enumerate(form.clauses):
@@ -75,7 +75,7 @@ def sites(scene: Scene, state: State, form: Sentence) -> list[Site]:
     return made
 
 
-def put(form: Sentence, site: Site, constraint: Constraint) -> Sentence:
+def put(form: SentenceForm, site: Site, constraint: Constraint) -> SentenceForm:
     """The sentence with another constraint at a site."""
     clause = form.clauses[site.clause]
     if isinstance(clause, SceneClaim):
@@ -94,7 +94,7 @@ def put(form: Sentence, site: Site, constraint: Constraint) -> Sentence:
     return with_clause(form, site.clause, changed)
 
 
-def with_clause(form: Sentence, k: int, clause: Statement | SceneClaim) -> Sentence:
+def with_clause(form: SentenceForm, k: int, clause: Statement | SceneClaim) -> SentenceForm:
     clauses = list(form.clauses)
     clauses[k] = clause
     return replace(form, clauses=tuple(clauses))

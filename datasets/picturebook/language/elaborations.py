@@ -21,7 +21,7 @@ from revise_captions.picturebook.semantics.claims import (
     Holds,
     Not,
     Placed,
-    Sentence,
+    SentenceForm,
     Size,
     Statement,
     main_slot,
@@ -41,7 +41,7 @@ from revise_captions.picturebook.semantics.lexicon import ANIMALS, PEOPLE
 from revise_captions.picturebook.world.scene import NONE, Scene, Thing
 
 
-def clothes(writer: Writer, _rich: float) -> Sentence | None:
+def clothes(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "The girl is wearing a red hat and a blue shirt.", "He is holding a green balloon." """
     people = [t for t in writer.known() if t.kind in PEOPLE]
     if not people:
@@ -65,15 +65,15 @@ def clothes(writer: Writer, _rich: float) -> Sentence | None:
         if slots["hat"] == NONE:
             options.pop()
     style = writer.pick("", "", "wears", "has", "holds")
-    return Sentence("{c0}.", (Statement(subject, rng.choice(options), style=style),))
+    return SentenceForm("{c0}.", (Statement(subject, rng.choice(options), style=style),))
 
 
-def attribute(writer: Writer, _rich: float) -> Sentence | None:
+def attribute(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "It has a green roof.", "The roof of the house is red.", "The car is red." """
     return _attribute_of(writer, writer.known())
 
 
-def follow_up(writer: Writer, rich: float) -> Sentence | None:
+def follow_up(writer: Writer, rich: float) -> SentenceForm | None:
     """A sentence about what "it", "he" or "she" means just now."""
     meant = [(p, thing) for p in ("it", "he", "she") if (thing := writer.meant_by(p))]
     if not meant:
@@ -84,13 +84,13 @@ def follow_up(writer: Writer, rich: float) -> Sentence | None:
         return _relation_of(writer, thing, NP(pronoun))
     if roll < 0.55 and "pose" in thing.slots:
         pose = Has("pose", thing.slots["pose"], writer.rng.randrange(2))
-        return Sentence("{c0}.", (Statement(NP(pronoun), (pose,)),))
+        return SentenceForm("{c0}.", (Statement(NP(pronoun), (pose,)),))
     if pronoun != "it":
         return clothes(writer, rich)
     return _attribute_of(writer, [thing])
 
 
-def _attribute_of(writer: Writer, things: list[Thing]) -> Sentence | None:
+def _attribute_of(writer: Writer, things: list[Thing]) -> SentenceForm | None:
     rng = writer.rng
     for thing in things[:2]:
         if thing.kind in PEOPLE:
@@ -110,7 +110,7 @@ def _attribute_of(writer: Writer, things: list[Thing]) -> Sentence | None:
                       and f.slot != fact.slot]  # fmt: skip
             if others and subject.det == "it" and writer.chance(0.4):
                 both = tuple(Statement(subject, (f,), style="part") for f in (fact, others[0]))
-                return Sentence(writer.pick("{c0} and {c1}.", "{c0}, and {c1}."), both)
+                return SentenceForm(writer.pick("{c0} and {c1}.", "{c0}, and {c1}."), both)
             style = writer.pick("", "part of", "part", "part of")
             if style == "part" and subject.constraints:
                 style = "part of"
@@ -126,11 +126,11 @@ def _attribute_of(writer: Writer, things: list[Thing]) -> Sentence | None:
                 preds = (fact, place)
         if isinstance(fact, Has) and fact.slot == "windows":
             preds = (fact,)
-        return Sentence("{c0}.", (Statement(subject, preds, style=style),))
+        return SentenceForm("{c0}.", (Statement(subject, preds, style=style),))
     return None
 
 
-def relation(writer: Writer, _rich: float) -> Sentence | None:
+def relation(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "The dog is to the left of the house." """
     for thing in writer.known()[:2]:
         subject = subject_of(writer, thing)
@@ -139,13 +139,13 @@ def relation(writer: Writer, _rich: float) -> Sentence | None:
     return None
 
 
-def _relation_of(writer: Writer, thing: Thing, subject: NP) -> Sentence | None:
+def _relation_of(writer: Writer, thing: Thing, subject: NP) -> SentenceForm | None:
     found = stands(writer.scene, thing, writer.rng)
     if found is None:
         places = place_facts(thing)
         if not places:
             return None
-        return Sentence("{c0}.", (Statement(subject, (writer.rng.choice(places),)),))
+        return SentenceForm("{c0}.", (Statement(subject, (writer.rng.choice(places),)),))
     pred: Constraint = found[0]
     other = found[1]
     rest = writer.rng.random()
@@ -153,11 +153,11 @@ def _relation_of(writer: Writer, thing: Thing, subject: NP) -> Sentence | None:
         pred = replace(found[0], other=NP("it"))
     if thing.kind in STANDING_KINDS and rest > 0.75:
         standing = Has("pose", "standing")
-        return Sentence("{c0}.", (Statement(subject, (standing, pred), style="verb"),))
-    return Sentence("{c0}.", (Statement(subject, (pred,)),))
+        return SentenceForm("{c0}.", (Statement(subject, (standing, pred), style="verb"),))
+    return SentenceForm("{c0}.", (Statement(subject, (pred,)),))
 
 
-def group(writer: Writer, _rich: float) -> Sentence | None:
+def group(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "Both are sleeping.", "All of them are red.", "One of them is brown." """
     scene, rng = writer.scene, writer.rng
     found = resolve(NP("they"), scene, writer.state)
@@ -175,7 +175,7 @@ def group(writer: Writer, _rich: float) -> Sentence | None:
         dets = ["they", "all"] if len(things) > 2 else ["they", "both"]
         det = rng.choice(dets)
         count = {"they": 1, "both": 2, "all": 0}[det]
-        return Sentence("{c0}.", (Statement(NP(det, count=count), (rng.choice(shared),),
+        return SentenceForm("{c0}.", (Statement(NP(det, count=count), (rng.choice(shared),),
                                             style=writer.pick("", "wears", "holds")),))  # fmt: skip
     if not named:
         return None
@@ -189,14 +189,14 @@ def group(writer: Writer, _rich: float) -> Sentence | None:
         other = next(t for t in things if t.id != thing.id)
         contrast = [f for f in facts(scene, other) if same_slot(f, fact, other.kind)]
         if contrast and other.kind == thing.kind:
-            return Sentence(
+            return SentenceForm(
                 writer.pick("{c0}, and {c1}.", "{c0}, while {c1}.", "{c0} and {c1}."),
                 (
                     Statement(NP("one of"), (fact,)),
                     Statement(NP("other"), (contrast[0],)),
                 ),
             )
-    return Sentence("{c0}.", (Statement(NP("one of"), (fact,)),))
+    return SentenceForm("{c0}.", (Statement(NP("one of"), (fact,)),))
 
 
 def _alike(things: list[Thing]) -> bool:
@@ -238,7 +238,7 @@ def _shared(scene: Scene, things: list[Thing]) -> list[Constraint]:
     return made
 
 
-def the_other(writer: Writer, _rich: float) -> Sentence | None:
+def the_other(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "The other one is sleeping.", "Another dog is brown." """
     scene, rng = writer.scene, writer.rng
     last = next((m for m in reversed(writer.state.mentions) if not m.plural and m.subject), None)
@@ -262,10 +262,10 @@ def the_other(writer: Writer, _rich: float) -> Sentence | None:
     if not own:
         return None
     fact = rng.choice(own)
-    return Sentence("{c0}.", (Statement(np, (fact,)),))
+    return SentenceForm("{c0}.", (Statement(np, (fact,)),))
 
 
-def pair(writer: Writer, _rich: float) -> Sentence | None:
+def pair(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "The ball is red, and the car is blue.", "The girl is waving, while the boy is sitting." """
     made = []
     if writer.chance(0.5):
@@ -286,4 +286,4 @@ def pair(writer: Writer, _rich: float) -> Sentence | None:
     if len(made) < 2:
         return None
     joint = writer.pick("{c0}, and {c1}.", "{c0}, while {c1}.", "{c0} and {c1}.", "{c0}, but {c1}.")
-    return Sentence(joint, tuple(made[:2]))
+    return SentenceForm(joint, tuple(made[:2]))

@@ -31,7 +31,7 @@ from revise_captions.picturebook.semantics.claims import (
     Not,
     Placed,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Size,
     Stands,
     Statement,
@@ -85,7 +85,7 @@ RELATION_WEIGHTS: dict[str, dict[str, float]] = {
 
 
 def corrupt_form(
-    scene: Scene, state: State, form: Sentence, rng: random.Random, error_type: str
+    scene: Scene, state: State, form: SentenceForm, rng: random.Random, error_type: str
 ) -> Edit | None:
     """A wrong version of a true sentence by the given type of error, or None."""
     makers = {
@@ -103,19 +103,23 @@ def corrupt_form(
     return None
 
 
-def _sayable(scene: Scene, state: State, form: Sentence) -> bool:
+def _sayable(scene: Scene, state: State, form: SentenceForm) -> bool:
     return scene.split == "compositional" or all(
         isinstance(clause, SceneClaim) or clause_sayable(scene, state, clause)
         for clause in form.clauses
     )
 
 
-def _attribute(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _attribute(
+    scene: Scene, state: State, form: SentenceForm, rng: random.Random
+) -> Iterator[Edit]:
     for site in sites(scene, state, form):
         yield from _attribute_at(scene, form, site, rng)
 
 
-def _attribute_at(scene: Scene, form: Sentence, site: Site, rng: random.Random) -> Iterator[Edit]:
+def _attribute_at(
+    scene: Scene, form: SentenceForm, site: Site, rng: random.Random
+) -> Iterator[Edit]:
     constraint, kinds = site.constraint, site.kinds
     if not kinds:
         return
@@ -148,7 +152,7 @@ def _attribute_at(scene: Scene, form: Sentence, site: Site, rng: random.Random) 
         yield Edit("attribute", form, site.clause, constraint, new, site.owner, kinds)
 
 
-def _action(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _action(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     for site in sites(scene, state, form):
         constraint = site.constraint
         if isinstance(constraint, Has) and constraint.slot == "pose" and site.kinds:
@@ -159,7 +163,7 @@ def _action(scene: Scene, state: State, form: Sentence, rng: random.Random) -> I
                 yield Edit("action", changed, site.clause, constraint, new, site.owner, site.kinds)
 
 
-def _text(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _text(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     for site in sites(scene, state, form):
         constraint = site.constraint
         if isinstance(constraint, Has) and constraint.slot == "word":
@@ -172,7 +176,7 @@ def _coloured(site: Site) -> bool:
     return isinstance(site.constraint, Has) and site.constraint.value in COLOURS
 
 
-def _binding(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _binding(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     """Two colours of the sentence swapped, or a colour taken from another part or thing."""
     coloured = [s for s in sites(scene, state, form) if _coloured(s) and s.kinds]
     for a in coloured:
@@ -196,7 +200,7 @@ def _binding(scene: Scene, state: State, form: Sentence, rng: random.Random) -> 
             yield Edit("binding", changed, site.clause, constraint, new, site.owner, site.kinds)
 
 
-def _swap(scene: Scene, form: Sentence, a: Site, b: Site) -> Edit | None:
+def _swap(scene: Scene, form: SentenceForm, a: Site, b: Site) -> Edit | None:
     one, two = a.constraint, b.constraint
     if not isinstance(one, Has) or not isinstance(two, Has):
         return None
@@ -219,14 +223,14 @@ def _swap(scene: Scene, form: Sentence, a: Site, b: Site) -> Edit | None:
     return Edit("binding", changed, a.clause, one, first, a.owner, a.kinds, (two, second, b.owner))
 
 
-def _relation(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _relation(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     for site in sites(scene, state, form):
         if site.inner is None:
             yield from _relation_at(scene, state, form, site, rng)
 
 
 def _relation_at(
-    scene: Scene, state: State, form: Sentence, site: Site, rng: random.Random
+    scene: Scene, state: State, form: SentenceForm, site: Site, rng: random.Random
 ) -> Iterator[Edit]:
     constraint = site.constraint
     things = by_id(scene, site.owner)
@@ -270,7 +274,7 @@ def _relation_at(
                            site.kinds)  # fmt: skip
 
 
-def _count(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _count(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     for k, clause in enumerate(form.clauses):
         if isinstance(clause, SceneClaim):
             continue
@@ -296,7 +300,7 @@ def _one_owns(constraint: Constraint) -> bool:
     return isinstance(constraint, Holds)
 
 
-def _setting(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _setting(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     for k, clause in enumerate(form.clauses):
         if not isinstance(clause, SceneClaim):
             continue
@@ -317,7 +321,7 @@ def _setting(scene: Scene, state: State, form: Sentence, rng: random.Random) -> 
         yield Edit("setting", with_clause(form, k, new), k, clause, new)
 
 
-def _context(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def _context(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     """Errors in sentences with a reference, which would be true of something else."""
     if judge(scene, State(), form.clauses)[0] is Truth.TRUE:
         return
@@ -346,7 +350,7 @@ def _true_of_another(scene: Scene, state: State, clause: Statement, site: Site) 
     )
 
 
-def _other_fact(scene: Scene, form: Sentence, site: Site) -> Iterator[Edit]:
+def _other_fact(scene: Scene, form: SentenceForm, site: Site) -> Iterator[Edit]:
     """The same kind of fact, taken from another thing that is spoken of in the same way."""
     constraint = site.constraint
     if not isinstance(constraint, Has) or constraint.slot in ("word", "rest") or not site.kinds:

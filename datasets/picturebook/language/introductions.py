@@ -21,7 +21,7 @@ from revise_captions.picturebook.semantics.claims import (
     Has,
     Placed,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Stands,
     Statement,
     main_slot,
@@ -36,7 +36,7 @@ from revise_captions.picturebook.semantics.lexicon import PEOPLE, SETTING_FORMS
 from revise_captions.picturebook.world.scene import KINDS, Scene, Thing
 
 
-def opening(writer: Writer, rich: float) -> Sentence | None:
+def opening(writer: Writer, rich: float) -> SentenceForm | None:
     if writer.chance(0.28):
         return _overview(writer, rich)
     scene, rng = writer.scene, writer.rng
@@ -61,11 +61,11 @@ def opening(writer: Writer, rich: float) -> Sentence | None:
     if scene.setting == "room":
         if roll < 0.4:
             claims.append(SceneClaim("wall", scene.wall))
-            return Sentence(head + " with {l1} walls.", tuple(claims))
+            return SentenceForm(head + " with {l1} walls.", tuple(claims))
     elif weather and roll < 0.35:
         claims.append(SceneClaim("weather", weather))
         claims.append(SceneClaim("time", scene.time))
-        return Sentence(head + " on a {l1} {l2}.", tuple(claims))
+        return SentenceForm(head + " on a {l1} {l2}.", tuple(claims))
     if roll < 0.65:
         claims.append(SceneClaim("time", scene.time))
         tail = rng.choice(
@@ -74,13 +74,13 @@ def opening(writer: Writer, rich: float) -> Sentence | None:
         fixed = {"night": ("at night",), "day": ("during the day", "by day")}[scene.time]
         tail = rng.choice(fixed)
         claims[-1] = SceneClaim("time", scene.time, noun=tail)
-        return Sentence(head + " {l1}.", tuple(claims))
+        return SentenceForm(head + " {l1}.", tuple(claims))
     if roll < 0.85:
         things = writer.fresh()[: rng.choice((1, 1, 2))]
         statements = [Statement(introduce(writer, t, rich * 0.7)) for t in things]
         fields = " and ".join(f"{{s{i + 1}}}" for i in range(len(statements)))
-        return Sentence(head + f" with {fields}.", (setting, *statements))
-    return Sentence(head + ".", tuple(claims))
+        return SentenceForm(head + f" with {fields}.", (setting, *statements))
+    return SentenceForm(head + ".", tuple(claims))
 
 
 def weather_of(scene: Scene) -> str:
@@ -90,7 +90,7 @@ def weather_of(scene: Scene) -> str:
     return scene.weather
 
 
-def _overview(writer: Writer, rich: float) -> Sentence | None:
+def _overview(writer: Writer, rich: float) -> SentenceForm | None:
     """ "The image shows a house, a tree and two dogs." """
     things = writer.fresh()
     groups: dict[str, list[Thing]] = {}
@@ -113,10 +113,10 @@ def _overview(writer: Writer, rich: float) -> Sentence | None:
     lead = writer.pick(f"the {writer.noun} {verb} {listed}.", f"the {writer.noun} {verb} {listed}.",
                        f"in this {writer.noun}, there {{be0}} {listed}.",
                        f"we can see {listed}.")  # fmt: skip
-    return Sentence(lead, tuple(Statement(np) for np in nps))
+    return SentenceForm(lead, tuple(Statement(np) for np in nps))
 
 
-def exists(writer: Writer, rich: float) -> Sentence | None:
+def exists(writer: Writer, rich: float) -> SentenceForm | None:
     """ "To the left of the house, there is a small dog." """
     things = writer.fresh()
     if not things:
@@ -135,7 +135,7 @@ def exists(writer: Writer, rich: float) -> Sentence | None:
              "in addition, there {be0} {s0}.",
              "we can also see {s0}.", f"the {writer.noun} includes {{s0}}.")
         )  # fmt: skip
-        return Sentence(template, (Statement(np),))
+        return SentenceForm(template, (Statement(np),))
     np = replace(np, constraints=(*np.constraints, place))
     upright = thing.kind in STANDING_KINDS and isinstance(place, Stands)
     options = ["{r0}, there {be0} {s0}.", "{r0}, there {be0} {s0}.", "there {be0} {s0} {r0}.",
@@ -143,21 +143,21 @@ def exists(writer: Writer, rich: float) -> Sentence | None:
                "{r0}, you can see {s0}.", "{s0} {be0} {r0}.", "{r0} {be0} {s0}."]  # fmt: skip
     if upright or (isinstance(place, Stands) and thing.slots.get("pose") == "standing"):
         options += ["{r0} stands {s0}.", "{s0} stands {r0}."]
-    return Sentence(rng.choice(options), (Statement(np),))
+    return SentenceForm(rng.choice(options), (Statement(np),))
 
 
-def _sky_light(writer: Writer, thing: Thing) -> Sentence | None:
+def _sky_light(writer: Writer, thing: Thing) -> SentenceForm | None:
     sides = [p for p in ("left", "right") if clearly_placed(p, thing)]
     np = NP("the", (thing.kind,))
     if sides and writer.chance(0.4):
         place = Placed(sides[0], writer.rng.randrange(2))
-        return Sentence(
+        return SentenceForm(
             writer.pick(
                 "{s0} is visible {r0}.", "{r0}, {s0} is shining.", "{s0} can be seen {r0}."
             ),
             (Statement(replace(np, constraints=(place,))),),
         )
-    return Sentence(
+    return SentenceForm(
         writer.pick(
             "{s0} is shining in the sky.", "{s0} can be seen in the sky.", "{s0} is out.",
             "{s0} hangs in the sky.",
@@ -166,7 +166,7 @@ def _sky_light(writer: Writer, thing: Thing) -> Sentence | None:
     )  # fmt: skip
 
 
-def action(writer: Writer, rich: float) -> Sentence | None:
+def action(writer: Writer, rich: float) -> SentenceForm | None:
     """ "A girl in a yellow shirt is waving next to the tree." """
     things = [t for t in writer.fresh() if "pose" in t.slots]
     if not things:
@@ -184,14 +184,14 @@ def action(writer: Writer, rich: float) -> Sentence | None:
     roll = writer.rng.random()
     if place is not None and roll < 0.25:
         np = replace(np, constraints=(*np.constraints, place))
-        return Sentence("{r0}, {s0} {p0}.", (Statement(np, (pose,)),))
+        return SentenceForm("{r0}, {s0} {p0}.", (Statement(np, (pose,)),))
     if roll > 0.85:
         who = "who" if thing.kind in PEOPLE else "that"
-        return Sentence(f"there {{be0}} {{s0}} {who} {{p0}}.", (Statement(np, preds),))
-    return Sentence("{c0}.", (Statement(np, preds, style=style),))
+        return SentenceForm(f"there {{be0}} {{s0}} {who} {{p0}}.", (Statement(np, preds),))
+    return SentenceForm("{c0}.", (Statement(np, preds, style=style),))
 
 
-def counted(writer: Writer, rich: float) -> Sentence | None:
+def counted(writer: Writer, rich: float) -> SentenceForm | None:
     """ "There are three balloons in the picture.", "Two dogs are sleeping on the left." """
     scene, rng = writer.scene, writer.rng
     fresh = sorted({t.kind for t in writer.fresh()})
@@ -199,7 +199,7 @@ def counted(writer: Writer, rich: float) -> Sentence | None:
     alone = [k for k in fresh if k not in kinds and KINDS[k].most > 1]
     if alone and writer.chance(0.16 if kinds else 0.3):
         one = NP("number", (rng.choice(alone),), (), 1)
-        return Sentence(
+        return SentenceForm(
             writer.pick(f"there is only {{s0}} in the {writer.noun}.", "{s0} can be seen.",
                         "there {be0} exactly {s0}.", f"there {{be0}} {{s0}} in the {writer.noun}.",
                         f"the {writer.noun} shows {{s0}}.", "{s0} {be0} visible."),
@@ -220,7 +220,7 @@ def counted(writer: Writer, rich: float) -> Sentence | None:
     poses = {t.slots.get("pose", "") for t in things}
     if len(poses) == 1 and "" not in poses and writer.chance(0.5):
         pose = Has("pose", poses.pop())
-        return Sentence("{c0}.", (Statement(np, (pose,)),))
+        return SentenceForm("{c0}.", (Statement(np, (pose,)),))
     template = rng.choice(
         ("there {be0} {s0}.", f"there {{be0}} {{s0}} in the {writer.noun}.", "{s0} can be seen.",
          f"the {writer.noun} shows {{s0}}.", "{s0} {be0} visible.", "we can see {s0}.",
@@ -230,10 +230,10 @@ def counted(writer: Writer, rich: float) -> Sentence | None:
         template = rng.choice(("{s0} {be0} floating in the sky.", "{s0} can be seen in the sky."))
         if kind not in ("balloon", "cloud", "kite"):
             template = "{s0} can be seen in the air."
-    return Sentence(template, (Statement(np),))
+    return SentenceForm(template, (Statement(np),))
 
 
-def listed(writer: Writer, rich: float) -> Sentence | None:
+def listed(writer: Writer, rich: float) -> SentenceForm | None:
     """ "There is also a dog and a red ball." """
     things = [t for t in writer.fresh() if t.kind not in ("sun", "moon")]
     if len(things) < 2:
@@ -248,10 +248,10 @@ def listed(writer: Writer, rich: float) -> Sentence | None:
     template = writer.pick(f"there is also {text}.", f"there is {text}.", f"{text} can be seen.",
                            f"the {writer.noun} also shows {text}.", f"{text} are visible.",
                            f"we can also see {text}.", f"{text} can be seen as well.")  # fmt: skip
-    return Sentence(template, tuple(Statement(np) for np in nps))
+    return SentenceForm(template, tuple(Statement(np) for np in nps))
 
 
-def sign(writer: Writer, _rich: float) -> Sentence | None:
+def sign(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "The sign says STOP.", "It bears the word "CAFE"." """
     signs = writer.scene.of_kind("sign")
     if not signs:
@@ -265,16 +265,16 @@ def sign(writer: Writer, _rich: float) -> Sentence | None:
             place = place_of(writer, thing, pronouns=False)
             if place is not None and writer.chance(0.5):
                 np = replace(np, constraints=(*np.constraints, place))
-                return Sentence("{r0}, {s0} {p0}.", (Statement(np, (word,)),))
-            return Sentence("{c0}.", (Statement(np, (word,)),))
+                return SentenceForm("{r0}, {s0} {p0}.", (Statement(np, (word,)),))
+            return SentenceForm("{c0}.", (Statement(np, (word,)),))
         np = introduce(writer, thing, 0.8)
         np = replace(np, constraints=(*np.constraints, word))
-        return Sentence(writer.pick("there {be0} {s0}.", "{s0} can be seen."), (Statement(np),))
+        return SentenceForm(writer.pick("there {be0} {s0}.", "{s0} can be seen."), (Statement(np),))
     subject = subject_of(writer, thing)
-    return None if subject is None else Sentence("{c0}.", (Statement(subject, (word,)),))
+    return None if subject is None else SentenceForm("{c0}.", (Statement(subject, (word,)),))
 
 
-def negation(writer: Writer, _rich: float) -> Sentence | None:
+def negation(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "There are no cats in the picture.", "There is no sun in the sky." """
     scene, rng = writer.scene, writer.rng
     absent = absent_kinds(scene)
@@ -289,16 +289,16 @@ def negation(writer: Writer, _rich: float) -> Sentence | None:
         (f"there {{be0}} {{s0}} in the {writer.noun}.", "there {be0} {s0}.", "{s0} can be seen.",
          "{s0} {be0} visible.")
     )  # fmt: skip
-    return Sentence(template, (Statement(np),))
+    return SentenceForm(template, (Statement(np),))
 
 
-def surroundings(writer: Writer, _rich: float) -> Sentence | None:
+def surroundings(writer: Writer, _rich: float) -> SentenceForm | None:
     """ "It is night.", "The sky is cloudy.", "The walls of the room are pink." """
     scene = writer.scene
     weather = weather_of(scene)
     if scene.setting == "room" and writer.chance(0.6):
         wall = SceneClaim("wall", scene.wall)
-        return Sentence(
+        return SentenceForm(
             writer.pick("the walls are {l0}.", "the walls of the room are {l0}.",
                         "the room has {l0} walls."),
             (wall,),
@@ -311,14 +311,14 @@ def surroundings(writer: Writer, _rich: float) -> Sentence | None:
             options += ["the weather is {l0}."]
         else:
             options += ["the sky is {l0}."]
-        return Sentence(writer.rng.choice(options), (claim,))
+        return SentenceForm(writer.rng.choice(options), (claim,))
     if weather and roll < 0.65:
         claims = (SceneClaim("weather", weather), SceneClaim("time", scene.time))
-        return Sentence("it is a {l0} {l1}.", claims)
+        return SentenceForm("it is a {l0} {l1}.", claims)
     if roll < 0.85:
         noun = writer.pick(scene.time, f"{scene.time}time")
-        return Sentence("it is {l0}.", (SceneClaim("time", scene.time, noun=noun),))
-    return Sentence(
+        return SentenceForm("it is {l0}.", (SceneClaim("time", scene.time, noun=noun),))
+    return SentenceForm(
         writer.pick("the setting is a {l0}.", "the scene is a {l0}."),
         (SceneClaim("setting", scene.setting),),
     )

@@ -37,7 +37,7 @@ from revise_captions.picturebook.semantics.claims import (
     Has,
     Holds,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Stands,
     main_slot,
 )
@@ -48,7 +48,7 @@ from revise_captions.picturebook.world.scene import INVERSE, Scene
 TRIES = 80
 #: How often a sentence that is not the last makes no claim.
 NOTHING_SHARE = 0.03
-Maker = Callable[[Writer, float], Sentence | None]
+Maker = Callable[[Writer, float], SentenceForm | None]
 
 
 def write_paragraph(
@@ -82,7 +82,7 @@ def write_paragraph(
     return made
 
 
-def _accept(writer: Writer, form: Sentence | None) -> TrueSentence | None:
+def _accept(writer: Writer, form: SentenceForm | None) -> TrueSentence | None:
     """Takes a sentence into the paragraph, or None where it says nothing new or nothing true."""
     if form is None:
         text = write_nothing(writer.rng)
@@ -112,7 +112,7 @@ def _accept(writer: Writer, form: Sentence | None) -> TrueSentence | None:
     return TrueSentence(text, form, alone is not Truth.TRUE)
 
 
-def _said(writer: Writer, form: Sentence, subjects: list[tuple[int, ...]]) -> set[object]:
+def _said(writer: Writer, form: SentenceForm, subjects: list[tuple[int, ...]]) -> set[object]:
     """What a sentence tells, as keys to find out whether it was told before."""
     told: set[object] = set()
     remaining = iter(subjects)
@@ -130,7 +130,7 @@ def _said(writer: Writer, form: Sentence, subjects: list[tuple[int, ...]]) -> se
     return told
 
 
-def _repeats(writer: Writer, form: Sentence, subjects: list[tuple[int, ...]]) -> bool:
+def _repeats(writer: Writer, form: SentenceForm, subjects: list[tuple[int, ...]]) -> bool:
     """Whether a predicate says what was said before, or what its own subject says."""
     remaining = iter(subjects)
     for clause in form.clauses:
@@ -158,7 +158,7 @@ def _plain(scene: Scene, ids: tuple[int, ...], constraint: Constraint, state: St
     return constraint
 
 
-def _sayable(writer: Writer, form: Sentence) -> bool:
+def _sayable(writer: Writer, form: SentenceForm) -> bool:
     """Whether no claim of the sentence uses a held-out combination."""
     if free(writer.scene):
         return True
@@ -168,7 +168,7 @@ def _sayable(writer: Writer, form: Sentence) -> bool:
     )
 
 
-def _next(writer: Writer, rich: float) -> Sentence | None:
+def _next(writer: Writer, rich: float) -> SentenceForm | None:
     makers, weights = zip(*MAKERS, strict=True)
     return writer.rng.choices(makers, weights)[0](writer, rich)  # type: ignore[no-any-return]
 

@@ -22,7 +22,7 @@ from revise_captions.picturebook.semantics.claims import (
     Has,
     Placed,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Stands,
     Statement,
 )
@@ -54,7 +54,7 @@ def explain(
     scene: Scene,
     before: State,
     after: State,
-    wrong: Sentence,
+    wrong: SentenceForm,
     edit: Edit,
     true_text: str,
     wrong_text: str,

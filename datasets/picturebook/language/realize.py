@@ -19,7 +19,7 @@ from revise_captions.picturebook.semantics.claims import (
     Not,
     Placed,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Size,
     Stands,
     Statement,
@@ -48,7 +48,7 @@ class Unsayable(ValueError):
     """Claims that these templates have no words for."""
 
 
-def realise(sentence: Sentence) -> str:
+def realise(sentence: SentenceForm) -> str:
     """The sentence as text: first letter in capitals, a full stop at its end."""
     fronted = {int(number) for name, number in _FIELD.findall(sentence.template) if name == "r"}
 

@@ -16,7 +16,7 @@ from revise_captions.picturebook.semantics.claims import (
     Not,
     Placed,
     SceneClaim,
-    Sentence,
+    SentenceForm,
     Stands,
     Statement,
     main_slot,
@@ -67,7 +67,9 @@ def fits(kind: str, constraint: Constraint) -> bool:
     return True
 
 
-def kind_edits(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def kind_edits(
+    scene: Scene, state: State, form: SentenceForm, rng: random.Random
+) -> Iterator[Edit]:
     for k, clause in enumerate(form.clauses):
         if isinstance(clause, SceneClaim):
             continue
@@ -111,7 +113,9 @@ def imagined(scene: Scene, kind: str, rng: random.Random) -> Thing:
     return Thing(-1, kind, (0.0, 0.0, width * scale, height * scale), slots)
 
 
-def object_edits(scene: Scene, state: State, form: Sentence, rng: random.Random) -> Iterator[Edit]:
+def object_edits(
+    scene: Scene, state: State, form: SentenceForm, rng: random.Random
+) -> Iterator[Edit]:
     """A noun phrase replaced by one of a kind that is not there; a denial of what is there."""
     absent = absent_kinds(scene)
     for k, clause in enumerate(form.clauses):

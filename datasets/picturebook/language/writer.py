@@ -15,7 +15,7 @@ from revise_captions.picturebook.semantics.claims import (
     Holds,
     Not,
     Placed,
-    Sentence,
+    SentenceForm,
     Stands,
     Statement,
     main_slot,
@@ -43,7 +43,7 @@ class TrueSentence:
     """A true sentence of a paragraph. `form` is None exactly where it makes no claim."""
 
     text: str
-    form: Sentence | None
+    form: SentenceForm | None
     needs_context: bool
 
     @property

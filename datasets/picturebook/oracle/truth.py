@@ -32,8 +32,8 @@ from revise_captions.picturebook.semantics.claims import (
     main_slot,
 )
 from revise_captions.picturebook.semantics.discourse import (
+    ClaimTruth,
     Mention,
-    Outcome,
     State,
     by_id,
     check_of,
@@ -207,7 +207,7 @@ def _about_the_same(failure: Failure, said: Failure) -> bool:
 
 
 def _topics(
-    scene: Scene, state: State, clause: Clause, outcome: Outcome, *, failing_only: bool
+    scene: Scene, state: State, clause: Clause, outcome: ClaimTruth, *, failing_only: bool
 ) -> list[Failure]:
     if isinstance(clause, SceneClaim):
         return [Failure(f"scene:{clause.what}")]

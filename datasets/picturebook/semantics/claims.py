@@ -126,7 +126,7 @@ Clause = Statement | SceneClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceForm:
     """Clauses with the template that words them (see `realise`)."""
 
     template: str

@@ -308,7 +308,7 @@ def _unmentioned(np: NP, scene: Scene, state: State) -> list[Thing]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClaimTruth:
     """`truth` None: a reference has nothing to refer to. `best`: whom the subject meant."""
 
     truth: bool | None
@@ -317,19 +317,19 @@ class Outcome:
     kinds: tuple[str, ...] = ()
 
 
-def evaluate(scene: Scene, state: State, clause: Clause) -> Outcome:
+def evaluate(scene: Scene, state: State, clause: Clause) -> ClaimTruth:
     """The truth of one clause after `state`, and the state after it."""
     if isinstance(clause, SceneClaim):
-        return Outcome(scene_claim(scene, clause.what, clause.value) != clause.negated, state)
+        return ClaimTruth(scene_claim(scene, clause.what, clause.value) != clause.negated, state)
     return _evaluate_statement(scene, state, clause)
 
 
-def _evaluate_statement(scene: Scene, state: State, statement: Statement) -> Outcome:
+def _evaluate_statement(scene: Scene, state: State, statement: Statement) -> ClaimTruth:
     np = statement.subject
     checks = checks_of(statement.preds, scene, state)
     found = resolve(np, scene, state)
     if checks is None or found.ok is None:
-        return Outcome(None, state)
+        return ClaimTruth(None, state)
     landmarks = _landmarks(scene, state, (*np.constraints, *statement.preds))
     things = by_id(scene, found.ids)
     if np.det in ("a", "another", "one of", "number", "plural", "some", "no"):
@@ -339,7 +339,7 @@ def _evaluate_statement(scene: Scene, state: State, statement: Statement) -> Out
         truth = _counted(np, len(fitting))
         if np.det == "no":
             after = _grown(state, landmarks)
-            return Outcome(truth != statement.negated, after, found.ids, np.kinds)
+            return ClaimTruth(truth != statement.negated, after, found.ids, np.kinds)
         pool = of_kinds(scene, np.kinds) if np.det not in ("another", "one of") else things
         chosen = fitting or best_fitting(pool, every)
     else:
@@ -353,7 +353,7 @@ def _evaluate_statement(scene: Scene, state: State, statement: Statement) -> Out
     kinds = np.kinds or found.kinds
     mention = Mention(_ids(chosen), kinds, plural, True, state.sentence, (*found.checks, *checks))
     after = _grown(state, (mention, *landmarks))
-    return Outcome(truth != statement.negated, after, mention.ids, kinds)
+    return ClaimTruth(truth != statement.negated, after, mention.ids, kinds)
 
 
 def _counted(np: NP, number: int) -> bool:

@@ -48,7 +48,7 @@ NEAR = 0.10
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ThingKind:
     """What a thing of this kind may be. A slot's first value is what captions leave unsaid."""
 
     name: str
@@ -74,10 +74,10 @@ _PERSON = {
     "held": (NONE, *_BRIGHT),  # the colour of what is held; NONE exactly when holding is NONE
 }
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ThingKind] = {
     kind.name: kind
     for kind in (
-        Kind(
+        ThingKind(
             "house",
             {
                 "walls": ("white", "yellow", "pink", "blue", "brown"),
@@ -87,41 +87,42 @@ KINDS: dict[str, Kind] = {
             },
             OUTDOORS, "ground", (0.32, 0.36), "walls", 2,
         ),
-        Kind("tree", {"leaves": ("green", "orange", "yellow", "pink")}, OUTDOORS, "ground",
+        ThingKind("tree", {"leaves": ("green", "orange", "yellow", "pink")}, OUTDOORS, "ground",
              (0.20, 0.36), "leaves", 4),
-        Kind("flower", {"petals": (*_BRIGHT, "white")}, ("meadow", "street", "room"), "ground",
+        ThingKind("flower", {"petals": (*_BRIGHT, "white")}, ("meadow", "street", "room"), "ground",
              (0.09, 0.16), "petals", 4),
-        Kind("girl", _PERSON, ANYWHERE, "ground", (0.15, 0.30), "shirt", 2),
-        Kind("boy", _PERSON, ANYWHERE, "ground", (0.15, 0.30), "shirt", 2),
-        Kind("dog", {"coat": _COATS, "pose": ("standing", "sitting", "sleeping"),
+        ThingKind("girl", _PERSON, ANYWHERE, "ground", (0.15, 0.30), "shirt", 2),
+        ThingKind("boy", _PERSON, ANYWHERE, "ground", (0.15, 0.30), "shirt", 2),
+        ThingKind("dog", {"coat": _COATS, "pose": ("standing", "sitting", "sleeping"),
                      "collar": (NONE, "red", "blue", "green")}, ANYWHERE, "surface",
              (0.18, 0.15), "coat", 3),
-        Kind("cat", {"coat": _COATS, "pose": ("standing", "sitting", "sleeping")}, ANYWHERE,
+        ThingKind("cat", {"coat": _COATS, "pose": ("standing", "sitting", "sleeping")}, ANYWHERE,
              "surface", (0.15, 0.15), "coat", 3),
-        Kind("bird", {"feathers": (*_BRIGHT, "black", "white"), "pose": ("flying", "standing")},
+        ThingKind("bird",
+             {"feathers": (*_BRIGHT, "black", "white"), "pose": ("flying", "standing")},
              ANYWHERE, "sky", (0.12, 0.10), "feathers", 4),
-        Kind("car", {"body": ("red", "yellow", "green", "blue", "white", "black", "orange")},
+        ThingKind("car", {"body": ("red", "yellow", "green", "blue", "white", "black", "orange")},
              ("street", "beach", "meadow"), "ground", (0.30, 0.17), "body", 2),
-        Kind("boat", {"hull": ("brown", "red", "blue", "white", "green"),
+        ThingKind("boat", {"hull": ("brown", "red", "blue", "white", "green"),
                       "sail": ("white", "red", "yellow", "blue", "orange", "pink")},
              ("beach",), "water", (0.22, 0.24), "hull", 2),
-        Kind("table", {"top": ("brown", "white", "black", "red", "blue", "green")}, ("room",),
+        ThingKind("table", {"top": ("brown", "white", "black", "red", "blue", "green")}, ("room",),
              "ground", (0.32, 0.22), "top", 1),
-        Kind("chair", {"seat": ("brown", "red", "blue", "green", "yellow", "white", "black")},
+        ThingKind("chair", {"seat": ("brown", "red", "blue", "green", "yellow", "white", "black")},
              ("room", "beach"), "ground", (0.16, 0.26), "seat", 3),
-        Kind("lamp", {"shade": (*_BRIGHT, "white"), "light": ("on", "off")}, ("room",), "surface",
-             (0.12, 0.26), "shade", 2),
-        Kind("ball", {"colour": (*_BRIGHT, "white", "black"), "pattern": ("plain", "striped")},
+        ThingKind("lamp", {"shade": (*_BRIGHT, "white"), "light": ("on", "off")}, ("room",),
+             "surface", (0.12, 0.26), "shade", 2),
+        ThingKind("ball", {"colour": (*_BRIGHT, "white", "black"), "pattern": ("plain", "striped")},
              ANYWHERE, "surface", (0.10, 0.10), "colour", 4),
-        Kind("kite", {"colour": _BRIGHT}, OUTDOORS, "sky", (0.14, 0.18), "colour", 3),
-        Kind("balloon", {"colour": _BRIGHT}, ANYWHERE, "sky", (0.09, 0.15), "colour", 4),
-        Kind("sign", {"board": ("white", "yellow", "red", "green", "blue"), "word": WORDS},
+        ThingKind("kite", {"colour": _BRIGHT}, OUTDOORS, "sky", (0.14, 0.18), "colour", 3),
+        ThingKind("balloon", {"colour": _BRIGHT}, ANYWHERE, "sky", (0.09, 0.15), "colour", 4),
+        ThingKind("sign", {"board": ("white", "yellow", "red", "green", "blue"), "word": WORDS},
              OUTDOORS, "ground", (0.24, 0.28), "board", 1),
-        Kind("fence", {"colour": ("white", "brown", "green", "blue", "red")},
+        ThingKind("fence", {"colour": ("white", "brown", "green", "blue", "red")},
              ("meadow", "street", "beach"), "ground", (0.36, 0.14), "colour", 1),
-        Kind("sun", {}, OUTDOORS, "sky", (0.16, 0.16), "", 1),
-        Kind("moon", {}, OUTDOORS, "sky", (0.13, 0.13), "", 1),
-        Kind("cloud", {}, OUTDOORS, "sky", (0.24, 0.11), "", 3),
+        ThingKind("sun", {}, OUTDOORS, "sky", (0.16, 0.16), "", 1),
+        ThingKind("moon", {}, OUTDOORS, "sky", (0.13, 0.13), "", 1),
+        ThingKind("cloud", {}, OUTDOORS, "sky", (0.24, 0.11), "", 3),
     )
 }  # fmt: skip
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from revise_captions.benchmarks.annotation_protocol import (
     AGAINST,
-    Verdict,
+    Consensus,
     verdict,
     vote_of,
 )
 from revise_captions.benchmarks.types import Rating
-from revise_captions.pipelines.annotate.answers.readers import Answer, Problem
+from revise_captions.pipelines.annotate.answers.readers import Problem, RaterAnswer
 from revise_captions.pipelines.annotate.tasks.interfaces import (
     ASKING,
     FIRST,
@@ -25,7 +25,7 @@ from revise_captions.pipelines.annotate.tasks.interfaces import (
     QUALITY,
     SECOND,
 )
-from revise_captions.pipelines.annotate.tasks.units import Asked, Unit
+from revise_captions.pipelines.annotate.tasks.units import ItemTarget, Unit
 
 UNKNOWN = "an item that is not in the key"
 NOT_A_CHOICE = "an answer that is no choice"
@@ -54,11 +54,11 @@ class Opinion:
     """
 
     unit: Unit
-    asked: Asked
+    asked: ItemTarget
     labels: Mapping[str, str]
     majority: str | None
     good: bool | None
-    verdict: Verdict | None = None
+    verdict: Consensus | None = None
     ratings: tuple[Rating, ...] = ()
 
 
@@ -69,7 +69,7 @@ class Collected:
     opinions: tuple[Opinion, ...]
     problems: tuple[Problem, ...]
 
-    def of(self, asked: Asked) -> dict[str, Opinion]:
+    def of(self, asked: ItemTarget) -> dict[str, Opinion]:
         """By unit, those that decide something."""
         return {
             found.unit.id: found
@@ -80,7 +80,7 @@ class Collected:
 
 def collect(
     units: Sequence[Unit],
-    answers: Iterable[Answer | Problem],
+    answers: Iterable[RaterAnswer | Problem],
     planned: int,
     least: int,
     only: Sequence[str],
@@ -90,7 +90,7 @@ def collect(
         unit.item(one): (unit, one) for unit in units for one in unit.asked() if ASKING[one] in only
     }
     problems: list[Problem] = []
-    kept: dict[str, dict[str, Answer]] = {}
+    kept: dict[str, dict[str, RaterAnswer]] = {}
     for answer in answers:
         if isinstance(answer, Problem):
             problems.append(answer)
@@ -110,7 +110,7 @@ def collect(
     return Collected(tuple(opinions), tuple(problems))
 
 
-def _misses(answer: Answer, asked: Asked) -> Problem | None:
+def _misses(answer: RaterAnswer, asked: ItemTarget) -> Problem | None:
     """What makes an answer useless."""
     main = INTERFACES[ASKING[asked]].main
     given = answer.said.get(main, "")
@@ -121,8 +121,8 @@ def _misses(answer: Answer, asked: Asked) -> Problem | None:
     return Problem(NOT_A_CHOICE, answer.item, answer.rater, answer.place, detail)
 
 
-def _canonical(given: str, asked: Asked) -> str | None:
-    if asked in (Asked.ORIGINAL, Asked.REVISED):
+def _canonical(given: str, asked: ItemTarget) -> str | None:
+    if asked in (ItemTarget.ORIGINAL, ItemTarget.REVISED):
         vote = vote_of(given)
         return None if vote is None else str(vote)
     interface = INTERFACES[ASKING[asked]]
@@ -130,7 +130,7 @@ def _canonical(given: str, asked: Asked) -> str | None:
     return same.get(" ".join(given.casefold().replace("_", " ").split()))
 
 
-def _keep(answer: Answer, raters: dict[str, Answer], problems: list[Problem]) -> None:
+def _keep(answer: RaterAnswer, raters: dict[str, RaterAnswer], problems: list[Problem]) -> None:
     """One answer for each rater: by time where it is known, else the one read last."""
     before = raters.get(answer.rater)
     if before is not None:
@@ -141,7 +141,7 @@ def _keep(answer: Answer, raters: dict[str, Answer], problems: list[Problem]) ->
     raters[answer.rater] = answer
 
 
-def _opinion(unit: Unit, asked: Asked, answers: Sequence[Answer], least: int) -> Opinion:
+def _opinion(unit: Unit, asked: ItemTarget, answers: Sequence[RaterAnswer], least: int) -> Opinion:
     main = INTERFACES[ASKING[asked]].main
     labels = {
         answer.rater: _shown(unit, _canonical(answer.said[main], asked) or "", asked)
@@ -149,7 +149,7 @@ def _opinion(unit: Unit, asked: Asked, answers: Sequence[Answer], least: int) ->
     }
     majority = _majority(list(labels.values()))
     enough = len(labels) >= least
-    if asked in (Asked.ORIGINAL, Asked.REVISED):
+    if asked in (ItemTarget.ORIGINAL, ItemTarget.REVISED):
         ratings = tuple(rating_of(answer) for answer in answers)
         if not ratings:
             return Opinion(unit, asked, labels, None, None)
@@ -159,20 +159,20 @@ def _opinion(unit: Unit, asked: Asked, answers: Sequence[Answer], least: int) ->
         return Opinion(
             unit, asked, labels, majority, found.factual if decided else None, found, ratings
         )
-    good = CORRECT if asked is Asked.CRITIQUE else REVISED
+    good = CORRECT if asked is ItemTarget.CRITIQUE else REVISED
     votes = sum(label == good for label in labels.values())
     decided = enough and 2 * votes != len(labels)
     return Opinion(unit, asked, labels, majority, 2 * votes > len(labels) if decided else None)
 
 
-def _shown(unit: Unit, label: str, asked: Asked) -> str:
+def _shown(unit: Unit, label: str, asked: ItemTarget) -> str:
     """In pairs, which version “First” and “Second” were."""
-    if asked is not Asked.PREFERENCE or label not in (FIRST, SECOND):
+    if asked is not ItemTarget.PREFERENCE or label not in (FIRST, SECOND):
         return label
     return REVISED if (label == FIRST) == unit.swapped else ORIGINAL
 
 
-def rating_of(answer: Answer) -> Rating:
+def rating_of(answer: RaterAnswer) -> Rating:
     """An answer about a sentence, as the protocol takes it."""
     vote = vote_of(answer.said["label"])
     if vote is None:
@@ -188,8 +188,8 @@ def _majority(labels: Sequence[str]) -> str | None:
 
 def _reservations(
     item: str,
-    asked: Asked,
-    given: Mapping[str, Answer],
+    asked: ItemTarget,
+    given: Mapping[str, RaterAnswer],
     found: Opinion,
     planned: int,
     least: int,

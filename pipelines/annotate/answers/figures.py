@@ -18,7 +18,7 @@ import numpy.typing as npt
 from revise_captions.benchmarks.annotation_protocol import AGAINST
 from revise_captions.pipelines.annotate.answers.consensus import Collected, Opinion
 from revise_captions.pipelines.annotate.tasks.interfaces import ASKING
-from revise_captions.pipelines.annotate.tasks.units import Asked, Unit
+from revise_captions.pipelines.annotate.tasks.units import ItemTarget, Unit
 from revise_captions.pipelines.metrics.people import agreement_of
 from revise_captions.stats.bootstrap import LEVEL, weights
 from revise_captions.stats.leaderboard import keys_of
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ShareEstimate:
     """One figure of a table, between 0 and 1 (a change: -1 and 1); None where nothing was judged.
 
     `plain`: the same of the sample alone, unweighted. `rows` sentences of `images`; `effective`:
@@ -51,7 +51,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RatioTerm:
     """One sentence's part of a ratio."""
 
     unit: Unit
@@ -59,18 +59,20 @@ class Row:
     bottom: float = 1.0
 
 
-def share(table: str, row: str, column: str, rows: Sequence[Row], replicates: int) -> Share:
+def share(
+    table: str, row: str, column: str, rows: Sequence[RatioTerm], replicates: int
+) -> ShareEstimate:
     """Σ w·top / Σ w·bottom with its interval."""
     used = [one for one in rows if one.bottom]
     if not used:
-        return Share(table, row, column, None, None, None, None, 0, 0, 0.0)
+        return ShareEstimate(table, row, column, None, None, None, None, 0, 0, 0.0)
     names, place = units_of([one.unit.image for one in used])
     w = np.array([one.unit.weight for one in used])
     parts = np.array([(one.top, one.bottom) for one in used])
     value = _ratio(w @ parts)
     low, high = _interval(value, w[:, None] * parts, names, place, replicates)
     effective = float(w.sum() ** 2 / (w**2).sum())
-    return Share(
+    return ShareEstimate(
         table, row, column, value, low, high, _ratio(parts.sum(0)), len(used), len(names), effective
     )
 
@@ -102,7 +104,7 @@ def _interval(
 # --- The tables ---------------------------------------------------------------------------------
 
 
-def tables(found: Collected, threshold: float | None, replicates: int) -> list[Share]:
+def tables(found: Collected, threshold: float | None, replicates: int) -> list[ShareEstimate]:
     """All tables for which there are answers."""
     return [
         *_critic(found, replicates),
@@ -113,13 +115,13 @@ def tables(found: Collected, threshold: float | None, replicates: int) -> list[S
     ]
 
 
-def _critic(found: Collected, replicates: int) -> Iterator[Share]:
+def _critic(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
     """Whether what the critic flags is wrong, and whether it flags what is wrong."""
-    judged = list(found.of(Asked.ORIGINAL).values())
-    flagged = [Row(o.unit, not o.good) for o in judged if o.unit.flagged]
-    wrong = [Row(o.unit, o.unit.flagged) for o in judged if not o.good]
+    judged = list(found.of(ItemTarget.ORIGINAL).values())
+    flagged = [RatioTerm(o.unit, not o.good) for o in judged if o.unit.flagged]
+    wrong = [RatioTerm(o.unit, o.unit.flagged) for o in judged if not o.good]
     scored = [o for o in judged if o.unit.p_factual is not None]
-    agree = [Row(o.unit, o.good is not o.unit.flagged) for o in scored]
+    agree = [RatioTerm(o.unit, o.good is not o.unit.flagged) for o in scored]
     if judged:
         name = "critic"
         yield share(name, "precision", "flagged sentences that are wrong", flagged, replicates)
@@ -127,13 +129,13 @@ def _critic(found: Collected, replicates: int) -> Iterator[Share]:
         yield share(name, "accuracy", "judged sentences labelled as by people", agree, replicates)
 
 
-def _table_5(found: Collected, replicates: int) -> Iterator[Share]:
+def _table_5(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
     """The paper's Table 5: rationales that people call correct, of sentences that are wrong."""
-    judged = found.of(Asked.CRITIQUE)
-    truth = found.of(Asked.ORIGINAL)
-    every = [Row(o.unit, bool(o.good)) for o in judged.values()]
+    judged = found.of(ItemTarget.CRITIQUE)
+    truth = found.of(ItemTarget.ORIGINAL)
+    every = [RatioTerm(o.unit, bool(o.good)) for o in judged.values()]
     wrong = [
-        Row(o.unit, bool(o.good))
+        RatioTerm(o.unit, bool(o.good))
         for name, o in judged.items()
         if name in truth and not truth[name].good
     ]
@@ -143,13 +145,13 @@ def _table_5(found: Collected, replicates: int) -> Iterator[Share]:
         yield share("5", "all explained sentences", "correct", every, replicates)
 
 
-def _table_6(found: Collected, threshold: float | None, replicates: int) -> Iterator[Share]:
+def _table_6(found: Collected, threshold: float | None, replicates: int) -> Iterator[ShareEstimate]:
     """The paper's Table 6: flagged sentences that are factual, before and after the rewrite.
 
     Sentences that people judged in both versions. The paper keeps every rewrite; here a rewrite
     can be rejected, so the accepted ones have rows of their own.
     """
-    before, after = found.of(Asked.ORIGINAL), found.of(Asked.REVISED)
+    before, after = found.of(ItemTarget.ORIGINAL), found.of(ItemTarget.REVISED)
     both = [name for name in before if name in after and before[name].unit.flagged]
     for subset, names in (
         ("all rewrites", both),
@@ -173,18 +175,18 @@ def _table_6(found: Collected, threshold: float | None, replicates: int) -> Iter
 
 def _change(
     row: str, pairs: Sequence[tuple[Unit, float, float]], replicates: int
-) -> Iterator[Share]:
+) -> Iterator[ShareEstimate]:
     for column, rows in (
-        ("original", [Row(unit, a) for unit, a, _ in pairs]),
-        ("fixed", [Row(unit, b) for unit, _, b in pairs]),
-        ("change", [Row(unit, b - a) for unit, a, b in pairs]),
+        ("original", [RatioTerm(unit, a) for unit, a, _ in pairs]),
+        ("fixed", [RatioTerm(unit, b) for unit, _, b in pairs]),
+        ("change", [RatioTerm(unit, b - a) for unit, a, b in pairs]),
     ):
         yield share("6", row, column, rows, replicates)
 
 
-def _run(found: Collected, replicates: int) -> Iterator[Share]:
+def _run(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
     """All of the run's sentences, before and after: rewrites that were accepted, deletions gone."""
-    before, after = found.of(Asked.ORIGINAL), found.of(Asked.REVISED)
+    before, after = found.of(ItemTarget.ORIGINAL), found.of(ItemTarget.REVISED)
     pairs = []
     for name, opinion in before.items():
         unit = opinion.unit
@@ -195,19 +197,19 @@ def _run(found: Collected, replicates: int) -> Iterator[Share]:
             stays = not unit.gone
             pairs.append((opinion, float(stays and bool(opinion.good)), float(stays)))
     if pairs:
-        first = [Row(o.unit, float(o.good or 0)) for o, _, _ in pairs]
-        last = [Row(o.unit, top, bottom) for o, top, bottom in pairs]
+        first = [RatioTerm(o.unit, float(o.good or 0)) for o, _, _ in pairs]
+        last = [RatioTerm(o.unit, top, bottom) for o, top, bottom in pairs]
         yield share("run", "factual sentences", "before", first, replicates)
         yield share("run", "factual sentences", "after", last, replicates)
 
 
-def _preferences(found: Collected, replicates: int) -> Iterator[Share]:
-    judged = found.of(Asked.PREFERENCE).values()
+def _preferences(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
+    judged = found.of(ItemTarget.PREFERENCE).values()
     said = Counter(opinion.majority or "no majority" for opinion in judged)
     for subset, accepted in (("accepted rewrites", True), ("rejected rewrites", False)):
         own = [opinion for opinion in judged if opinion.unit.accepted is accepted]
         for label in sorted(said) if own else ():
-            rows = [Row(o.unit, (o.majority or "no majority") == label) for o in own]
+            rows = [RatioTerm(o.unit, (o.majority or "no majority") == label) for o in own]
             yield share("preference", subset, label.lower(), rows, replicates)
 
 

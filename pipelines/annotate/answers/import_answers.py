@@ -32,15 +32,20 @@ from revise_captions.pipelines.annotate.answers.readers import (
     read_answers,
 )
 from revise_captions.pipelines.annotate.data.folder import (
-    Counts,
     Provenance,
+    SplitCounts,
     splits,
     training_folder,
     write_about,
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.tasks.export import KEY, SAMPLE
-from revise_captions.pipelines.annotate.tasks.units import Asked, Text, Unit, read_key
+from revise_captions.pipelines.annotate.tasks.units import (
+    ItemTarget,
+    SentenceInCaption,
+    Unit,
+    read_key,
+)
 from revise_captions.pipelines.output.writers import replacing
 from revise_captions.records import Span
 
@@ -50,7 +55,7 @@ SAME = "the same sentence of the same caption again: one training row"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ImportOptions:
     """`least` None: more than half of the planned raters."""
 
     asked: Path
@@ -70,10 +75,10 @@ class Imported:
     asked: int
     problems: Mapping[str, int]
     figures: Mapping[str, Any]
-    training: Mapping[str, Counts]
+    training: Mapping[str, SplitCounts]
 
 
-def import_answers(job: Job) -> Imported:
+def import_answers(job: ImportOptions) -> Imported:
     """Raises `UserError` where nothing at all can be used."""
     about = _about(job.asked)
     units = read_key(job.asked / KEY)
@@ -126,7 +131,7 @@ def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         file.writelines(dumps(row).encode() + b"\n" for row in rows)
 
 
-def _figures(job: Job, about: Mapping[str, Any], found: Collected) -> dict[str, Any]:
+def _figures(job: ImportOptions, about: Mapping[str, Any], found: Collected) -> dict[str, Any]:
     shares = figures.tables(found, about.get("threshold"), job.replicates)
     return {
         "run": about.get("run"),
@@ -176,10 +181,10 @@ def _rationales(opinion: Opinion) -> list[str]:
     return sorted(texts, key=len, reverse=True)
 
 
-def text_of(opinion: Opinion) -> Text:
+def text_of(opinion: Opinion) -> SentenceInCaption:
     """The caption and sentence that raters were shown."""
     unit = opinion.unit
-    text = unit.revised if opinion.asked is Asked.REVISED else unit.original
+    text = unit.revised if opinion.asked is ItemTarget.REVISED else unit.original
     if text is None:
         raise ValueError(f"unit {unit.id} has no rewrite")
     return text
@@ -207,8 +212,8 @@ def _annotations(found: Collected) -> Iterator[dict[str, Any]]:
 
 
 def _training(
-    job: Job, about: Mapping[str, Any], found: Collected
-) -> tuple[dict[str, Counts], list[Problem]]:
+    job: ImportOptions, about: Mapping[str, Any], found: Collected
+) -> tuple[dict[str, SplitCounts], list[Problem]]:
     """The folder for finetune-critic, where sentences were judged; what is missing from it."""
     sentences = [o for o in found.opinions if o.verdict is not None and o.good is not None]
     if not sentences:
@@ -225,7 +230,7 @@ def _training(
         sides = splits(groups(store.prints), job.validation)
     except UserError as error:
         return {}, [*problems, Problem(NO_SPLIT, detail=error.message)]
-    rewrites = {name: o for name, o in found.of(Asked.REVISED).items() if o.good}
+    rewrites = {name: o for name, o in found.of(ItemTarget.REVISED).items() if o.good}
     with training_folder(job.out, sides) as folder:
         for row in training_rows(usable, rewrites):
             folder.add(row)
@@ -244,7 +249,7 @@ def _training(
 
 
 def _stored(
-    job: Job, store: ImageFolder, opinions: Sequence[Opinion]
+    job: ImportOptions, store: ImageFolder, opinions: Sequence[Opinion]
 ) -> tuple[dict[str, str], list[Problem]]:
     """Where each image of the key lies below `out`."""
     stored: dict[str, str] = {}
@@ -304,6 +309,6 @@ def _sentence(span: Span, opinion: Opinion, rewrites: Mapping[str, Opinion]) -> 
         return row
     row |= {"rationale": verdict.rationale, "rationales": _rationales(opinion)}
     unit = opinion.unit
-    if opinion.asked is Asked.ORIGINAL and unit.id in rewrites and unit.revised is not None:
+    if opinion.asked is ItemTarget.ORIGINAL and unit.id in rewrites and unit.revised is not None:
         row |= {"rewrite": unit.revised.sentence, "needs_context": not unit.same_context}
     return row

@@ -29,7 +29,7 @@ _SUFFIXES = (*_SHEETS, ".json", ".jsonl")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RaterAnswer:
     """One rater's answer to one item, by control. `when` orders answers, "" where not known."""
 
     item: str
@@ -72,7 +72,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def read_answers(path: Path) -> Iterator[Answer | Problem]:
+def read_answers(path: Path) -> Iterator[RaterAnswer | Problem]:
     """Every answer in a file, in its order. Raises `UserError` for a file that holds none."""
     if path.suffix.lower() in _SHEETS:
         yield from _flat(_sheet_rows(path), path)
@@ -87,7 +87,7 @@ def read_answers(path: Path) -> Iterator[Answer | Problem]:
             yield from _flat([(row.line, row.data)], path)
 
 
-def _task(task: Mapping[str, Any], place: str) -> Iterator[Answer | Problem]:
+def _task(task: Mapping[str, Any], place: str) -> Iterator[RaterAnswer | Problem]:
     """One task of Label Studio's JSON."""
     data = task.get("data")
     item = str(data.get("item") or "") if isinstance(data, Mapping) else ""
@@ -108,10 +108,12 @@ def _task(task: Mapping[str, Any], place: str) -> Iterator[Answer | Problem]:
             if isinstance(result, Mapping) and result.get("from_name") in CONTROLS:
                 name, text = str(result["from_name"]), _text(result.get("value"))
                 said[name] = "\n".join(filter(None, (said.get(name, ""), text)))
-        yield Answer(item, rater, said, place, str(annotation.get("updated_at") or ""))
+        yield RaterAnswer(item, rater, said, place, str(annotation.get("updated_at") or ""))
 
 
-def _flat(rows: Sequence[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Answer | Problem]:
+def _flat(
+    rows: Sequence[tuple[int, Mapping[str, Any]]], path: Path
+) -> Iterator[RaterAnswer | Problem]:
     """Rows that hold a task's data and one rater's answers."""
     sheet = path.suffix.lower() in _SHEETS
     for line, row in rows:
@@ -128,7 +130,7 @@ def _flat(rows: Sequence[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator
         if not any(said.values()):
             yield Problem(EMPTY, item, rater, place)
             continue
-        yield Answer(item, rater, said, place, str(row.get("updated_at") or ""))
+        yield RaterAnswer(item, rater, said, place, str(row.get("updated_at") or ""))
 
 
 def _sheet_rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:

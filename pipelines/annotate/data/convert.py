@@ -12,13 +12,13 @@ from typing import Any
 
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.benchmarks.catalog.table import benchmark
-from revise_captions.benchmarks.types import Example, LabelledSentence
+from revise_captions.benchmarks.types import Example, LabeledSentence
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.perceptual_hash import fingerprint, groups
 from revise_captions.pipelines.annotate.data.folder import (
-    Counts,
     Provenance,
+    SplitCounts,
     splits,
     training_folder,
     write_about,
@@ -40,7 +40,7 @@ AGAIN = "captions that an image has already"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ConvertOptions:
     """As the options of the command say."""
 
     name: str
@@ -60,12 +60,12 @@ class Converted:
     """`left_out`: by kind, what of the data is in no split. `examples` of unreadable images."""
 
     about: Provenance
-    counts: Mapping[str, Counts]
+    counts: Mapping[str, SplitCounts]
     left_out: Mapping[str, int]
     examples: tuple[str, ...]
 
 
-def convert_data(job: Job) -> Converted:
+def convert_data(job: ConvertOptions) -> Converted:
     """Raises `UserError`. The data are read twice: for the images' split, then for the rows."""
     entry = benchmark(job.name)
     about = _provenance(entry, job)
@@ -106,7 +106,7 @@ def convert_data(job: Job) -> Converted:
     return Converted(about, folder.counts, left_out, tuple(unreadable))
 
 
-def _provenance(entry: Benchmark, job: Job) -> Provenance:
+def _provenance(entry: Benchmark, job: ConvertOptions) -> Provenance:
     held_out = entry.name in BENCHMARK_ITSELF
     if held_out and not job.allow_benchmark:
         raise UserError(
@@ -123,7 +123,7 @@ def _provenance(entry: Benchmark, job: Job) -> Provenance:
     )
 
 
-def _chosen(entry: Benchmark, job: Job, left_out: Counter[str]) -> Iterator[Example]:
+def _chosen(entry: Benchmark, job: ConvertOptions, left_out: Counter[str]) -> Iterator[Example]:
     """The labelled captions of the wanted subsets, at most `limit`."""
     own = TRAINING_SUBSETS.get(entry.name, "")
     examples = (item for item in entry.read(job.folder) if isinstance(item, Example))
@@ -147,7 +147,7 @@ def _name(example: Example) -> str:
 
 
 def _images(
-    job: Job, store: ImageFolder, examples: Iterable[Example]
+    job: ConvertOptions, store: ImageFolder, examples: Iterable[Example]
 ) -> tuple[dict[str, str], list[str]]:
     """By name, each image as rows name it."""
     stored: dict[str, str] = {}
@@ -164,7 +164,7 @@ def _images(
     return stored, unreadable
 
 
-def _image(job: Job, ref: ImageRef, store: ImageFolder) -> str:
+def _image(job: ConvertOptions, ref: ImageRef, store: ImageFolder) -> str:
     if job.images == "copy":
         return store.add(ref, image_root=job.image_root, folder=job.folder)
     picture = load_image(ref, root=job.image_root, folder=job.folder)
@@ -195,7 +195,7 @@ def row_of(example: Example, image: str, left_out: Counter[str]) -> dict[str, An
     return {"id": example.id, "image": image, "caption": example.caption, "sentences": sentences}
 
 
-def _sentence(sentence: LabelledSentence, label: str) -> dict[str, Any]:
+def _sentence(sentence: LabeledSentence, label: str) -> dict[str, Any]:
     row: dict[str, Any] = {"start": sentence.span.start, "end": sentence.span.end, "label": label}
     if sentence.assessable is not None:
         row["assessable"] = sentence.assessable
@@ -209,7 +209,7 @@ def _sentence(sentence: LabelledSentence, label: str) -> dict[str, Any]:
     return row
 
 
-def _label(sentence: LabelledSentence) -> str | None:
+def _label(sentence: LabeledSentence) -> str | None:
     """By the paper's rule, what claims nothing is not wrong; None: people could not judge it."""
     if sentence.factual is None:
         return "factual" if sentence.assessable is False else None
@@ -223,7 +223,7 @@ def _trimmed(span: Span, caption: str) -> Span | None:
     return Span(start, end) if start < end else None
 
 
-def _test_row(row: Mapping[str, Any], example: Example, job: Job) -> dict[str, Any]:
+def _test_row(row: Mapping[str, Any], example: Example, job: ConvertOptions) -> dict[str, Any]:
     """As `benchmarks.plain` reads it, and as revise-captions finds the image from OUT/test."""
     image = row["image"] if job.images == "path" else f"../{row['image']}"
     return {**row, "image": image, "model": example.captioner or "unknown"}

@@ -41,7 +41,7 @@ class Provenance:
 
 
 @dataclass(slots=True)
-class Counts:
+class SplitCounts:
     """Of one split."""
 
     captions: int = 0
@@ -90,12 +90,12 @@ class Folder:
 
     sides: Mapping[str, str]
     files: Mapping[str, IO[bytes]]
-    counts: dict[str, Counts] = field(default_factory=dict)
+    counts: dict[str, SplitCounts] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], test_row: Mapping[str, Any] | None = None) -> None:
         """A training row; on the test side, `test_row` is written in its place, if there is one."""
         side = self.sides[row["image"]]
-        self.counts.setdefault(side, Counts()).add(row)
+        self.counts.setdefault(side, SplitCounts()).add(row)
         written = test_row if side == TEST and test_row is not None else row
         self.files[side].write(dumps(written).encode() + b"\n")
 
@@ -110,7 +110,7 @@ def training_folder(out: Path, sides: Mapping[str, str]) -> Iterator[Folder]:
             path = out / ("test/captions.jsonl" if side == TEST else f"{side}.jsonl")
             path.parent.mkdir(parents=True, exist_ok=True)
             files[side] = stack.enter_context(replacing(path))
-        folder = Folder(sides, files, {side: Counts() for side in files})
+        folder = Folder(sides, files, {side: SplitCounts() for side in files})
         yield folder
 
 

@@ -8,8 +8,8 @@ true). A critic that learned nothing else ranks sentences, and its P is no proba
 
 In a row's caption, sentences of both kinds stand in random order, so that nothing around a sentence
 tells; its asides are more of both. Only sentences that speak of themselves are taken: in another
-caption, “she” would be somebody else. Of the others, most (`Job.contrasts`) differ from an own one
-in one place, where there are such (`contrasts`).
+caption, “she” would be somebody else. Of the others, most (`MatchOptions.contrasts`) differ from an
+own one in one place, where there are such (`contrasts`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.annotate.data.folder import (
-    Counts,
     Provenance,
+    SplitCounts,
     splits,
     training_folder,
     write_about,
@@ -63,7 +63,7 @@ ABOUT = Provenance(
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class MatchOptions:
     """As the options of the command say. `others`: of other images, in each caption's asides;
     `contrasts`: the share of these, and of those in the caption, that differ in one place.
     """
@@ -81,7 +81,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    counts: Mapping[str, Counts]
+    counts: Mapping[str, SplitCounts]
     left_out: Mapping[str, int]
 
 
@@ -106,7 +106,7 @@ class Pool:
         return cls(said, Contrasts([text for _, text in said]))
 
 
-def match(job: Job) -> Matched:
+def match(job: MatchOptions) -> Matched:
     """Raises `UserError`. The captions are read for their images, for a pool, and for the rows."""
     if job.out.exists() and any(job.out.iterdir()):
         raise UserError(f"{job.out} is not empty", hint="name a new folder")
@@ -130,7 +130,9 @@ def match(job: Job) -> Matched:
     return Matched(folder.counts, left_out)
 
 
-def _images(job: Job, source: Source, store: ImageFolder, left_out: Counter[str]) -> dict[int, str]:
+def _images(
+    job: MatchOptions, source: Source, store: ImageFolder, left_out: Counter[str]
+) -> dict[int, str]:
     """By line, each image as rows name it."""
     found: dict[int, str] = {}
     for record in source:
@@ -172,7 +174,7 @@ def _drawn(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
     return pool
 
 
-def row_of(own: Own, pool: Pool, job: Job) -> dict[str, Any]:
+def row_of(own: Own, pool: Pool, job: MatchOptions) -> dict[str, Any]:
     """A caption of an image's own sentences and as many of others, and asides of both."""
     rng = random.Random(f"{job.seed}.{own.id}")
     theirs = _others(own, pool, len(own.sentences) + job.others, job.contrasts, rng)

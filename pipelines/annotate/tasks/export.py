@@ -37,7 +37,7 @@ from revise_captions.pipelines.annotate.tasks.sampling import (
 )
 from revise_captions.pipelines.annotate.tasks.sheets import sheet
 from revise_captions.pipelines.annotate.tasks.units import (
-    Judged,
+    RunCaption,
     Unit,
     captions_in,
     error_types,
@@ -52,7 +52,7 @@ IMAGES = ("copy", "embed", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ExportOptions:
     """`images`: stored beside the tasks, also embedded in them, or pointed to where they are.
 
     `image_prefix`: what stands before an image's path in a task; "" for Label Studio's local files,
@@ -82,7 +82,7 @@ class Exported:
     without_image: list[str] = field(default_factory=list)
 
 
-def export(job: Job) -> Exported:
+def export(job: ExportOptions) -> Exported:
     """Raises `UserError`; writes nothing where there is nothing to ask."""
     job.design.check()
     if job.out.exists() and any(job.out.iterdir()):
@@ -132,7 +132,9 @@ def _draw(source: Source, design: Design) -> tuple[Draw, str, int]:
     return draw, signature, bad
 
 
-def _fetch(job: Job, source: Source, drawn: Sequence[Drawn]) -> tuple[list[Unit], list[str]]:
+def _fetch(
+    job: ExportOptions, source: Source, drawn: Sequence[Drawn]
+) -> tuple[list[Unit], list[str]]:
     """The units of the drawn places, with their images; what was left out, in words."""
     wanted: dict[int, list[Drawn]] = {}
     for one in drawn:
@@ -164,7 +166,9 @@ def _fetch(job: Job, source: Source, drawn: Sequence[Drawn]) -> tuple[list[Unit]
     return units, missing
 
 
-def _image(job: Job, source: Source, judged: Judged, store: ImageFolder) -> tuple[str, str]:
+def _image(
+    job: ExportOptions, source: Source, judged: RunCaption, store: ImageFolder
+) -> tuple[str, str]:
     """The image as the key names it, and as the tasks point to it."""
     ref = to_record(judged.row, source.fields, source=source.name).image
     if job.images == "path":
@@ -180,7 +184,7 @@ def _image(job: Job, source: Source, judged: Judged, store: ImageFolder) -> tupl
     return name, prefix + name
 
 
-def _where(job: Job, source: Source, ref: ImageRef) -> tuple[str, str]:
+def _where(job: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, str]:
     """A URL, or a file's path, untouched; bytes in the record have no path."""
     from revise_captions.errors import Reason
     from revise_captions.io.images import resolve_path
@@ -212,7 +216,9 @@ def _strata(draw: Draw, units: Sequence[Unit]) -> list[dict[str, Any]]:
     return rows
 
 
-def _write_interface(job: Job, interface: interfaces.Interface, units: Sequence[Unit]) -> int:
+def _write_interface(
+    job: ExportOptions, interface: interfaces.Interface, units: Sequence[Unit]
+) -> int:
     """Tasks in the order of their items' names: a sentence and its rewrite are not neighbours."""
     tasks = sorted(_tasks(interface, units), key=lambda data: str(data["item"]))
     if not tasks:
@@ -247,7 +253,7 @@ def _tasks(interface: interfaces.Interface, units: Sequence[Unit]) -> Iterator[d
                 yield interfaces.data_of(one, asked, one.shown)
 
 
-def _about(job: Job, result: Exported, signature: str) -> dict[str, Any]:
+def _about(job: ExportOptions, result: Exported, signature: str) -> dict[str, Any]:
     threshold = settings_of(signature).get("threshold")
     return {
         "run": Path(job.run).name,

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from markupsafe import Markup
 
 from revise_captions.benchmarks.types import Vote
-from revise_captions.pipelines.annotate.tasks.units import Asked, Text, Unit
+from revise_captions.pipelines.annotate.tasks.units import ItemTarget, SentenceInCaption, Unit
 from revise_captions.text.html import plain, visible
 
 RATERS = 5
@@ -37,7 +37,7 @@ class Interface:
     """
 
     name: str
-    asks: tuple[Asked, ...]
+    asks: tuple[ItemTarget, ...]
     config: str
     main: str
     controls: Mapping[str, tuple[str, ...]]
@@ -103,7 +103,7 @@ INTERFACES: Mapping[str, Interface] = MappingProxyType(
     {
         FACTUALITY: Interface(
             FACTUALITY,
-            (Asked.ORIGINAL, Asked.REVISED),
+            (ItemTarget.ORIGINAL, ItemTarget.REVISED),
             _HEAD.format(body=_FACTUALITY),
             "label",
             {"needs_image": ("Yes", "No"), "label": VOTES, "rationale": ()},
@@ -111,7 +111,7 @@ INTERFACES: Mapping[str, Interface] = MappingProxyType(
         ),
         CRITIQUE: Interface(
             CRITIQUE,
-            (Asked.CRITIQUE,),
+            (ItemTarget.CRITIQUE,),
             _HEAD.format(body=_CRITIQUE),
             "quality",
             {"quality": QUALITY},
@@ -119,7 +119,7 @@ INTERFACES: Mapping[str, Interface] = MappingProxyType(
         ),
         PREFERENCE: Interface(
             PREFERENCE,
-            (Asked.PREFERENCE,),
+            (ItemTarget.PREFERENCE,),
             _HEAD.format(body=_PREFERENCE),
             "truer",
             {"truer": (FIRST, SECOND, EQUAL, UNSURE)},
@@ -131,13 +131,13 @@ INTERFACES: Mapping[str, Interface] = MappingProxyType(
 ASKING = {asked: name for name, found in INTERFACES.items() for asked in found.asks}
 
 
-def data_of(unit: Unit, asked: Asked, image: str) -> dict[str, object]:
+def data_of(unit: Unit, asked: ItemTarget, image: str) -> dict[str, object]:
     """A task's data. No key has a control's name: in Label Studio's JSON-MIN and CSV exports the
     two share one object. Nothing in it tells a rater what the critic thinks, or which is the
     rewrite.
     """
     head: dict[str, object] = {"item": unit.item(asked), "image": image}
-    if asked is Asked.PREFERENCE:
+    if asked is ItemTarget.PREFERENCE:
         first, second = pair(unit)
         return head | {
             "first_sentence": plain(first.sentence),
@@ -147,7 +147,7 @@ def data_of(unit: Unit, asked: Asked, image: str) -> dict[str, object]:
             "html_first": marked(first),
             "html_second": marked(second),
         }
-    text = unit.original if asked is not Asked.REVISED else unit.revised
+    text = unit.original if asked is not ItemTarget.REVISED else unit.revised
     if text is None:
         raise ValueError(f"unit {unit.id} has no rewrite to ask about")
     head |= {
@@ -155,14 +155,14 @@ def data_of(unit: Unit, asked: Asked, image: str) -> dict[str, object]:
         "sentence": plain(text.sentence),
         "html": marked(text),
     }
-    if asked is Asked.CRITIQUE:
+    if asked is ItemTarget.CRITIQUE:
         return head | {"caption": plain(text.caption), "explanation": plain(unit.rationale)}
     # what `protocol.label_studio` reads, so that an export is a benchmark as it is
     start, end = text.span
     return head | {"caption": text.caption, "start": start, "end": end, "model": ""}
 
 
-def pair(unit: Unit) -> tuple[Text, Text]:
+def pair(unit: Unit) -> tuple[SentenceInCaption, SentenceInCaption]:
     """The two versions in the order in which raters see them."""
     if unit.revised is None:
         raise ValueError(f"unit {unit.id} has no rewrite to compare")
@@ -170,7 +170,7 @@ def pair(unit: Unit) -> tuple[Text, Text]:
     return (both[1], both[0]) if unit.swapped else both
 
 
-def marked(text: Text) -> str:
+def marked(text: SentenceInCaption) -> str:
     """The caption as escaped HTML, line breaks kept, with the sentence marked."""
     start, end = text.span
     before, after = text.caption[:start], text.caption[end:]

@@ -26,7 +26,7 @@ from revise_captions.pipelines.output.schema import from_json
 from revise_captions.records import Revision, Sentence, Span
 
 
-class Asked(StrEnum):
+class ItemTarget(StrEnum):
     """What an item asks about."""
 
     ORIGINAL = "original"
@@ -36,7 +36,7 @@ class Asked(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SentenceInCaption:
     """A caption and the sentence in it that is asked about, the `number`th of `count` from 1."""
 
     caption: str
@@ -64,7 +64,7 @@ class Unit:
     place: Place
     stratum: str
     weight: float
-    original: Text
+    original: SentenceInCaption
     p_factual: float | None
     flagged: bool
     error_types: tuple[str, ...] = ()
@@ -72,23 +72,23 @@ class Unit:
     attempted: bool = False
     accepted: bool = False
     p_after: float | None = None
-    revised: Text | None = None
+    revised: SentenceInCaption | None = None
     same_context: bool = True
     gone: bool = False
     swapped: bool = False
     image: str = ""
     shown: str = ""
 
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[ItemTarget, ...]:
         """What can be asked about it."""
-        found = [Asked.ORIGINAL]
+        found = [ItemTarget.ORIGINAL]
         if self.revised is not None:
-            found += [Asked.REVISED, Asked.PREFERENCE]
+            found += [ItemTarget.REVISED, ItemTarget.PREFERENCE]
         if self.rationale:
-            found.append(Asked.CRITIQUE)
+            found.append(ItemTarget.CRITIQUE)
         return tuple(found)
 
-    def item(self, asked: Asked) -> str:
+    def item(self, asked: ItemTarget) -> str:
         """The name under which raters meet it."""
         return digest(f"{self.id}\0{asked}")
 
@@ -115,9 +115,9 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
     )
 
 
-def _text(value: Mapping[str, Any]) -> Text:
+def _text(value: Mapping[str, Any]) -> SentenceInCaption:
     start, end = value["span"]
-    return Text(value["caption"], Span(start, end), value["number"], value["count"])
+    return SentenceInCaption(value["caption"], Span(start, end), value["number"], value["count"])
 
 
 def digest(text: str) -> str:
@@ -128,7 +128,7 @@ def digest(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RunCaption:
     """One caption of a run: `stored` is its part of `revision`."""
 
     row: Row
@@ -138,7 +138,7 @@ class Judged:
     stored: Mapping[str, Any]
 
 
-def captions_in(source: Source) -> Iterator[Judged | BadRow]:
+def captions_in(source: Source) -> Iterator[RunCaption | BadRow]:
     """Every caption of a run, in order. Raises `UserError` for a file that is no run."""
     for row in source.rows():
         if isinstance(row, BadRow):
@@ -159,7 +159,7 @@ def captions_in(source: Source) -> Iterator[Judged | BadRow]:
             raise _not_a_run(source.name, row.line, error) from None
         for field, revised, stored in parts:
             caption = captions[field] if field else next(iter(captions.values()))
-            yield Judged(row, field, caption, revised, stored)
+            yield RunCaption(row, field, caption, revised, stored)
 
 
 def _not_a_run(name: str, line: int, error: Exception) -> UserError:
@@ -169,7 +169,7 @@ def _not_a_run(name: str, line: int, error: Exception) -> UserError:
     )
 
 
-def error_types(judged: Judged, sentence: Mapping[str, Any]) -> tuple[str, ...]:
+def error_types(judged: RunCaption, sentence: Mapping[str, Any]) -> tuple[str, ...]:
     """The sentence's types of error: its own, or those of the row's labelled sentence of its span.
 
     A run has them where its input had (`sentences` with `error_type` or `error_types`).
@@ -191,7 +191,7 @@ def _types(sentence: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(kind) for kind in several if kind) if isinstance(several, list) else ()
 
 
-def unit(judged: Judged, drawn: Drawn, seed: int, name: str) -> Unit:
+def unit(judged: RunCaption, drawn: Drawn, seed: int, name: str) -> Unit:
     """The unit of a drawn sentence. Raises `UserError` where the row does not hold together."""
     stored = {"revision": judged.stored, "revised_caption": judged.revised_caption}
     try:
@@ -208,7 +208,9 @@ def unit(judged: Judged, drawn: Drawn, seed: int, name: str) -> Unit:
         place,
         drawn.stratum,
         drawn.weight,
-        Text(judged.caption, sentence.span, place.sentence + 1, len(revision.sentences)),
+        SentenceInCaption(
+            judged.caption, sentence.span, place.sentence + 1, len(revision.sentences)
+        ),
         sentence.verdict.p_factual,
         raw["label"] == "nonfactual",
         errors,
@@ -238,7 +240,7 @@ def _with_rewrite(found: Unit, revision: Revision, sentence: Sentence) -> Unit:
     if span is None:  # a rewrite of text always stands somewhere
         raise AssertionError("a rewrite of text does not stand in its caption")
     number = sum(other is not None for other in spans[: index + 1])
-    revised = Text(caption, span, number, sum(other is not None for other in spans))
+    revised = SentenceInCaption(caption, span, number, sum(other is not None for other in spans))
     same = caption[: span.start] == revision.caption[: sentence.span.start]
     return replace(found, revised=revised, same_context=same)
 

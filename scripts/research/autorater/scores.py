@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.critic.protocol import Critic, Paragraph
+from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
 from revise_captions.picturebook.captioners import CAPTIONERS, sentence_count
@@ -73,7 +73,7 @@ def judged(critic: Critic, images: int, *, first: int = 0) -> Iterator[list[Judg
                     sentences=sentence_count(captioner, rng),
                 )
                 spans = tuple(sentence.span for sentence in written.sentences)
-                asked.append(Paragraph(picture, written.text, spans))
+                asked.append(JudgeRequest(picture, written.text, spans))
                 kept.append((captioner.name, f"{SPLIT}-{number}", written))
         yield [
             Judged(

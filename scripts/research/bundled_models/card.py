@@ -35,7 +35,7 @@ KEPT = "critic/bundled/figures.json"
 def measure(critic: str, reviser: str, scenes: int) -> dict[str, Any]:
     """All figures of both cards. Takes minutes."""
     from revise_captions.critic.paligemma.load import load_critic, stored_card
-    from revise_captions.pipelines.job.window import Settings
+    from revise_captions.pipelines.job.window import RevisionSettings
     from revise_captions.reviser.load import load_reviser
     from scripts.research.bundled_models.critic_figures import figures
     from scripts.research.bundled_models.held_out import held_out
@@ -68,7 +68,7 @@ def measure(critic: str, reviser: str, scenes: int) -> dict[str, Any]:
         result[split] = {
             "critic": figures(judge, blind, items),
             "loop": {
-                name: loop_figures(run_loop(items, critic_, reviser_, Settings()))
+                name: loop_figures(run_loop(items, critic_, reviser_, RevisionSettings()))
                 for name, (critic_, reviser_) in runs.items()
             },
         }

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from revise_captions.critic.protocol import Claim, Critic, Paragraph
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import check_rationale, context_decides
 from revise_captions.records import Span, Verdict
 from scripts.research.bundled_models.held_out import Item
@@ -46,14 +46,14 @@ class Judged:
 
 def judge_items(critic: Critic, items: Sequence[Item]) -> Judged:
     """The critic's verdicts on whole captions."""
-    asked = [Paragraph(item.image, item.text, item.spans) for item in items]
+    asked = [JudgeRequest(item.image, item.text, item.spans) for item in items]
     return _collect(items, critic.judge(asked))
 
 
 def judge_alone(critic: Critic, items: Sequence[Item]) -> Judged:
     """The floor without context: each sentence as a caption of its own."""
     asked = [
-        Paragraph(item.image, span.of(item.text), (Span(0, span.end - span.start),))
+        JudgeRequest(item.image, span.of(item.text), (Span(0, span.end - span.start),))
         for item in items
         for span in item.spans
     ]
@@ -144,7 +144,10 @@ def rationale_figures(critic: Critic, items: Sequence[Item], judged: Judged) -> 
     flat = [(item, k) for item in items for k in range(len(item.sentences))]
     flagged = np.nan_to_num(judged.p, nan=1.0) < critic.threshold
     wanted = [i for i in range(len(flat)) if not judged.factual[i] or flagged[i]]
-    claims = [Claim(item.image, item.text, item.spans, k) for item, k in (flat[i] for i in wanted)]
+    claims = [
+        ExplainRequest(item.image, item.text, item.spans, k)
+        for item, k in (flat[i] for i in wanted)
+    ]
     found: dict[int, bool | None] = {}
     for i, text in zip(wanted, critic.explain(claims), strict=True):
         item, k = flat[i]

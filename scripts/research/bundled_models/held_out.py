@@ -9,7 +9,7 @@ from PIL import Image
 
 from revise_captions.picturebook.captioners import CAPTIONERS, sentence_count
 from revise_captions.picturebook.drawing.draw import draw
-from revise_captions.picturebook.language.captions import LabelledSentence, caption
+from revise_captions.picturebook.language.captions import CaptionSentence, caption
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.picturebook.world.scene import Scene
@@ -26,7 +26,7 @@ class Item:
     scene: Scene
     image: Image.Image
     text: str
-    sentences: tuple[LabelledSentence, ...]
+    sentences: tuple[CaptionSentence, ...]
     captioner: str
 
     @property

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.critic.protocol import Claim, Critic, Paragraph
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.pipelines.draft import new_draft
 from revise_captions.pipelines.job import rounds
-from revise_captions.pipelines.job.window import Settings, Tools, run_stages
+from revise_captions.pipelines.job.window import RevisionSettings, Tools, run_stages
 from revise_captions.records import Label, Unscored, Verdict, label_of
 from revise_captions.reviser.protocol import Reviser
 from scripts.research.bundled_models.held_out import Item
@@ -39,7 +39,7 @@ class OracleCritic:
     def settings(self) -> dict[str, str]:
         return {"critic": "oracle"}
 
-    def judge(self, paragraphs: Sequence[Paragraph]) -> list[list[Verdict]]:
+    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         return [
             [
                 self._verdict(self.items[id(q.image)], q.text[: s.start], s.of(q.text))
@@ -54,10 +54,10 @@ class OracleCritic:
             return Verdict(None, Unscored.NO_ANSWER)
         return Verdict(0.0 if truth is Truth.FALSE else 1.0, None, truth is not Truth.NOTHING)
 
-    def explain(self, claims: Sequence[Claim]) -> list[str]:
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
         return [self._rationale(claim) for claim in claims]
 
-    def _rationale(self, claim: Claim) -> str:
+    def _rationale(self, claim: ExplainRequest) -> str:
         """The longest rationale of the sentence; "" for one that only a rewrite made."""
         item = self.items[id(claim.image)]
         text = claim.spans[claim.index].of(claim.text)
@@ -80,7 +80,7 @@ class Fate:
 
 
 def run_loop(
-    items: Sequence[Item], critic: Critic, reviser: Reviser, settings: Settings
+    items: Sequence[Item], critic: Critic, reviser: Reviser, settings: RevisionSettings
 ) -> list[list[Fate]]:
     """The fates of every caption's sentences, window by window as in a real run."""
     tools = Tools(critic, reviser, critic.threshold, "")

@@ -47,18 +47,18 @@ from revise_captions.critic.paligemma.model import (
     use_tree_attention,
 )
 from revise_captions.critic.paligemma.packing import (
+    AttentionMode,
     Branch,
-    Regime,
     Trunk,
     collate,
     context_trunk,
     pack,
     question,
 )
-from revise_captions.critic.paligemma.tokenizer import Codec
+from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.finetune.models.dense_labels import places
 from revise_captions.picturebook.drawing.draw import draw
-from revise_captions.picturebook.language.auxiliary_sentences import Aside, asides
+from revise_captions.picturebook.language.auxiliary_sentences import AuxiliarySentence, asides
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import Span
 
@@ -76,7 +76,7 @@ TESTS = 120
 #: First scene that is drawn: far behind those that training data are made of.
 FIRST = 10_000_000
 
-Asked = tuple[Pixels, list[Aside]]
+Asked = tuple[Pixels, list[AuxiliarySentence]]
 
 
 def sided(split: str, size: int, first: int = 0) -> Iterator[Asked]:
@@ -95,7 +95,7 @@ class Pupil:
     def __init__(self, folder: Path) -> None:
         self.model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
         use_tree_attention(self.model)
-        self.codec = Codec(AutoTokenizer.from_pretrained(folder))
+        self.codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
         self.size = int(self.model.config.vision_config.image_size)
 
     def features(self, pictures: Sequence[Pixels]) -> torch.Tensor:
@@ -115,12 +115,14 @@ class Pupil:
         logits = logits_at(self.model, hidden, torch.tensor(ends))
         return logits[:, self.codec.yes] - logits[:, self.codec.no]
 
-    def _branches(self, made: Sequence[Aside]) -> tuple[Trunk, list[Branch], Regime]:
+    def _branches(
+        self, made: Sequence[AuxiliarySentence]
+    ) -> tuple[Trunk, list[Branch], AttentionMode]:
         first = made[0].text
         spans = (Span(0, len(first)),)
         trunk = context_trunk(self.codec, first, spans)
         branches = [question(self.codec, trunk, first, spans, 0, instead=a.text) for a in made]
-        return trunk, branches, Regime.IMAGE_PREFIX
+        return trunk, branches, AttentionMode.IMAGE_PREFIX
 
 
 def truths(asked: Sequence[Asked]) -> list[float]:

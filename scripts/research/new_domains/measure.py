@@ -38,11 +38,11 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.critic.gates.language import Lexicon
+from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.protocol import Claim, Paragraph
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.picturebook.generate import write_split
-from revise_captions.picturebook.raters import Vote, majority, rate
+from revise_captions.picturebook.raters import SimulatedVote, majority, rate
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.records import Span
 from revise_captions.stats.classification import macro_f1, roc_auc
@@ -70,7 +70,9 @@ def relabelled(made: dict[str, Any], labels: str) -> dict[str, Any]:
     rng = random.Random(f"{labels}.{made['id']}")
     for item in made["sentences"]:
         votes = rate(item["label"] == "factual", item["assessable"], item["rationales"], rng)
-        against = [v for v in votes if v.vote in (Vote.NEUTRAL, Vote.CONTRADICTION)]
+        against = [
+            v for v in votes if v.vote in (SimulatedVote.NEUTRAL, SimulatedVote.CONTRADICTION)
+        ]
         if labels == "one":
             factual, told = votes[0] not in against, [votes[0].rationale]
         else:
@@ -180,7 +182,7 @@ class Training:
 def bare(critic: Any) -> LocalCritic:
     """A critic that refuses nothing: without its domain gate and its lexicon."""
     assert isinstance(critic, LocalCritic)
-    critic.gate, critic.lexicon = None, Lexicon(frozenset())
+    critic.gate, critic.lexicon = None, Vocabulary(frozenset())
     return critic
 
 
@@ -191,14 +193,14 @@ def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
     aspects: list[str] = []
     for number, ((scene, said, made), image) in enumerate(zip(items, images, strict=True)):
         spans = tuple(Span(s["start"], s["end"]) for s in made["sentences"])
-        (verdicts,) = critic.judge([Paragraph(image, made["caption"], spans)])
+        (verdicts,) = critic.judge([JudgeRequest(image, made["caption"], spans)])
         for k, (one, verdict) in enumerate(zip(said, verdicts, strict=True)):
             p.append(np.nan if verdict.p_factual is None else verdict.p_factual)
             truth.append(float(one.factual))
             of.append(f"{domain.name}-{number}")
             aspects.append(one.claim.aspect if one.claim else "")
             if not one.factual:
-                claims.append(Claim(image, made["caption"], spans, k))
+                claims.append(ExplainRequest(image, made["caption"], spans, k))
                 about.append((scene, one.claim))
     told = critic.explain(claims)
     right = [
@@ -224,7 +226,7 @@ def on_scenes(critic: LocalCritic, count: int) -> dict[str, Any]:
 
     p, truth, of = [], [], []
     for number, item in enumerate(held_out("test", count)):
-        (verdicts,) = critic.judge([Paragraph(item.image, item.text, item.spans)])
+        (verdicts,) = critic.judge([JudgeRequest(item.image, item.text, item.spans)])
         p += [np.nan if v.p_factual is None else v.p_factual for v in verdicts]
         truth += [float(f) for f in item.factual]
         of += [f"scene-{number}"] * len(verdicts)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object
 from revise_captions.graphs.triples import lemmas
 
 #: COCO's categories.
@@ -133,9 +133,9 @@ def against(graph: Graph, boxes: Sequence[Box], said: frozenset[str]) -> Iterato
         yield from _absent(graph, index, item, there, said)
     for said_of in graph.attributes:
         mine = _of(graph, said_of.object, there)
-        if mine and said_of.kind is Kind.COUNT and said_of.value.isdigit():
+        if mine and said_of.kind is AttributeKind.COUNT and said_of.value.isdigit():
             yield from _count(graph, said_of, mine)
-        side = side_of(said_of.value) if said_of.kind is Kind.PLACE else ""
+        side = side_of(said_of.value) if said_of.kind is AttributeKind.PLACE else ""
         yield from _side(graph.objects[said_of.object].name, side, mine)
     for edge in graph.relations:
         mine = _of(graph, edge.subject, there)

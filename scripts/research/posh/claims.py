@@ -25,7 +25,7 @@ from revise_captions.graphs import words
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, parse
 from revise_captions.graphs.triples import lemmas
-from revise_captions.posh.judge import LEAST, MOST, Grade, Judge, Task
+from revise_captions.posh.judge import LEAST, MOST, Grade, GradingTask, Judge
 from scripts.research.posh import boxes as boxed
 from scripts.research.posh import contradictions, unmentioned_prior
 
@@ -64,7 +64,7 @@ def check_claims(claims: Sequence[Claim], judge: Judge, pipeline: str = BUNDLED)
     """
     graphs = graphs_of(claims, pipeline)
     tasks = [
-        Task(graphs[c.text], tuple(graphs[t] for t in references(c)), precision=True)
+        GradingTask(graphs[c.text], tuple(graphs[t] for t in references(c)), precision=True)
         for c in claims
     ]
     found = []

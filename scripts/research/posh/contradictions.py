@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object
 from revise_captions.graphs.triples import lemmas
 from scripts.research.posh.boxes import category
 
@@ -57,8 +57,8 @@ def _attributes(graph: Graph, captions: Sequence[Graph]) -> Iterator[str]:
         theirs = _colours(told)
         if _colours([item]) and theirs and not _alike(all_of_it, theirs):
             yield f"{item.value} {mine.name}, and captions say {', '.join(sorted(theirs))}"
-        counts = {o.value for o in told if o.kind is Kind.COUNT and o.value.isdigit()}
-        number = item.value if item.kind is Kind.COUNT and item.value.isdigit() else ""
+        counts = {o.value for o in told if o.kind is AttributeKind.COUNT and o.value.isdigit()}
+        number = item.value if item.kind is AttributeKind.COUNT and item.value.isdigit() else ""
         if number and counts and number not in counts:
             yield f"{number} {mine.name}, and captions say {', '.join(sorted(counts))}"
 

@@ -26,7 +26,7 @@ from revise_captions.graphs.triples import Triple, lemmas, read_triples
 from revise_captions.graphs.words import NUMBERS
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import Pair, score_captions
-from revise_captions.text.sentence_encoder import Encoder
+from revise_captions.text.sentence_encoder import SentenceEncoder
 from scripts.research.posh.figures import Figure, share_of
 
 #: A reference, what says the same, what does not.
@@ -35,7 +35,7 @@ _MOST = 150
 _WORDS = {digit: word for word, digit in NUMBERS.items() if word != "dozen"}
 
 
-def figures(path: Path, judge: Judge, encoder: Encoder, pipeline: str) -> Iterator[Figure]:
+def figures(path: Path, judge: Judge, encoder: SentenceEncoder, pipeline: str) -> Iterator[Figure]:
     """`path`: FACTUAL's `dev.csv`."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [read_triples(row["scene_graph"]) for row in csv.DictReader(file)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from revise_captions.graphs import lexicon
-from revise_captions.graphs.graph import Graph, Kind, Object, Relation
+from revise_captions.graphs.graph import AttributeKind, Graph, Object, Relation
 from revise_captions.graphs.triples import (
     Triple,
     is_clothing,
@@ -76,7 +76,12 @@ def discourse(graph: Graph) -> list[Triple]:
         found += [(names[i][0], "is", value) for value in names[i][1] if _is_said(value)]
     for said in graph.attributes:
         quoted = graph.text[said.span.start - 1 : said.span.start] in _MARKS
-        if said.object in kept and is_counted(said) and said.kind is not Kind.PLACE and not quoted:
+        if (
+            said.object in kept
+            and is_counted(said)
+            and said.kind is not AttributeKind.PLACE
+            and not quoted
+        ):
             values = filter(_is_said, _values(said_of(said)))
             found += [(names[said.object][0], "is", value) for value in values]
     for edge in graph.relations:
@@ -97,12 +102,12 @@ def _points(graph: Graph, index: int, before: tuple[str, ...]) -> int:
     last = item.lemma.rpartition(" ")[2]
     said = list(graph.attributes_of(index))
     edges = list(graph.relations_of(index))
-    qualities = len(before) + sum(one.kind is not Kind.PLACE for one in said)
+    qualities = len(before) + sum(one.kind is not AttributeKind.PLACE for one in said)
     known = lexicon.is_known(lemmas(last)) or len(item.mentions) > 1
     return (
         lexicon.weight(lemmas(last))
         + 2 * (qualities > 0)
-        + any(one.kind is Kind.PLACE for one in said)
+        + any(one.kind is AttributeKind.PLACE for one in said)
         + any(edge.subject == index for edge in edges)
         + any(edge.target == index for edge in edges)
         + (len(item.mentions) > 1)

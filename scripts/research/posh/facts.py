@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from revise_captions.posh.judge import LEAST, MOST, Judge, Task
+from revise_captions.posh.judge import LEAST, MOST, GradingTask, Judge
 from scripts.research.posh.boxes import Box
 from scripts.research.posh.claims import (
     Claim,
@@ -57,7 +57,7 @@ def least(claims: Sequence[Claim], judge: Judge, pipeline: str) -> Floats:
     """The lowest grade of a fact's components, from 0 to 1; one half where it has none."""
     graphs = graphs_of(claims, pipeline)
     tasks = [
-        Task(graphs[c.text], tuple(graphs[r] for r in references(c)), precision=True)
+        GradingTask(graphs[c.text], tuple(graphs[r] for r in references(c)), precision=True)
         for c in claims
     ]
     found = []

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import Pair, score_captions
-from revise_captions.text.sentence_encoder import Encoder
+from revise_captions.text.sentence_encoder import SentenceEncoder
 from scripts.research.posh.figures import Figure
 
 Floats = npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ def flickr8k(path: Path) -> list[Rated]:
     return found
 
 
-def cosine(items: Sequence[Rated], encoder: Encoder) -> Floats:
+def cosine(items: Sequence[Rated], encoder: SentenceEncoder) -> Floats:
     """To the best reference."""
     texts = list(dict.fromkeys(t for item in items for t in (item.text, *item.references)))
     table = dict(zip(texts, encoder(texts), strict=True))

@@ -10,7 +10,7 @@ their wholes. The chances are stated, not learnt: any that keep this order do ab
 from __future__ import annotations
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Attribute, Graph, Kind, Object, Relation
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.graphs.triples import lemmas
 from scripts.research.posh.boxes import side_of
 
@@ -84,9 +84,9 @@ def of_object(item: Object) -> float:
 
 def of_attribute(item: Attribute) -> float:
     """Colours and numbers are easily wrong, other qualities less so."""
-    if item.kind is Kind.PLACE and side_of(item.value):
+    if item.kind is AttributeKind.PLACE and side_of(item.value):
         return SIDE
-    exact = item.kind is Kind.COUNT or frozenset(item.value.split()) & words.COLOURS
+    exact = item.kind is AttributeKind.COUNT or frozenset(item.value.split()) & words.COLOURS
     return EXACT if exact else QUALITY
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth, oracle
-from revise_captions.stats.paired_tests import Measured, compared, measured, ranks
+from revise_captions.stats.paired_tests import ResampledFigure, compared, measured, ranks
 from revise_captions.text.markdown import write_to_pages
 from scripts.research.bundled_models.card import ROOT
 from scripts.research.verifier.tables import (
@@ -39,7 +39,7 @@ from scripts.research.verifier.tables import (
 if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
     from revise_captions.graphs.graph import Graph
-    from revise_captions.pipelines.verify.visual import Seen
+    from revise_captions.pipelines.verify.visual import ComponentAnswer
     from revise_captions.posh.judge import Judge
     from scripts.research.bundled_models.held_out import Item
     from scripts.research.verifier.revision_variants import Variant
@@ -62,7 +62,7 @@ def scores_of(
     items: Sequence[Item],
     revised: Sequence[Variant],
     graphs: Mapping[str, Graph],
-    answers: Sequence[Sequence[Seen]],
+    answers: Sequence[Sequence[ComponentAnswer]],
     critic: Critic,
     judge: Judge,
     parser: str = "bundled",
@@ -95,7 +95,7 @@ def _text_scores(
 
 def answers_of(
     items: Sequence[Item], revised: Sequence[Variant], graphs: Mapping[str, Graph], critic: Critic
-) -> list[tuple[Seen, ...]]:
+) -> list[tuple[ComponentAnswer, ...]]:
     """What the critic says of every revision's components."""
     from revise_captions.pipelines.verify.visual import look, questions
 
@@ -103,7 +103,7 @@ def answers_of(
     return look(asked, critic)
 
 
-def _visual_scores(answers: Sequence[Sequence[Seen]]) -> dict[str, list[float | None]]:
+def _visual_scores(answers: Sequence[Sequence[ComponentAnswer]]) -> dict[str, list[float | None]]:
     shares: list[float | None] = []
     means: list[float | None] = []
     for found in answers:
@@ -140,12 +140,12 @@ def _own_share(
     items: Sequence[Item], revised: Sequence[Variant], critic: Critic
 ) -> list[float | None]:
     """What the pipeline itself says: the share of sentences that the critic judges factual."""
-    from revise_captions.critic.protocol import Paragraph
+    from revise_captions.critic.protocol import JudgeRequest
     from scripts.research.verifier.revision_variants import spans_after
 
     standing = {k: spans_after(v.change) for k, v in enumerate(revised)}
     asked = {
-        k: Paragraph(items[revised[k].scene].image, revised[k].change.after, spans)
+        k: JudgeRequest(items[revised[k].scene].image, revised[k].change.after, spans)
         for k, spans in standing.items()
         if spans
     }
@@ -184,7 +184,7 @@ def right_edits(
 
 
 def components(
-    items: Sequence[Item], revised: Sequence[Variant], answers: Sequence[Sequence[Seen]]
+    items: Sequence[Item], revised: Sequence[Variant], answers: Sequence[Sequence[ComponentAnswer]]
 ) -> dict[str, Any]:
     """How well the critic answers about single components that the oracle can read, by part.
 
@@ -197,7 +197,7 @@ def components(
         for v, found in zip(revised, answers, strict=True)
         for answer in found
     }
-    rows: dict[str, list[tuple[Truth, Seen]]] = {}
+    rows: dict[str, list[tuple[Truth, ComponentAnswer]]] = {}
     for (scene, text), answer in told.items():
         truth = oracle(items[scene].scene, "", text)
         rows.setdefault(str(answer.question.part), []).append((truth, answer))
@@ -275,7 +275,7 @@ def agreement(
     return made
 
 
-def _shown(found: Measured) -> dict[str, Any]:
+def _shown(found: ResampledFigure) -> dict[str, Any]:
     return {"rho": found.value, "low": found.low, "high": found.high}
 
 

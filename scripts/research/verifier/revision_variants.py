@@ -15,7 +15,7 @@ from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
-from revise_captions.pipelines.job.window import Settings, Tools, run_stages
+from revise_captions.pipelines.job.window import RevisionSettings, Tools, run_stages
 from revise_captions.pipelines.verify.claims import Change, Slot, change_of
 from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
 from revise_captions.reviser.protocol import Reviser
@@ -78,7 +78,7 @@ def by_models(items: Sequence[Item], critic: Critic, reviser: Reviser, name: str
     for start in range(0, len(items), WINDOW):
         window = items[start : start + WINDOW]
         drafts = [new_draft(item.image, item.text, item.spans) for item in window]
-        for draft in run_stages(drafts, tools, Settings()):
+        for draft in run_stages(drafts, tools, RevisionSettings()):
             change = change_of(revision_of(draft, ""), critic.threshold)
             assert change is not None
             made.append(Variant(len(made), name, change))

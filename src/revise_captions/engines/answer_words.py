@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from revise_captions.engines.protocol import Answer
+from revise_captions.engines.protocol import AnswerScores
 from revise_captions.errors import UserError
 
 #: What vocabularies write for a leading space or line break: SentencePiece, byte-level BPE.
@@ -45,7 +45,7 @@ def spellings(word: str) -> list[str]:
     return [form.format(case) for case in cases for form in SPELLINGS]
 
 
-def answer_of(masses: Sequence[float]) -> Answer:
+def answer_of(masses: Sequence[float]) -> AnswerScores:
     """From each word's log-probability mass, each at most 0 but for rounding.
 
     Raises ValueError for a mass that is not a number.
@@ -53,7 +53,7 @@ def answer_of(masses: Sequence[float]) -> Answer:
     if any(math.isnan(mass) or mass > 1e-2 for mass in masses):
         raise ValueError(f"{list(masses)} are no log-probabilities")
     share = math.fsum(math.exp(mass) for mass in masses)
-    return Answer(tuple(masses), min(1.0, share))
+    return AnswerScores(tuple(masses), min(1.0, share))
 
 
 def log_sum(logprobs: Iterable[float]) -> float:

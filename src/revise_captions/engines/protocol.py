@@ -64,7 +64,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerScores:
     """How likely the first token of the answer is each of the words asked for.
 
     `logprobs[i]`: natural logarithm of the probability mass of all one-token spellings of word i
@@ -77,7 +77,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Completion:
     """Generated text. `complete`: the model ended it itself, it was not cut at the limit."""
 
     text: str
@@ -104,10 +104,10 @@ class Engine(Protocol):
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
-    ) -> list[Answer | Failed]:
+    ) -> list[AnswerScores | Failed]:
         """For each prompt, how likely its answer begins with each of `words`."""
         ...
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """Greedy answers of at most so many tokens, without what ends them."""
         ...

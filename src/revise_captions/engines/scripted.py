@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
+    Completion,
     Data,
     Failed,
     Picture,
     Prompt,
-    Written,
 )
 
-Judge = Callable[[Prompt], Answer | Failed]
-Write = Callable[[Prompt], Written | Failed]
+Judge = Callable[[Prompt], AnswerScores | Failed]
+Write = Callable[[Prompt], Completion | Failed]
 
 
 def text_of(prompt: Prompt) -> str:
@@ -32,17 +32,17 @@ def data_of(prompt: Prompt) -> list[str]:
 class ScriptedEngine:
     """`judge` and `write` answer one prompt each; `asked` holds every prompt, in order."""
 
-    judge: Judge = lambda prompt: Answer((0.0, float("-inf")), 1.0)
-    write: Write = lambda prompt: Written("", True)
+    judge: Judge = lambda prompt: AnswerScores((0.0, float("-inf")), 1.0)
+    write: Write = lambda prompt: Completion("", True)
     settings: Mapping[str, str] = field(default_factory=lambda: {"engine": "scripted"})
     asked: list[Prompt] = field(default_factory=list)
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
-    ) -> list[Answer | Failed]:
+    ) -> list[AnswerScores | Failed]:
         self.asked.extend(prompts)
         return [self.judge(prompt) for prompt in prompts]
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         self.asked.extend(prompts)
         return [self.write(prompt) for prompt in prompts]

@@ -15,7 +15,7 @@ from enum import StrEnum
 from revise_captions.records import Span
 
 
-class Kind(StrEnum):
+class AttributeKind(StrEnum):
     """What an attribute says of its object; a place is one in the picture ("on the left")."""
 
     QUALITY = "quality"
@@ -48,7 +48,7 @@ class Attribute:
     object: int
     value: str
     span: Span
-    kind: Kind = Kind.QUALITY
+    kind: AttributeKind = AttributeKind.QUALITY
     denied: bool = False
 
 

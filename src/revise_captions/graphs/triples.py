@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from revise_captions.graphs import lexicon, words
-from revise_captions.graphs.graph import Attribute, Graph, Kind
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph
 
 Triple = tuple[str, ...]
 _TRIPLE = re.compile(r"\(\s*([^()]*?)\s*\)")
@@ -94,7 +94,7 @@ def convention(graph: Graph) -> list[Triple]:
     found = [
         (names[item.object], "is", said_of(item))
         for item in graph.attributes
-        if is_counted(item) and (item.kind is not Kind.PLACE or item.value in _SIDES)
+        if is_counted(item) and (item.kind is not AttributeKind.PLACE or item.value in _SIDES)
     ]
     for edge in graph.relations:
         name = "wear" if edge.name == "in" and is_clothing(graph, edge.target) else edge.name
@@ -120,7 +120,7 @@ _SIDES = ("on the left", "on the right")
 
 def is_counted(item: Attribute) -> bool:
     """Whether annotators write an attribute down: any quality; of counts numbers and groups."""
-    return item.kind is not Kind.COUNT or item.value.isdigit() or " " in item.value
+    return item.kind is not AttributeKind.COUNT or item.value.isdigit() or " " in item.value
 
 
 def said_of(item: Attribute) -> str:

@@ -37,7 +37,7 @@ FIRST_ROWS = 100
 NO_FIELDS = Fields()
 
 
-class Kind(StrEnum):
+class InputKind(StrEnum):
     JSONL = "JSON Lines"
     JSON = "JSON array"
     PARQUET = "Parquet"
@@ -55,7 +55,7 @@ class Source:
     """
 
     name: str
-    kind: Kind
+    kind: InputKind
     path: Path
     folder: Path
     read: Callable[[], Iterator[Row | BadRow]]
@@ -148,18 +148,18 @@ def open_rows(name: str, spool: Path | None = None) -> Source:
     return _open_hub(name)
 
 
-def _open_file(name: str, path: Path, kind: Kind) -> Source:
+def _open_file(name: str, path: Path, kind: InputKind) -> Source:
     from revise_captions.io import jsonl, webdataset
 
     count_all: Callable[[], int | None] = _unknown
     tables: Callable[[], Tables] | None = None
     match kind:
-        case Kind.JSONL:
+        case InputKind.JSONL:
             read = partial(jsonl.json_lines, path, name)
             count_all = partial(jsonl.count_lines, path)
-        case Kind.JSON:
+        case InputKind.JSON:
             read = partial(jsonl.json_array, path, name)
-        case Kind.TAR:
+        case InputKind.TAR:
             read = partial(webdataset.tar_rows, path, name)
             count_all = partial(webdataset.count_groups, path)
         case _:
@@ -202,23 +202,25 @@ def _open_hub(name: str) -> Source:
     tables = partial(arrow.hub_tables, data, name)
     read = partial(_read_tables, tables, name)
     base = Path(folder) if is_folder else Path()
-    return Source(name, Kind.HUB, Path(folder), base, read, partial(_count_tables, tables), tables)
+    return Source(
+        name, InputKind.HUB, Path(folder), base, read, partial(_count_tables, tables), tables
+    )
 
 
 # --- Which kind ---------------------------------------------------------------------------------
 
 _KINDS = {
-    ".jsonl": Kind.JSONL,
-    ".ndjson": Kind.JSONL,
-    ".json": Kind.JSON,
-    ".parquet": Kind.PARQUET,
-    ".pq": Kind.PARQUET,
-    ".tar": Kind.TAR,
-    ".tgz": Kind.TAR,
+    ".jsonl": InputKind.JSONL,
+    ".ndjson": InputKind.JSONL,
+    ".json": InputKind.JSON,
+    ".parquet": InputKind.PARQUET,
+    ".pq": InputKind.PARQUET,
+    ".tar": InputKind.TAR,
+    ".tgz": InputKind.TAR,
 }
 
 
-def kind_of_name(name: str) -> Kind | None:
+def kind_of_name(name: str) -> InputKind | None:
     """The kind that a file name asks for (`.json` for an array), None where it does not say."""
     return _KINDS.get(_suffix(Path(name)))
 
@@ -230,26 +232,26 @@ def _suffix(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _kind_by_name(path: Path) -> Kind:
+def _kind_by_name(path: Path) -> InputKind:
     kind = kind_of_name(path.name)
-    return _kind_by_content(path, str(path)) if kind in (None, Kind.JSON) else kind
+    return _kind_by_content(path, str(path)) if kind in (None, InputKind.JSON) else kind
 
 
-def _kind_by_content(path: Path, name: str) -> Kind:
+def _kind_by_content(path: Path, name: str) -> InputKind:
     from revise_captions.io.jsonl import chunks
 
     head = next(chunks(path, name), b"")
     if head.startswith(b"PAR1"):
-        return Kind.PARQUET
+        return InputKind.PARQUET
     if head[257:262] == b"ustar":
-        return Kind.TAR
+        return InputKind.TAR
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
-        return Kind.JSON
+        return InputKind.JSON
     if text.startswith((b"{", b"\xff\xfe", b"\xfe\xff")) or not text:
-        return Kind.JSONL
+        return InputKind.JSONL
     if _suffix(path) == ".json":
-        return Kind.JSONL
+        return InputKind.JSONL
     hint = "expected JSON Lines, a JSON array, Parquet, a tar, or a Hugging Face data set"
     raise UserError(f"{name} is of no kind that can be read here", hint=hint)
 

@@ -55,9 +55,9 @@ def score_posh(source: Path, out: Path, **options: object) -> None:
     OUT gets a line for each of IN's: its scores, what they are made of, and a grade with a span for
     every component. Means with 95 % intervals go to the terminal.
     """
-    from revise_captions.posh.score_file import Job, run
+    from revise_captions.posh.score_file import PoshOptions, run
 
-    run(Job(source, out, **options))  # type: ignore[arg-type]
+    run(PoshOptions(source, out, **options))  # type: ignore[arg-type]
 
 
 def main(arguments: list[str] | None = None) -> None:

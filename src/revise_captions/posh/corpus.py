@@ -1,8 +1,8 @@
 """Scores of many pairs: means with intervals, and paired differences, from stored statistics.
 
-A pair's row holds what its score was made of (`Row`): sums and counts, so that a corpus score, an
-interval, or another system's difference needs no judge again. A corpus score is the mean over
-pairs, as POSH's tables average; pairs without a score are left out and counted. The bootstrap
+A pair's row holds what its score was made of (`PairStatistics`): sums and counts, so that a corpus
+score, an interval, or another system's difference needs no judge again. A corpus score is the mean
+over pairs, as POSH's tables average; pairs without a score are left out and counted. The bootstrap
 resamples groups (images): all pairs of one image are drawn together, with the weights of
 `revise_captions.stats.bootstrap`, so that two systems on the same images are compared pair by pair.
 """
@@ -23,7 +23,7 @@ CRITERIA = ("mistakes", "omissions", "overall")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PairStatistics:
     """One pair's sufficient statistics. `group` names what is resampled: the image."""
 
     group: str
@@ -44,17 +44,17 @@ class Row:
         return {"group": self.group, **sides}
 
 
-def row_of(score: Score, group: str) -> Row:
-    return Row(group, score.mistakes, score.omissions)
+def row_of(score: Score, group: str) -> PairStatistics:
+    return PairStatistics(group, score.mistakes, score.omissions)
 
 
-def row_of_json(found: Mapping[str, object]) -> Row:
+def row_of_json(found: Mapping[str, object]) -> PairStatistics:
     sides = []
     for name in ("mistakes", "omissions"):
         part = found[name]
         assert isinstance(part, Mapping)
         sides.append(Side(float(part["total"]), int(part["scored"]), int(part["unscored"])))
-    return Row(str(found["group"]), *sides)
+    return PairStatistics(str(found["group"]), *sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Mean:
     unscored: int
 
 
-def mean(rows: Sequence[Row], criterion: str, *, replicates: int = REPLICATES) -> Mean:
+def mean(rows: Sequence[PairStatistics], criterion: str, *, replicates: int = REPLICATES) -> Mean:
     """The corpus score by one criterion."""
     values = [row.value(criterion) for row in rows]
     known = [(row.group, v) for row, v in zip(rows, values, strict=True) if v is not None]
@@ -76,7 +76,11 @@ def mean(rows: Sequence[Row], criterion: str, *, replicates: int = REPLICATES) -
 
 
 def difference(
-    first: Sequence[Row], second: Sequence[Row], criterion: str, *, replicates: int = REPLICATES
+    first: Sequence[PairStatistics],
+    second: Sequence[PairStatistics],
+    criterion: str,
+    *,
+    replicates: int = REPLICATES,
 ) -> Mean:
     """Second minus first, pair by pair. Raises ValueError where the groups are not the same."""
     if [row.group for row in first] != [row.group for row in second]:

@@ -18,7 +18,7 @@ PRESENT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class GradingTask:
     """Grade the components of `source` by `targets`.
 
     `targets` are the graphs, with their texts, of one or several descriptions of one scene: what
@@ -53,6 +53,6 @@ class Judge(Protocol):
     @property
     def settings(self) -> Mapping[str, str]: ...
 
-    def grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+    def grade(self, tasks: Sequence[GradingTask]) -> list[tuple[Grade, ...]]:
         """For each task a grade for each of `components(task.source)`, in their order."""
         ...

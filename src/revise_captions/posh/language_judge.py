@@ -21,11 +21,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from revise_captions.engines.protocol import Answer, Engine, Failed, Prompt, Written
+from revise_captions.engines.protocol import AnswerScores, Completion, Engine, Failed, Prompt
 from revise_captions.posh import prompts
 from revise_captions.posh.components import Component, Part, components
 from revise_captions.posh.identifiers import By, Identifier, candidates
-from revise_captions.posh.judge import LEAST, Grade, Task
+from revise_captions.posh.judge import LEAST, Grade, GradingTask
 from revise_captions.records import Unscored
 
 #: Less probability than this on 1 to 5 together is no answer.
@@ -42,7 +42,7 @@ def parse_answer(text: str) -> float | None:
     return float(found.group(1)) if found else None
 
 
-def expected(answer: Answer) -> float | None:
+def expected(answer: AnswerScores) -> float | None:
     """The mean of 1 to 5 under the answer's probabilities; None where most of it is elsewhere."""
     if answer.share < LEAST_MASS:
         return None
@@ -54,7 +54,7 @@ def expected(answer: Answer) -> float | None:
 class _Sheet:
     """One task in work: what its objects are called and how they were graded so far."""
 
-    task: Task
+    task: GradingTask
     target: str
     parts: list[Component]
     names: dict[int, str] = field(default_factory=dict)
@@ -106,14 +106,14 @@ class LanguageJudge:
         }
         return {f"judge-{k}": v for k, v in self.engine.settings.items()} | own
 
-    def grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+    def grade(self, tasks: Sequence[GradingTask]) -> list[tuple[Grade, ...]]:
         """Three passes for each batch of tasks; several targets are one description, in order."""
         found: list[tuple[Grade, ...]] = []
         for start in range(0, len(tasks), self.batch):
             found += self._grade(tasks[start : start + self.batch])
         return found
 
-    def _grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+    def _grade(self, tasks: Sequence[GradingTask]) -> list[tuple[Grade, ...]]:
         sheets = [
             _Sheet(task, "\n".join(t.text for t in task.targets), components(task.source))
             for task in tasks
@@ -216,11 +216,11 @@ class LanguageJudge:
             for i, (question, answer) in enumerate(zip(asked, answers, strict=True))
         ]
 
-    def _graded(self, answer: Answer | Written | Failed, identifier: str) -> Grade:
+    def _graded(self, answer: AnswerScores | Completion | Failed, identifier: str) -> Grade:
         reason, score = _NO_ANSWER, None
         if isinstance(answer, Failed):
             reason = str(answer.reason)
-        elif isinstance(answer, Written):
+        elif isinstance(answer, Completion):
             score = parse_answer(answer.text)
         else:
             score = expected(answer)
@@ -233,7 +233,7 @@ def _better(grade: Grade, known: Grade) -> bool:
     return known.score is None or (grade.score is not None and grade.score > known.score)
 
 
-def _phrase(answer: Written | Failed) -> str:
+def _phrase(answer: Completion | Failed) -> str:
     """A rewritten identifier: one complete, short line, without its quotes; else ""."""
     if isinstance(answer, Failed) or not answer.complete:
         return ""

@@ -31,10 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Graph, Kind
+from revise_captions.graphs.graph import AttributeKind, Graph
 from revise_captions.graphs.triples import lemmas
-from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, Task
-from revise_captions.text.sentence_encoder import Encoder
+from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, GradingTask
+from revise_captions.text.sentence_encoder import SentenceEncoder
 
 Vectors = npt.NDArray[np.float32]
 VERSION = "3"
@@ -68,7 +68,7 @@ class _Side:
 class OfflineJudge:
     """`encoder`: see `load_encoder`. Every component gets a grade: nothing is unscored."""
 
-    def __init__(self, encoder: Encoder, *, gist: float = GIST) -> None:
+    def __init__(self, encoder: SentenceEncoder, *, gist: float = GIST) -> None:
         self.encoder, self.gist = encoder, gist
         self._sides: dict[Graph, _Side] = {}
 
@@ -81,7 +81,7 @@ class OfflineJudge:
         }
         return {**self.encoder.settings, **own}
 
-    def grade(self, tasks: Sequence[Task]) -> list[tuple[Grade, ...]]:
+    def grade(self, tasks: Sequence[GradingTask]) -> list[tuple[Grade, ...]]:
         """All phrases are encoded at once; then a few small matrices for each task."""
         graphs = dict.fromkeys(g for task in tasks for g in (task.source, *task.targets))
         self._sides = {graph: _side(graph) for graph in graphs}
@@ -91,7 +91,7 @@ class OfflineJudge:
         table = dict(zip(phrases, self.encoder(list(phrases)), strict=True))
         return [self._grade(task, table) for task in tasks]
 
-    def _grade(self, task: Task, table: Mapping[str, Vectors]) -> tuple[Grade, ...]:
+    def _grade(self, task: GradingTask, table: Mapping[str, Vectors]) -> tuple[Grade, ...]:
         source = self._sides[task.source]
         targets = [self._sides[target] for target in task.targets]
         local = _evidence(source, targets, table)
@@ -228,9 +228,9 @@ def _attributes(
     return _Found(said, against, unsaid)
 
 
-def _clash(first: str, second: str, kind: Kind, other: Kind) -> bool:
+def _clash(first: str, second: str, kind: AttributeKind, other: AttributeKind) -> bool:
     """Two counts, or two colours, that are not the same."""
-    if kind is Kind.COUNT and other is Kind.COUNT:
+    if kind is AttributeKind.COUNT and other is AttributeKind.COUNT:
         return first.isdigit() and second.isdigit() and first != second
     one, two = set(first.split()) & words.COLOURS, set(second.split()) & words.COLOURS
     return bool(one and two and not one & two)

@@ -25,7 +25,7 @@ from itertools import islice
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, Coreference, parse, settings
 from revise_captions.posh.components import Component, components
-from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, Judge, Task
+from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, GradingTask, Judge
 from revise_captions.signature import signature
 
 _WINDOW = 64  # pairs in work at a time
@@ -128,15 +128,15 @@ def score_captions(
             yield Score(sides[0], tuple(sides[1:]))
 
 
-def _tasks(pair: Pair, graphs: Mapping[str, Graph]) -> Iterator[Task]:
+def _tasks(pair: Pair, graphs: Mapping[str, Graph]) -> Iterator[GradingTask]:
     generation = graphs[pair.generation]
     references = tuple(graphs[text] for text in pair.references)
-    yield Task(generation, references, precision=True)
+    yield GradingTask(generation, references, precision=True)
     for reference in references:
-        yield Task(reference, (generation,), precision=False)
+        yield GradingTask(reference, (generation,), precision=False)
 
 
-def _graded(task: Task, grades: tuple[Grade, ...]) -> Graded:
+def _graded(task: GradingTask, grades: tuple[Grade, ...]) -> Graded:
     return Graded(task.source, tuple(components(task.source)), grades)
 
 

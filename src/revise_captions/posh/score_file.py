@@ -20,7 +20,7 @@ import click
 
 from revise_captions.errors import UserError
 from revise_captions.graphs.parse import Coreference
-from revise_captions.posh.corpus import CRITERIA, Mean, Row, mean, row_of
+from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
 from revise_captions.posh.display import for_html, for_terminal
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import (
@@ -36,7 +36,7 @@ Scorer = Callable[[Iterable[Pair]], Iterator[Score]]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PoshOptions:
     """The command's arguments; see `score-posh --help`."""
 
     source: Path
@@ -59,15 +59,15 @@ class Job:
 
 
 @dataclass(slots=True)
-class Outcome:
+class PoshCounts:
     """What a run found: a row per scored pair, and how many lines were none."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[PairStatistics] = field(default_factory=list)
     failed: int = 0
     shown: int = 0
 
 
-def load_judge(job: Job) -> Judge:
+def load_judge(job: PoshOptions) -> Judge:
     """The judge that a job names. Raises UserError where it cannot be had."""
     if job.judge == "offline":
         from revise_captions.posh.offline_judge import OfflineJudge
@@ -93,7 +93,7 @@ def load_judge(job: Job) -> Judge:
     )
 
 
-def load_coreference(job: Job) -> Coreference | None:
+def load_coreference(job: PoshOptions) -> Coreference | None:
     """None for the rules alone. Raises UserError where the resolver cannot be had."""
     if job.coreference == "rules":
         return None
@@ -103,7 +103,7 @@ def load_coreference(job: Job) -> Coreference | None:
     return Maverick(name, "cpu" if job.device == "auto" else job.device)
 
 
-def run(job: Job, judge: Judge | None = None) -> Outcome:
+def run(job: PoshOptions, judge: Judge | None = None) -> PoshCounts:
     """Scores the file and prints the means. Raises UserError before anything is written."""
     if not job.source.is_file():
         raise UserError(f"there is no file {job.source}", hint="IN is a JSON Lines file")
@@ -115,7 +115,7 @@ def run(job: Job, judge: Judge | None = None) -> Outcome:
     judge = judge if judge is not None else load_judge(job)
     coreference = load_coreference(job)
     signature = signature_of(judge, job.parser, coreference)
-    outcome = Outcome()
+    outcome = PoshCounts()
 
     def score(pairs: Iterable[Pair]) -> Iterator[Score]:
         return score_captions(pairs, judge, job.parser, coreference)
@@ -156,7 +156,12 @@ class _whole:
 
 
 def _scored(
-    job: Job, source: IO[str], scorer: Scorer, signature: str, out: IO[str], outcome: Outcome
+    job: PoshOptions,
+    source: IO[str],
+    scorer: Scorer,
+    signature: str,
+    out: IO[str],
+    outcome: PoshCounts,
 ) -> Iterator[tuple[str, Score]]:
     """Writes a line for each of the source's, in order; yields what was scored, with its name."""
     numbered = enumerate(source, 1)
@@ -193,7 +198,7 @@ class _Failed:
     why: str
 
 
-def _read(job: Job, number: int, line: str) -> _Read | _Failed:
+def _read(job: PoshOptions, number: int, line: str) -> _Read | _Failed:
     try:
         row = json.loads(line)
     except ValueError:
@@ -214,7 +219,7 @@ def _read(job: Job, number: int, line: str) -> _Read | _Failed:
     return _Read(number, name, Pair(generation, tuple(references)))
 
 
-def _line(item: _Read, row: Row, score: Score, signature: str) -> str:
+def _line(item: _Read, row: PairStatistics, score: Score, signature: str) -> str:
     """One line of OUT. Spans are `[start, end)` in code points of their text."""
     found: dict[str, Any] = {"line": item.line}
     found |= {name: _rounded(row.value(name)) for name in CRITERIA}
@@ -242,7 +247,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def _print(outcome: Outcome, signature: str, echo: Callable[[str], None] = click.echo) -> None:
+def _print(outcome: PoshCounts, signature: str, echo: Callable[[str], None] = click.echo) -> None:
     for criterion in CRITERIA:
         echo(f"{criterion:<11}{_interval(mean(outcome.rows, criterion))}")
     parts = [side for row in outcome.rows for side in (row.mistakes, row.omissions)]

@@ -36,7 +36,7 @@ class Battles:
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class PairwiseRating:
     """One captioner's rating, None where it does not exist; interval over images."""
 
     captioner: str
@@ -131,7 +131,7 @@ def resampled(fought: Battles, replicates: int) -> npt.NDArray[np.uint8]:
     return weights(keys_of(names), replicates)[unit]
 
 
-def rated(fought: Battles, replicates: int = 1000) -> dict[str, tuple[Rated, ...]]:
+def rated(fought: Battles, replicates: int = 1000) -> dict[str, tuple[PairwiseRating, ...]]:
     """`Bradley–Terry` and `Elo` ratings with intervals, best first."""
     counts = resampled(fought, replicates)
     drawn = bradley_terry(wins(fought, counts)), elo(fought, counts)
@@ -140,7 +140,7 @@ def rated(fought: Battles, replicates: int = 1000) -> dict[str, tuple[Rated, ...
     found = {}
     for name, value, spread in zip(("Bradley–Terry", "Elo"), values, drawn, strict=True):
         rows = [
-            Rated(who, float(v) if np.isfinite(v) else None, *bounds(spread[:, k], units))
+            PairwiseRating(who, float(v) if np.isfinite(v) else None, *bounds(spread[:, k], units))
             for k, (who, v) in enumerate(zip(fought.captioners, value, strict=True))
         ]
         found[name] = tuple(sorted(rows, key=lambda row: -(row.rating or -np.inf)))

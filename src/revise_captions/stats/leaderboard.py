@@ -51,14 +51,14 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class RatedSentence:
     """A judged sentence, as far as a leaderboard looks at it."""
 
     label: Label
     assessable: bool = True
 
 
-def counts_of(sentences: Sequence[Sentence], words: int) -> tuple[float, ...]:
+def counts_of(sentences: Sequence[RatedSentence], words: int) -> tuple[float, ...]:
     """One caption's row of `COLUMNS`."""
     judged = [s for s in sentences if s.label is not Label.UNSCORED]
     factual = sum(s.label is Label.FACTUAL for s in judged)
@@ -116,7 +116,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class Leaderboard:
     """Standings from best to worst. `p_values[a, b]`: corrected, of “a and b are equally good”;
     `wins[a, b]`: share of resamples in which a is better, ties half; both in the standings' order.
     """
@@ -134,7 +134,7 @@ def keys_of(images: Sequence[str]) -> npt.NDArray[np.uint64]:
     return np.array([int.from_bytes(digest[:8]) for digest in digests], dtype=np.uint64)
 
 
-def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) -> Board:
+def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) -> Leaderboard:
     """The leaderboard by one criterion. Time grows with captioners × images × replicates."""
     top, bottom = ratings.sums(criterion)
     values = _ratio(top.sum(1), bottom.sum(1))
@@ -160,7 +160,7 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
                 len(order) - int(different[place + 1 :].sum()),
             )
         )
-    return Board(criterion, tuple(standings), p_values, _wins(resampled), replicates)
+    return Leaderboard(criterion, tuple(standings), p_values, _wins(resampled), replicates)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -29,7 +29,7 @@ _MOST = 2**22
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ResampledFigure:
     """`value` None where the figure does not exist; `low`, `high` None where resampling cannot say.
 
     `rows` that it is of, and `units` (images) that were resampled.
@@ -59,7 +59,7 @@ def measured(
     images: Sequence[str],
     replicates: int = 1000,
     batch: Batch | None = None,
-) -> Measured:
+) -> ResampledFigure:
     """The statistic of all rows, with its interval. `images`: the image of each row.
 
     `batch`: the same statistic of many weightings at once, which is faster.
@@ -68,9 +68,9 @@ def measured(
     names, unit = units_of(images)
     value = statistic(x, y) if len(x) else float("nan")
     if not np.isfinite(value):
-        return Measured(None, None, None, len(x), len(names))
+        return ResampledFigure(None, None, None, len(x), len(names))
     drawn = _resampled(statistic, x, y, names, unit, replicates, batch)
-    return Measured(float(value), *bounds(drawn, len(names)), len(x), len(names))
+    return ResampledFigure(float(value), *bounds(drawn, len(names)), len(x), len(names))
 
 
 def _resampled(
@@ -176,15 +176,15 @@ def measured_sums(
     counts: npt.ArrayLike,
     images: Sequence[str],
     replicates: int = 1000,
-) -> Measured:
+) -> ResampledFigure:
     """As `measured`, for a statistic of summed counts: `counts` (rows, …), summed over rows."""
     table = _floats(counts)
     names, by_unit = _unit_sums(table, images)
     value = statistic(by_unit.sum(0)) if len(table) else float("nan")
     if not np.isfinite(value):
-        return Measured(None, None, None, len(table), len(names))
+        return ResampledFigure(None, None, None, len(table), len(names))
     drawn = _of_sums(statistic, weights(keys_of(names), replicates).T, by_unit)
-    return Measured(float(value), *bounds(drawn, len(names)), len(table), len(names))
+    return ResampledFigure(float(value), *bounds(drawn, len(names)), len(table), len(names))
 
 
 def compared_sums(

@@ -46,7 +46,7 @@ def _source(name: str) -> str:
         return HUB_ID
 
 
-class Encoder:
+class SentenceEncoder:
     """Texts to unit vectors. Made by `load_encoder`."""
 
     def __init__(
@@ -93,7 +93,7 @@ class Encoder:
             return torch.nn.functional.normalize(pooled, dim=1).cpu().numpy()
 
 
-def load_encoder(name: str = "", *, device: str = "cpu") -> Encoder:
+def load_encoder(name: str = "", *, device: str = "cpu") -> SentenceEncoder:
     """The encoder from a folder or hub id; "" is the installed package's, else the hub's.
 
     Raises UserError where it cannot be had.
@@ -114,4 +114,4 @@ def load_encoder(name: str = "", *, device: str = "cpu") -> Encoder:
         digest.update(key.encode() + tensor.float().cpu().numpy().tobytes())
     label = Path(source).parent.name if source == name or PACKAGE in source else source
     label = "all-MiniLM-L6-v2" if PACKAGE in source else (name or label)
-    return Encoder(model, tokenizer, {"encoder": f"{label}@{digest.hexdigest()[:12]}"})
+    return SentenceEncoder(model, tokenizer, {"encoder": f"{label}@{digest.hexdigest()[:12]}"})

@@ -31,7 +31,7 @@ from revise_captions.engines.answer_words import (
 )
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
-from revise_captions.engines.protocol import Answer, Failed, Prompt, Written
+from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt
 from revise_captions.errors import EngineDead
 from revise_captions.records import Unscored
 
@@ -81,12 +81,12 @@ class OpenAIEngine:
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
-    ) -> list[Answer | Failed]:
+    ) -> list[AnswerScores | Failed]:
         """See `protocol.Engine`."""
         ids = self.word_ids(words) if self.scoring == "id" else None
         return self._each(prompts, lambda prompt: self._scored(prompt, words, ids))
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
         return self._each(prompts, lambda prompt: self._written(prompt, max_tokens))
 
@@ -157,7 +157,7 @@ class OpenAIEngine:
 
     def _scored(
         self, prompt: Prompt, words: Sequence[str], ids: list[list[int]] | None
-    ) -> Answer | Failed:
+    ) -> AnswerScores | Failed:
         if ids is not None:
             listed = messages.first_logprobs(self.chat(prompt, **id_options(ids)))
             if (answer := by_id(listed, ids)) is not None:
@@ -168,7 +168,7 @@ class OpenAIEngine:
                 return by_text(listed, words)
         return self._sampled(prompt, words)
 
-    def _sampled(self, prompt: Prompt, words: Sequence[str]) -> Answer | Failed:
+    def _sampled(self, prompt: Prompt, words: Sequence[str]) -> AnswerScores | Failed:
         if not self.samples:
             return Failed(Unscored.NO_LOGPROBS, "the server's answer holds no logprobs")
         counts = [0] * len(words)
@@ -179,12 +179,12 @@ class OpenAIEngine:
         total = self.samples
         return answer_of([math.log(n / total) if n else -math.inf for n in counts])
 
-    def _written(self, prompt: Prompt, max_tokens: int) -> Written | Failed:
+    def _written(self, prompt: Prompt, max_tokens: int) -> Completion | Failed:
         choice = self.chat(prompt, max_tokens=max_tokens)
-        return Written(messages.text_of(choice).strip(), choice.get("finish_reason") != "length")
+        return Completion(messages.text_of(choice).strip(), choice.get("finish_reason") != "length")
 
 
-def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> Answer | None:
+def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> AnswerScores | None:
     """The answer from `token_id:…` entries; None where one that was asked for is not there."""
     masses = []
     for numbers in ids:
@@ -194,7 +194,7 @@ def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> Answer |
     return answer_of(masses)
 
 
-def by_text(listed: Mapping[str, float], words: Sequence[str]) -> Answer | Failed:
+def by_text(listed: Mapping[str, float], words: Sequence[str]) -> AnswerScores | Failed:
     """The answer from the likeliest tokens' texts.
 
     Where no word is among them, their share is not known, only that it is small: no answer.

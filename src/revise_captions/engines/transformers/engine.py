@@ -22,16 +22,16 @@ from revise_captions.engines.model_files import (
     named,
 )
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
+    Completion,
     Data,
     Failed,
     Part,
     Picture,
     Prompt,
     Template,
-    Written,
 )
-from revise_captions.engines.transformers.inputs import Encoder, Row, collate
+from revise_captions.engines.transformers.inputs import EncodedPrompt, PromptEncoder, collate
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored
 
@@ -42,7 +42,7 @@ class TransformersEngine:
     """Made by `load_engine`. `batch_size` counts prompts."""
 
     def __init__(
-        self, model: Any, encoder: Encoder, settings: Mapping[str, str], *, batch_size: int
+        self, model: Any, encoder: PromptEncoder, settings: Mapping[str, str], *, batch_size: int
     ) -> None:
         self.model, self.encoder, self.settings = model.eval(), encoder, settings
         self.batch_size = batch_size
@@ -56,7 +56,7 @@ class TransformersEngine:
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
-    ) -> list[Answer | Failed]:
+    ) -> list[AnswerScores | Failed]:
         """See `protocol.Engine`. Raises UserError where a word is no single token."""
         asked = tuple(words)
         if asked not in self._words:
@@ -65,7 +65,7 @@ class TransformersEngine:
         ids = self._words[asked]
         return self._each(prompts, 1, lambda rows: self._score(rows, ids))
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
         return self._each(prompts, max_tokens, lambda rows: self._write(rows, max_tokens))
 
@@ -82,7 +82,7 @@ class TransformersEngine:
         picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
         parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
         asked = [Prompt(parts, shared=2 if picture else 0)]
-        answer: Answer | Written | Failed = (
+        answer: AnswerScores | Completion | Failed = (
             self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
         )
         if isinstance(answer, Failed):
@@ -95,7 +95,7 @@ class TransformersEngine:
         self,
         prompts: Sequence[Prompt],
         room: int,
-        run: Callable[[Sequence[Row]], list[Result]],
+        run: Callable[[Sequence[EncodedPrompt]], list[Result]],
     ) -> list[Result | Failed]:
         """Runs prompts in batches of like length, longest first; answers in the order asked."""
         results: list[Result | Failed] = [
@@ -116,7 +116,7 @@ class TransformersEngine:
                 results[k] = answer
         return results
 
-    def _encoded(self, prompts: Sequence[Prompt]) -> list[Row | Failed]:
+    def _encoded(self, prompts: Sequence[Prompt]) -> list[EncodedPrompt | Failed]:
         try:
             return list(self.encoder.rows(prompts))
         except (ValueError, TypeError, IndexError, RuntimeError) as error:
@@ -126,7 +126,7 @@ class TransformersEngine:
         return self._encoded(prompts[:middle]) + self._encoded(prompts[middle:])
 
     def _guarded(
-        self, rows: Sequence[Row], run: Callable[[Sequence[Row]], list[Result]]
+        self, rows: Sequence[EncodedPrompt], run: Callable[[Sequence[EncodedPrompt]], list[Result]]
     ) -> list[Result | Failed]:
         """The batch, or its two halves where it fails. The order, and so each prompt's
         neighbours in length, stays.
@@ -147,14 +147,16 @@ class TransformersEngine:
         middle = len(rows) // 2
         return self._guarded(rows[:middle], run) + self._guarded(rows[middle:], run)
 
-    def _inputs(self, rows: Sequence[Row], *, left: bool) -> dict[str, Any]:
+    def _inputs(self, rows: Sequence[EncodedPrompt], *, left: bool) -> dict[str, Any]:
         device, dtype = self.model.device, self.model.dtype
         return {
             name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
             for name, value in collate(rows, self.pad, left=left).items()
         }
 
-    def _score(self, rows: Sequence[Row], words: Sequence[Sequence[int]]) -> list[Answer]:
+    def _score(
+        self, rows: Sequence[EncodedPrompt], words: Sequence[Sequence[int]]
+    ) -> list[AnswerScores]:
         import torch
 
         ends = torch.tensor([len(row) - 1 for row in rows])
@@ -168,7 +170,7 @@ class TransformersEngine:
         masses = torch.stack([logits[:, list(ids)].logsumexp(-1) - whole for ids in words], dim=1)
         return [answer_of(mass) for mass in masses.double().tolist()]
 
-    def _write(self, rows: Sequence[Row], limit: int) -> list[Written]:
+    def _write(self, rows: Sequence[EncodedPrompt], limit: int) -> list[Completion]:
         import transformers
 
         settings: Callable[..., Any] = transformers.GenerationConfig
@@ -185,10 +187,10 @@ class TransformersEngine:
         new = made[:, inputs["input_ids"].shape[1] :].tolist()
         return [self._written(ids) for ids in new]
 
-    def _written(self, ids: list[int]) -> Written:
+    def _written(self, ids: list[int]) -> Completion:
         end = next((k for k, i in enumerate(ids) if i in self.ends), None)
         text = self.encoder.tokenizer.decode(ids[:end], skip_special_tokens=True)
-        return Written(str(text).strip(), end is not None)
+        return Completion(str(text).strip(), end is not None)
 
 
 def load_engine(
@@ -222,7 +224,7 @@ def load_engine(
         "attention": str(getattr(model.config, "_attn_implementation", "")),
         "transformers": transformers.__version__,
     }
-    encoder = Encoder(tokenizer, processor, name)
+    encoder = PromptEncoder(tokenizer, processor, name)
     placed = model if bits else model.to(place)
     engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
     engine.check(scores=scores)

@@ -4,7 +4,7 @@ A prompt is encoded in two parts. Its head, which ends after the last picture an
 words, goes through the model's own processor, once per picture. Its tail is text: encoded whole
 where it holds nothing that looks like a token of the chat format, else piece by piece, data with
 the special tokens off and cut inside whatever looks like an added token. That the parts give the
-same ids as the whole is checked when a model is loaded (`Encoder.check`).
+same ids as the whole is checked when a model is loaded (`PromptEncoder.check`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EncodedPrompt:
     """One prompt, encoded. `kinds`: per-token inputs next to the ids, as long as they are (which
     tokens are an image's); `pictures`: all other inputs, the first dimension running over images.
     """
@@ -41,7 +41,7 @@ class Row:
         return len(self.ids)
 
 
-class Encoder:
+class PromptEncoder:
     """Prompts to rows, for one model. `processor` None: a language model without pictures."""
 
     def __init__(self, tokenizer: Any, processor: Any | None, name: str) -> None:
@@ -68,21 +68,21 @@ class Encoder:
             )
         )
 
-    def rows(self, prompts: Sequence[Prompt]) -> list[Row]:
+    def rows(self, prompts: Sequence[Prompt]) -> list[EncodedPrompt]:
         """One row per prompt. Heads that are the same (the same image objects) are made once."""
-        heads: dict[tuple[object, ...], Row] = {}
+        heads: dict[tuple[object, ...], EncodedPrompt] = {}
         rows = []
         for prompt in prompts:
             rendered, pictures = self.format.rendered(prompt), prompt.pictures
             if self.processor is None:
-                rows.append(Row(self._text_only(rendered)))
+                rows.append(EncodedPrompt(self._text_only(rendered)))
                 continue
             key = (rendered.head, *map(id, pictures))
             if key not in heads:
                 heads[key] = self._processed(rendered.head, pictures)
             head, tail = heads[key], self._tail(rendered.tail)
             kinds = {name: [*kind, *[0] * len(tail)] for name, kind in head.kinds.items()}
-            rows.append(Row([*head.ids, *tail], kinds, head.pictures))
+            rows.append(EncodedPrompt([*head.ids, *tail], kinds, head.pictures))
         return rows
 
     def unexpanded(self, prompt: Prompt) -> list[int]:
@@ -144,7 +144,7 @@ class Encoder:
         encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
         return list(encoded["input_ids"])
 
-    def _processed(self, text: str, pictures: Sequence[Image]) -> Row:
+    def _processed(self, text: str, pictures: Sequence[Image]) -> EncodedPrompt:
         """Text with its pictures through the model's processor, without any padding."""
         assert self.processor is not None
         # as transformers' own `apply_chat_template` does: no second <bos>
@@ -155,10 +155,12 @@ class Encoder:
         found.pop("attention_mask", None)
         kinds = {k: v[0].tolist() for k, v in found.items() if tuple(v.shape) == tuple(ids.shape)}
         kinds = {k: v for k, v in kinds.items() if k.endswith("token_type_ids")}
-        return Row(ids[0].tolist(), kinds, {k: v for k, v in found.items() if k not in kinds})
+        return EncodedPrompt(
+            ids[0].tolist(), kinds, {k: v for k, v in found.items() if k not in kinds}
+        )
 
 
-def collate(rows: Sequence[Row], pad: int, *, left: bool) -> dict[str, torch.Tensor]:
+def collate(rows: Sequence[EncodedPrompt], pad: int, *, left: bool) -> dict[str, torch.Tensor]:
     """Inputs of a batch: ids, mask and kinds of shape (rows, longest), pictures stacked.
 
     Pictures of different sizes are filled up with zeros, which is how the processors pad, too.

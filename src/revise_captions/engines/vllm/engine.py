@@ -14,19 +14,19 @@ from typing import Any
 from revise_captions.engines.answer_words import answer_of, log_sum, word_ids
 from revise_captions.engines.model_files import explained, find_model
 from revise_captions.engines.protocol import (
-    Answer,
+    AnswerScores,
+    Completion,
     Data,
     Failed,
     Part,
     Picture,
     Prompt,
     Template,
-    Written,
 )
-from revise_captions.engines.transformers.inputs import Encoder
+from revise_captions.engines.transformers.inputs import PromptEncoder
 from revise_captions.engines.vllm.requests import (
-    Request,
     Vllm,
+    VllmRequest,
     find_vllm,
     scoring,
     start,
@@ -38,7 +38,7 @@ from revise_captions.records import Unscored
 class VllmEngine:
     """Made by `load_engine`."""
 
-    def __init__(self, vllm: Vllm, encoder: Encoder) -> None:
+    def __init__(self, vllm: Vllm, encoder: PromptEncoder) -> None:
         self.vllm, self.encoder = vllm, encoder
 
     @property
@@ -47,7 +47,7 @@ class VllmEngine:
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
-    ) -> list[Answer | Failed]:
+    ) -> list[AnswerScores | Failed]:
         """See `protocol.Engine`. Raises UserError where a word is no single token."""
         ids = word_ids(self.encoder.tokenizer.get_vocab(), words, self.encoder.name)
         options = scoring([number for numbers in ids for number in numbers], max_tokens=1)
@@ -56,7 +56,7 @@ class VllmEngine:
             for found in self.vllm.outputs(self._requests(prompts), options, 1)
         ]
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Written | Failed]:
+    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
         from vllm import SamplingParams
 
@@ -80,15 +80,15 @@ class VllmEngine:
         if isinstance(found, Failed):
             raise UserError(f"{self.encoder.name} loads but does not answer: {found.detail}")
 
-    def _requests(self, prompts: Sequence[Prompt]) -> list[Request]:
-        return [Request(self.encoder.unexpanded(p), p.pictures) for p in prompts]
+    def _requests(self, prompts: Sequence[Prompt]) -> list[VllmRequest]:
+        return [VllmRequest(self.encoder.unexpanded(p), p.pictures) for p in prompts]
 
 
-def _written(output: Any) -> Written:
-    return Written(str(output.text).strip(), output.finish_reason == "stop")
+def _written(output: Any) -> Completion:
+    return Completion(str(output.text).strip(), output.finish_reason == "stop")
 
 
-def _answer(output: Any, ids: Sequence[Sequence[int]]) -> Answer | Failed:
+def _answer(output: Any, ids: Sequence[Sequence[int]]) -> AnswerScores | Failed:
     first = output.logprobs[0] if output.logprobs else {}
     if any(number not in first for numbers in ids for number in numbers):
         return Failed(Unscored.NO_LOGPROBS, "vLLM left out a token that was asked for")
@@ -113,7 +113,7 @@ def load_engine(
         sees = config.model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
         processor: Any = transformers.AutoProcessor.from_pretrained(folder) if sees else None
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-        encoder = Encoder(tokenizer, processor, name)
+        encoder = PromptEncoder(tokenizer, processor, name)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error) from error
     pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}

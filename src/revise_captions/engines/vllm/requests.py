@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class VllmRequest:
     """A prompt as vLLM takes it: it puts the pictures' tokens into `ids` itself."""
 
     ids: Sequence[int]
@@ -32,7 +32,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Counts:
+class CacheCounts:
     """`cached` of `tokens` prompt tokens came from the prefix cache."""
 
     cached: int = 0
@@ -49,11 +49,11 @@ class Vllm:
     def __init__(self, llm: Any, settings: Mapping[str, str]) -> None:
         self.llm, self.settings = llm, settings
         self.longest = int(llm.llm_engine.model_config.max_model_len)
-        self.counts = Counts()
+        self.counts = CacheCounts()
         # its worker processes outlive the object, and Python waits for them at its end
         weakref.finalize(self, _end, llm.llm_engine.engine_core, self.counts)
 
-    def outputs(self, requests: Sequence[Request], options: Any, room: int) -> list[Any]:
+    def outputs(self, requests: Sequence[VllmRequest], options: Any, room: int) -> list[Any]:
         """vLLM's `RequestOutput` of each request, or `Failed`, in the order asked.
 
         `options`: vLLM's `SamplingParams`; `room`: how many tokens an answer may have. Raises
@@ -95,7 +95,7 @@ class Vllm:
         return list(outputs)
 
 
-def _end(core: Any, counts: Counts) -> None:
+def _end(core: Any, counts: CacheCounts) -> None:
     if counts.tokens:
         print(f"vLLM: {counts}", file=sys.stderr)
     core.shutdown()

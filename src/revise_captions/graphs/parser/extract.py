@@ -18,7 +18,7 @@ from typing import TypeVar
 from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
 from revise_captions.graphs.rules import coreference, quotes, things
 from revise_captions.graphs.rules.attributes import attributes
-from revise_captions.graphs.rules.draft import Draft
+from revise_captions.graphs.rules.draft import GraphDraft
 from revise_captions.graphs.rules.relations import relations
 from revise_captions.graphs.rules.roles import Node
 from revise_captions.records import Span
@@ -31,12 +31,12 @@ Claim = TypeVar("Claim", Attribute, Relation)
 
 def extract(text: str, nodes: Sequence[Node], links: Sequence[Sequence[Span]] = ()) -> Graph:
     """The scene graph of a parsed text. `links`: clusters of mentions from another coreference."""
-    draft = Draft(text, nodes, quoted=quotes.inside(nodes, quotes.quoted(text)))
+    draft = GraphDraft(text, nodes, quoted=quotes.inside(nodes, quotes.quoted(text)))
     things.find(draft)
     return _assemble(draft, coreference.resolve(draft, links))
 
 
-def _assemble(draft: Draft, clusters: Clusters) -> Graph:
+def _assemble(draft: GraphDraft, clusters: Clusters) -> Graph:
     """Numbers objects in the order of their first mention and points everything at them."""
     tops = dict.fromkeys(top for index in sorted(draft.things) for top in clusters.get(index, ()))
     number = {top: i for i, top in enumerate(tops)}
@@ -73,7 +73,7 @@ def _above(part_of: Mapping[int, int], index: int, other: int) -> bool:
 
 
 def _objects(
-    draft: Draft, clusters: Clusters, number: Mapping[int, int], part_of: Mapping[int, int]
+    draft: GraphDraft, clusters: Clusters, number: Mapping[int, int], part_of: Mapping[int, int]
 ) -> tuple[Object, ...]:
     mentions: dict[int, list[Span]] = {top: [] for top in number}
     for index in sorted(clusters):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from revise_captions.graphs import words
-from revise_captions.graphs.graph import Kind
+from revise_captions.graphs.graph import AttributeKind
 from revise_captions.graphs.inflect import gerund
-from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, Draft, Said, Thing
+from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, GraphDraft, NounPhrase, Said
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
@@ -15,7 +15,7 @@ from revise_captions.records import Span
 _DULL = listed("other same own such certain only main overall very able")
 
 
-def attributes(draft: Draft) -> Iterator[Said]:
+def attributes(draft: GraphDraft) -> Iterator[Said]:
     """Every attribute, in the order of the words that say it, as far as nodes go."""
     for thing in draft.things.values():
         yield from _of_noun(draft, thing)
@@ -23,13 +23,13 @@ def attributes(draft: Draft) -> Iterator[Said]:
         yield from _of_predicate(draft, node)
 
 
-def conjuncts(draft: Draft, node: Node) -> list[Node]:
+def conjuncts(draft: GraphDraft, node: Node) -> list[Node]:
     """A node and those coordinated with it."""
     more = (draft.nodes[i] for i in node.children)
     return [node, *(n for n in more if n.role is Role.CONJUNCT)]
 
 
-def subject_of(draft: Draft, node: Node, depth: int = 0) -> Node | None:
+def subject_of(draft: GraphDraft, node: Node, depth: int = 0) -> Node | None:
     """Whose state or act a predicate is: its subject, or that of the clause that it depends on."""
     own = next((draft.nodes[i] for i in node.children if draft.nodes[i].role in SUBJECTS), None)
     above = draft.nodes[node.head] if node.head >= 0 else None
@@ -53,7 +53,7 @@ def subject_of(draft: Draft, node: Node, depth: int = 0) -> Node | None:
     return None
 
 
-def _fronted(draft: Draft, node: Node) -> Node | None:
+def _fronted(draft: GraphDraft, node: Node) -> Node | None:
     """ "Cloaked in a jacket, the skier stands": the clause that follows has the subject."""
     if node.tag not in ("VBN", "VBG"):
         return None
@@ -66,7 +66,7 @@ def _fronted(draft: Draft, node: Node) -> Node | None:
     return None
 
 
-def _of_noun(draft: Draft, thing: Thing) -> Iterator[Said]:
+def _of_noun(draft: GraphDraft, thing: NounPhrase) -> Iterator[Said]:
     """Adjectives, numbers, quantifiers and qualifying nouns of a noun phrase."""
     heads = [draft.nodes[thing.head]]
     for group, inner in draft.stand_in.items():
@@ -85,37 +85,39 @@ def _of_noun(draft: Draft, thing: Thing) -> Iterator[Said]:
             elif node.role is Role.NUMBER and node.index < head.index:
                 yield from _number(thing.head, node)
             elif node.role is Role.DETERMINER and node.text in words.QUANTITIES - words.NO_COUNT:
-                yield Said(thing.head, node.text, Span(node.start, node.end), Kind.COUNT)
+                yield Said(thing.head, node.text, Span(node.start, node.end), AttributeKind.COUNT)
 
 
-def _group(draft: Draft, thing: Thing, group: Node) -> Iterator[Said]:
+def _group(draft: GraphDraft, thing: NounPhrase, group: Node) -> Iterator[Said]:
     if group.text in words.NO_COUNT or group.pos not in NOMINAL:
         if group.text in words.NUMBERS:
             yield from _number(thing.head, group)
         return
     if group.lemma in ("couple", "pair"):
-        yield Said(thing.head, "2", Span(group.start, group.end), Kind.COUNT)
+        yield Said(thing.head, "2", Span(group.start, group.end), AttributeKind.COUNT)
     elif group.lemma not in ("number", "kind", "type", "sort", "plenty", "lot"):
         end = max(
             [group.end, *(draft.nodes[i].end for i in group.children if i == group.index + 1)]
         )
         value = f"{group.text} of" if group.lemma in ("group",) else group.text
-        yield Said(thing.head, value, Span(group.start, end), Kind.COUNT)
+        yield Said(thing.head, value, Span(group.start, end), AttributeKind.COUNT)
 
 
 def _number(thing: int, node: Node) -> Iterator[Said]:
     value = words.NUMBERS.get(node.text, node.text)
     if value != "1":
-        yield Said(thing, value, Span(node.start, node.end), Kind.COUNT)
+        yield Said(thing, value, Span(node.start, node.end), AttributeKind.COUNT)
 
 
-def _adjective(draft: Draft, thing: int, node: Node, *, denied: bool = False) -> Iterator[Said]:
+def _adjective(
+    draft: GraphDraft, thing: int, node: Node, *, denied: bool = False
+) -> Iterator[Said]:
     """One quality, with the adverbs and shades right before it ("partly cloudy", "dark green")."""
     if node.text in _DULL or node.text in words.FRAMES or node.pos in ("PUNCT", "DET"):
         return
     if node.text in words.QUANTITIES:
         if node.text not in words.NO_COUNT:
-            yield Said(thing, node.text, Span(node.start, node.end), Kind.COUNT)
+            yield Said(thing, node.text, Span(node.start, node.end), AttributeKind.COUNT)
         return
     if node.text in words.SHADES and _next_is_colour(draft, node):
         return
@@ -127,12 +129,12 @@ def _adjective(draft: Draft, thing: int, node: Node, *, denied: bool = False) ->
     yield Said(thing, value, span, denied=denied or node.negated)
 
 
-def _next_is_colour(draft: Draft, node: Node) -> bool:
+def _next_is_colour(draft: GraphDraft, node: Node) -> bool:
     after = draft.nodes[node.index + 1] if node.index + 1 < len(draft.nodes) else None
     return after is not None and after.text in words.COLOURS
 
 
-def _goes_with(draft: Draft, before: Node, node: Node) -> bool:
+def _goes_with(draft: GraphDraft, before: Node, node: Node) -> bool:
     if before.text in words.SHADES and node.text in words.COLOURS:
         return True
     if before.role is not Role.ADVERB or before.head != node.index or before.text == "only":
@@ -140,7 +142,7 @@ def _goes_with(draft: Draft, before: Node, node: Node) -> bool:
     return before.text.endswith("ly") or before.text in words.DEGREES
 
 
-def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
+def _of_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """Predicate adjectives and nouns, participles and verbs that stand alone, colours painted."""
     if node.role is Role.CONJUNCT and node.head >= 0 and not node.copula:
         first = draft.nodes[node.head]
@@ -171,11 +173,11 @@ def _of_predicate(draft: Draft, node: Node) -> Iterator[Said]:
         yield from _placed(draft, node)
 
 
-def _has_subject(draft: Draft, node: Node) -> bool:
+def _has_subject(draft: GraphDraft, node: Node) -> bool:
     return any(draft.nodes[i].role in SUBJECTS for i in node.children)
 
 
-def _said_of_subject(draft: Draft, node: Node) -> Iterator[Said]:
+def _said_of_subject(draft: GraphDraft, node: Node) -> Iterator[Said]:
     subject = subject_of(draft, node)
     if subject is None or (draft.thing_of(subject.index) is None and not refers(subject)):
         return
@@ -192,7 +194,7 @@ def refers(node: Node) -> bool:
     return node.pos in ("PRON", "DET", "NUM", "ADJ")
 
 
-def _noun_predicate(draft: Draft, node: Node) -> Iterator[Said]:
+def _noun_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "The top is a deep brown": the noun and its adjectives are the subject's."""
     subject = subject_of(draft, node)
     if subject is None or draft.thing_of(subject.index) is None:
@@ -213,7 +215,7 @@ _UPRIGHT = listed("tall proud")
 _PARTNERS = (Role.OBJECT, Role.AGENT, Role.PLACE, Role.COMPLEMENT)
 
 
-def _alone(draft: Draft, node: Node) -> Iterator[Said]:
+def _alone(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """A participle or verb with nothing but its subject: "two bicycles parked", "a man smiling";
     or with what is no object: "looking at the viewer".
     """
@@ -244,7 +246,7 @@ def _alone(draft: Draft, node: Node) -> Iterator[Said]:
             rest = [n.text for n in draft.nodes[node.index + 1 : last]]
             value = " ".join([_doing(node), *rest])
             span = Span(node.start, draft.nodes[last - 1].end)
-            yield Said(subject.index, value, span, Kind.PLACE, node.negated)
+            yield Said(subject.index, value, span, AttributeKind.PLACE, node.negated)
         return
     said = [c for c in children if c.role is Role.PARTICLE or _is_manner(c)]
     particle = [c for c in said if c.index > node.index]
@@ -253,7 +255,7 @@ def _alone(draft: Draft, node: Node) -> Iterator[Said]:
     yield Said(subject.index, value, Span(node.start, end), denied=node.negated)
 
 
-def _upright(draft: Draft, node: Node) -> Iterator[Said]:
+def _upright(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "Trees stand tall": a quality of what stands."""
     subject = subject_of(draft, node)
     for i in node.children:
@@ -267,12 +269,12 @@ def _is_manner(node: Node) -> bool:
     return node.text in words.DIRECTIONS or adverb
 
 
-def _is_framing(draft: Draft, node: Node) -> bool:
+def _is_framing(draft: GraphDraft, node: Node) -> bool:
     """ "The viewer", "the image" after a verb; "the left" is `_placed`'s."""
     return node.lemma in words.FRAMES and draft.thing_of(node.index) is None and not refers(node)
 
 
-def _coloured(draft: Draft, node: Node) -> Iterator[Said]:
+def _coloured(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "Painted red", "painted in blue and grey"."""
     if node.lemma not in words.COLOURING:
         return
@@ -285,13 +287,13 @@ def _coloured(draft: Draft, node: Node) -> Iterator[Said]:
             yield from _colours_in(draft, subject.index, conjuncts(draft, child))
 
 
-def _colours_in(draft: Draft, thing: int, nodes: Sequence[Node]) -> Iterator[Said]:
+def _colours_in(draft: GraphDraft, thing: int, nodes: Sequence[Node]) -> Iterator[Said]:
     for node in nodes:
         if node.lemma in words.COLOURS:
             yield from _adjective(draft, thing, node)
 
 
-def _hues(draft: Draft, node: Node) -> Iterator[Said]:
+def _hues(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "In hues of orange", "with a dark green colour", "the same shade of blue"."""
     owner = _owner_of_hue(draft, node)
     if owner is None:
@@ -306,7 +308,7 @@ def _hues(draft: Draft, node: Node) -> Iterator[Said]:
                     yield from _adjective(draft, owner, one)
 
 
-def _blue_of(draft: Draft, node: Node) -> Iterator[Said]:
+def _blue_of(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "The light blue of the sky": the sky is light blue."""
     for i in node.children:
         owner = draft.nodes[i]
@@ -314,7 +316,7 @@ def _blue_of(draft: Draft, node: Node) -> Iterator[Said]:
             yield from _adjective(draft, i, node)
 
 
-def _placed(draft: Draft, node: Node) -> Iterator[Said]:
+def _placed(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "On the left side of the image", "in the corner": where in the picture something is."""
     inner = draft.places.get(node.index)
     if inner is not None and draft.nodes[inner].lemma not in words.FRAMES:
@@ -338,7 +340,7 @@ def _placed(draft: Draft, node: Node) -> Iterator[Said]:
     if above is not None and first - 3 <= above.index < first and _acts(above):
         value, span = f"{_doing(above)} {value}", Span(above.start, node.end)
     for one in conjuncts(draft, source):
-        yield Said(one.index, value, span, Kind.PLACE, node.negated)
+        yield Said(one.index, value, span, AttributeKind.PLACE, node.negated)
 
 
 def _acts(node: Node) -> bool:
@@ -351,7 +353,7 @@ def _doing(node: Node) -> str:
     return node.text if node.tag in ("VBN", "VBG") else gerund(node.lemma)
 
 
-def _owner_of_hue(draft: Draft, node: Node) -> int | None:
+def _owner_of_hue(draft: GraphDraft, node: Node) -> int | None:
     above = draft.nodes[node.head] if node.head >= 0 else None
     if above is None:
         return None

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from revise_captions.graphs import words
-from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, Draft, Thing
+from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, GraphDraft, NounPhrase
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
@@ -59,7 +59,7 @@ class _Entity:
     owner: int | None = None
 
 
-def resolve(draft: Draft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tuple[int, ...]]:
+def resolve(draft: GraphDraft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tuple[int, ...]]:
     """For each mention's node, the first mentions of the objects that it speaks of."""
     given = _given(draft, links)
     entities: dict[int, _Entity] = {}
@@ -88,13 +88,13 @@ def resolve(draft: Draft, links: Sequence[Sequence[Span]] = ()) -> dict[int, tup
     return found
 
 
-def _speaks_of_nothing_new(draft: Draft, node: Node) -> bool:
+def _speaks_of_nothing_new(draft: GraphDraft, node: Node) -> bool:
     """ "The structures", "these elements" without an antecedent."""
     generic = draft.things[node.index].lemma in words.GENERIC
     return generic and _determiner(draft, node) in _DEFINITE and _owner(draft, node) is None
 
 
-def _given(draft: Draft, links: Sequence[Sequence[Span]]) -> dict[int, int]:
+def _given(draft: GraphDraft, links: Sequence[Sequence[Span]]) -> dict[int, int]:
     """Node to the number of its cluster: the node whose end is a mention's last word, or in it."""
     numbers: dict[int, int] = {}
     for number, spans in enumerate(links):
@@ -117,7 +117,7 @@ def _known(given: dict[int, int], node: Node, found: dict[int, tuple[int, ...]])
     return next((found[i] for i in same), ())
 
 
-def _entity(draft: Draft, node: Node) -> _Entity:
+def _entity(draft: GraphDraft, node: Node) -> _Entity:
     thing = draft.things[node.index]
     return _Entity(
         node.index,
@@ -133,34 +133,34 @@ def _entity(draft: Draft, node: Node) -> _Entity:
     )
 
 
-def _rank(draft: Draft, node: Node) -> int:
+def _rank(draft: GraphDraft, node: Node) -> int:
     """2 for a sentence's subject, 1 for a clause's, else 0: what pronouns go for first."""
     if node.role not in SUBJECTS:
         return 0
     return 2 if node.head >= 0 and draft.nodes[node.head].role is Role.ROOT else 1
 
 
-def _touch(draft: Draft, node: Node, entity: _Entity) -> None:
+def _touch(draft: GraphDraft, node: Node, entity: _Entity) -> None:
     entity.sentence, entity.latest = node.sentence, node.index
     entity.subject = _rank(draft, node) or (entity.subject if node.role is Role.OWNER else 0)
     if node.index in draft.things:
         entity.values |= _values(draft, node)
 
 
-def _values(draft: Draft, node: Node) -> set[str]:
+def _values(draft: GraphDraft, node: Node) -> set[str]:
     """The qualities in a noun phrase."""
     kinds = (Role.ADJECTIVE, Role.COMPOUND)
     return {draft.nodes[i].text for i in node.children if draft.nodes[i].role in kinds}
 
 
-def _number(draft: Draft, node: Node) -> str:
+def _number(draft: GraphDraft, node: Node) -> str:
     for i in node.children:
         if draft.nodes[i].role is Role.NUMBER:
             return words.NUMBERS.get(draft.nodes[i].text, draft.nodes[i].text)
     return ""
 
 
-def _owner(draft: Draft, node: Node) -> int | None:
+def _owner(draft: GraphDraft, node: Node) -> int | None:
     """The node of a possessor, or of what it is said to be a part of."""
     for i in node.children:
         child = draft.nodes[i]
@@ -169,7 +169,7 @@ def _owner(draft: Draft, node: Node) -> int | None:
     return None
 
 
-def _determiner(draft: Draft, node: Node) -> str:
+def _determiner(draft: GraphDraft, node: Node) -> str:
     for i in node.children:
         if draft.nodes[i].role in (Role.DETERMINER, Role.OWNER) and i < node.index:
             return draft.nodes[i].text
@@ -177,7 +177,7 @@ def _determiner(draft: Draft, node: Node) -> str:
 
 
 def _thing(
-    draft: Draft, node: Node, entities: dict[int, _Entity], found: dict[int, tuple[int, ...]]
+    draft: GraphDraft, node: Node, entities: dict[int, _Entity], found: dict[int, tuple[int, ...]]
 ) -> tuple[int, ...]:
     thing = draft.things[node.index]
     determiner = _determiner(draft, node)
@@ -238,7 +238,7 @@ def _contradict(first: set[str], second: set[str]) -> bool:
     return bool(first & ranks and not second & ranks)
 
 
-def _antecedent(draft: Draft, node: Node) -> int:
+def _antecedent(draft: GraphDraft, node: Node) -> int:
     """The noun that a relative pronoun's clause belongs to; -1 for none."""
     above = node.head
     for _ in range(4):
@@ -264,7 +264,7 @@ def _near(node: Node, entities: dict[int, _Entity]) -> list[_Entity]:
     )
 
 
-def _member(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
+def _member(draft: GraphDraft, node: Node, entities: dict[int, _Entity]) -> tuple[int, ...]:
     """ "One … the other": of two things named together the first and the second; of a group
     ("three dogs") each time another of its members, an object of its own.
     """
@@ -280,7 +280,7 @@ def _member(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int
             span = Span(node.start, node.end)
             many = node.text.endswith("s")
             name = group.name if many else group.lemma
-            draft.things[node.index] = Thing(
+            draft.things[node.index] = NounPhrase(
                 node.index, [node.index], name, group.lemma, span, many, node.negated
             )
             entities[node.index] = _entity(draft, node)
@@ -288,7 +288,7 @@ def _member(draft: Draft, node: Node, entities: dict[int, _Entity]) -> tuple[int
     return ()
 
 
-def _partners(draft: Draft, first: _Entity, others: Iterable[_Entity]) -> list[int]:
+def _partners(draft: GraphDraft, first: _Entity, others: Iterable[_Entity]) -> list[int]:
     """What was named in a row with an object ("a man and a woman")."""
     return [
         other.top
@@ -298,7 +298,7 @@ def _partners(draft: Draft, first: _Entity, others: Iterable[_Entity]) -> list[i
 
 
 def _pronoun(
-    draft: Draft, node: Node, entities: dict[int, _Entity], found: dict[int, tuple[int, ...]]
+    draft: GraphDraft, node: Node, entities: dict[int, _Entity], found: dict[int, tuple[int, ...]]
 ) -> tuple[int, ...]:
     near = _near(node, entities)
     if node.text in ("both", "two"):
@@ -320,7 +320,7 @@ def _whole(part: _Entity, fitting: Sequence[_Entity], found: dict[int, tuple[int
     return part
 
 
-def _pair(draft: Draft, node: Node, near: Sequence[_Entity]) -> tuple[int, ...]:
+def _pair(draft: GraphDraft, node: Node, near: Sequence[_Entity]) -> tuple[int, ...]:
     """The two things that "both" speaks of: the last ones coordinated, or a group of two."""
     if (
         node.head >= 0
@@ -337,7 +337,7 @@ def _pair(draft: Draft, node: Node, near: Sequence[_Entity]) -> tuple[int, ...]:
     return ()
 
 
-def _may_be(draft: Draft, node: Node, entity: _Entity) -> bool:
+def _may_be(draft: GraphDraft, node: Node, entity: _Entity) -> bool:
     head = entity.lemma.rpartition(" ")[2]
     person = head in words.PERSONS
     top = draft.nodes[entity.top]

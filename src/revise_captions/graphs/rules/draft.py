@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from revise_captions.graphs.graph import Kind
+from revise_captions.graphs.graph import AttributeKind
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.records import Span
 
@@ -14,7 +14,7 @@ SUBJECTS = (Role.SUBJECT, Role.PASSIVE_SUBJECT)
 
 
 @dataclass(slots=True)
-class Thing:
+class NounPhrase:
     """A noun phrase that names an object. `head`: its node; `parts`: the nodes of its name.
 
     `group`: the node of a group noun that counts it ("a *group* of people").
@@ -32,7 +32,7 @@ class Thing:
 
 
 @dataclass(slots=True)
-class Draft:
+class GraphDraft:
     """The text's nodes, the things among them, and which node stands for which object.
 
     `quoted`: the nodes between quotation marks.
@@ -40,7 +40,7 @@ class Draft:
 
     text: str
     nodes: Sequence[Node]
-    things: dict[int, Thing] = field(default_factory=dict)
+    things: dict[int, NounPhrase] = field(default_factory=dict)
     stand_in: dict[int, int] = field(default_factory=dict)
     places: dict[int, int] = field(default_factory=dict)
     quoted: frozenset[int] = frozenset()
@@ -63,7 +63,7 @@ class Said:
     thing: int
     value: str
     span: Span
-    kind: Kind = Kind.QUALITY
+    kind: AttributeKind = AttributeKind.QUALITY
     denied: bool = False
 
 

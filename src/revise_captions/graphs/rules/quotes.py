@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from revise_captions.graphs.rules.attributes import subject_of
-from revise_captions.graphs.rules.draft import NOMINAL, Draft, Said
+from revise_captions.graphs.rules.draft import NOMINAL, GraphDraft, Said
 from revise_captions.graphs.rules.roles import Node
 from revise_captions.records import Span
 
@@ -40,7 +40,7 @@ def inside(nodes: Sequence[Node], spans: Sequence[Span]) -> frozenset[int]:
     return frozenset(found)
 
 
-def written(draft: Draft) -> Iterator[Said]:
+def written(draft: GraphDraft) -> Iterator[Said]:
     """Each quoted text, said of what bears it, where that is plain."""
     words = [node for node in draft.nodes if node.pos not in ("PUNCT", "SPACE")]
     starts = [node.start for node in words]
@@ -57,7 +57,7 @@ def written(draft: Draft) -> Iterator[Said]:
             yield Said(bearer, value, span)
 
 
-def _bearer(draft: Draft, before: Node | None, after: Node | None, span: Span) -> int | None:
+def _bearer(draft: GraphDraft, before: Node | None, after: Node | None, span: Span) -> int | None:
     if before is not None and before.pos in NOMINAL and before.index in draft.things:
         return before.index
     if after is not None and after.start <= span.end + 2 and after.index in draft.things:

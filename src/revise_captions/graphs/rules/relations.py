@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from revise_captions.graphs import words
 from revise_captions.graphs.rules.attributes import conjuncts, refers, subject_of
-from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, Draft, Told
+from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, GraphDraft, Told
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
@@ -21,7 +21,7 @@ _COVERING = listed("cover surround line adorn dot decorate")
 _IRREGULAR = {"lie": "lay"}
 
 
-def relations(draft: Draft) -> Iterator[Told]:
+def relations(draft: GraphDraft) -> Iterator[Told]:
     """Every relation between two things, or what refers to one."""
     for node in draft.nodes:
         if node.role is Role.OWNER or (node.role is Role.COMPOUND and node.index in draft.things):
@@ -34,11 +34,11 @@ def relations(draft: Draft) -> Iterator[Told]:
             yield from _relative_object(draft, node)
 
 
-def _named(draft: Draft, node: Node) -> bool:
+def _named(draft: GraphDraft, node: Node) -> bool:
     return draft.thing_of(node.index) is not None or refers(node)
 
 
-def _possession(draft: Draft, node: Node) -> Iterator[Told]:
+def _possession(draft: GraphDraft, node: Node) -> Iterator[Told]:
     above = draft.nodes[node.head] if node.head >= 0 else None
     if above is None or node.text == "whose":
         return
@@ -48,7 +48,7 @@ def _possession(draft: Draft, node: Node) -> Iterator[Told]:
             yield Told(node.index, "have", owned.index, span, part=True)
 
 
-def place_of(draft: Draft, node: Node) -> tuple[str, int, list[int]]:
+def place_of(draft: GraphDraft, node: Node) -> tuple[str, int, list[int]]:
     """A nominal's whole preposition, what it ends at, and the nodes in it.
 
     "on", "top of" the table is ("on top of", table); a place alone ends at itself.
@@ -71,7 +71,7 @@ def place_of(draft: Draft, node: Node) -> tuple[str, int, list[int]]:
     return name, target, marks
 
 
-def _attached(draft: Draft, node: Node) -> Iterator[Told]:
+def _attached(draft: GraphDraft, node: Node) -> Iterator[Told]:
     """A prepositional phrase that hangs on a noun, or is the predicate of one."""
     name, target, marks = place_of(draft, node)
     if node.index in draft.stand_in and node.index not in draft.things:
@@ -106,7 +106,7 @@ def _attached(draft: Draft, node: Node) -> Iterator[Told]:
 
 
 def _between(
-    draft: Draft, source: Node, name: str, target: int, marks: list[int], node: Node
+    draft: GraphDraft, source: Node, name: str, target: int, marks: list[int], node: Node
 ) -> Iterator[Told]:
     for one in conjuncts(draft, draft.nodes[target]):
         if not _named(draft, one) or (one.index != target and one.case and one.case != node.case):
@@ -125,7 +125,7 @@ def _between(
                 yield Told(left.index, name, one.index, span, denied)
 
 
-def _verb(draft: Draft, node: Node) -> Iterator[Told]:
+def _verb(draft: GraphDraft, node: Node) -> Iterator[Told]:
     """A verb with its subject, object and prepositional phrases."""
     if node.copula or node.role in (Role.AUXILIARY, Role.PASSIVE, Role.COPULA, Role.CASE):
         return
@@ -165,7 +165,7 @@ def _stem(node: Node, children: list[Node]) -> str:
 
 
 def _told(
-    draft: Draft, left: Node, name: str, right: Node, verb: Node, marks: list[int]
+    draft: GraphDraft, left: Node, name: str, right: Node, verb: Node, marks: list[int]
 ) -> Iterator[Told]:
     if not (_named(draft, left) and _named(draft, right)) or left.index == right.index:
         return
@@ -175,7 +175,7 @@ def _told(
 
 
 def _placed(
-    draft: Draft, verb: Node, child: Node, left: list[Node], stem: str, passive: bool
+    draft: GraphDraft, verb: Node, child: Node, left: list[Node], stem: str, passive: bool
 ) -> Iterator[Told]:
     """ "Sits on the mat": the verb and the preposition are one relation."""
     name, target, marks = place_of(draft, child)
@@ -204,13 +204,13 @@ def _placed(
                 yield from _told(draft, source, said, end, verb, at)
 
 
-def _own_place(draft: Draft, node: Node) -> tuple[str, Node, list[int]]:
+def _own_place(draft: GraphDraft, node: Node) -> tuple[str, Node, list[int]]:
     """ "Above a wall and in front of a building": a conjunct with a preposition of its own."""
     name, target, marks = place_of(draft, node)
     return name, draft.nodes[target], marks
 
 
-def _relative_object(draft: Draft, node: Node) -> Iterator[Told]:
+def _relative_object(draft: GraphDraft, node: Node) -> Iterator[Told]:
     """ "The beach that she is standing on", "the hat he wears": the noun is the clause's object."""
     for i in node.children:
         verb = draft.nodes[i]

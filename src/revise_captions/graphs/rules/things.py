@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from revise_captions.graphs import lexicon, words
-from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, Draft, Thing
+from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, GraphDraft, NounPhrase
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
 
 
-def find(draft: Draft) -> None:
+def find(draft: GraphDraft) -> None:
     """Fills the draft's `things`, `stand_in` and `places`."""
     _groups_and_places(draft)
     _things(draft)
 
 
-def _groups_and_places(draft: Draft) -> None:
+def _groups_and_places(draft: GraphDraft) -> None:
     """Finds "group of people" (the people are the thing) and "top of the table" (a place of it)."""
     for node in draft.nodes:
         if node.pos not in NOMINAL and node.pos not in ("NUM", "PRON", "ADJ"):
@@ -37,13 +37,13 @@ def _groups_and_places(draft: Draft) -> None:
 _SOME = listed("one some many most all each several few both two three none half")
 
 
-def _things(draft: Draft) -> None:
+def _things(draft: GraphDraft) -> None:
     for node in draft.nodes:
         if _names_a_thing(draft, node):
             draft.things[node.index] = _thing(draft, node)
 
 
-def _names_a_thing(draft: Draft, node: Node) -> bool:
+def _names_a_thing(draft: GraphDraft, node: Node) -> bool:
     if node.index in draft.stand_in or node.index in draft.places or node.index in draft.quoted:
         return False
     if node.pos == "PRON":
@@ -69,7 +69,7 @@ def _names_a_thing(draft: Draft, node: Node) -> bool:
     return not _is_effect(draft, node)
 
 
-def _is_effect(draft: Draft, node: Node) -> bool:
+def _is_effect(draft: GraphDraft, node: Node) -> bool:
     """What something adds, suggests or creates is the writer's, unless it is named with "the"."""
     for _ in range(4):
         above = draft.nodes[node.head] if node.head >= 0 else None
@@ -89,7 +89,7 @@ _LIGHTS = listed("light glow hue warmth shine spell")
 _GIVEN = listed("the this these those his her its their")
 
 
-def _is_whole(draft: Draft, node: Node) -> bool:
+def _is_whole(draft: GraphDraft, node: Node) -> bool:
     """ "Giraffe horn": the giraffe is there, and has a horn."""
     if node.head != node.index + 1:
         return False
@@ -97,7 +97,7 @@ def _is_whole(draft: Draft, node: Node) -> bool:
     return part.role is not Role.COMPOUND and lexicon.is_part(node.text, part.lemma)
 
 
-def _has_no_subject(draft: Draft, node: Node) -> bool:
+def _has_no_subject(draft: GraphDraft, node: Node) -> bool:
     """A predicate noun is a quality of its subject, unless the subject is the picture itself."""
     subject = next((draft.nodes[i] for i in node.children if draft.nodes[i].role in SUBJECTS), None)
     if subject is None:
@@ -124,12 +124,12 @@ _SEEN_BY = (["to"], ["at"], ["towards"], ["toward"], ["from"], ["by"])
 _SHOTS = listed("shot view")
 
 
-def _is_qualified(draft: Draft, node: Node) -> bool:
+def _is_qualified(draft: GraphDraft, node: Node) -> bool:
     kinds = (Role.ADJECTIVE, Role.COMPOUND)
     return any(draft.nodes[i].role in kinds and i < node.index for i in node.children)
 
 
-def _is_frame(draft: Draft, node: Node) -> bool:
+def _is_frame(draft: GraphDraft, node: Node) -> bool:
     """ "The image" that shows something, "in the background": not a thing in the scene."""
     if node.lemma not in words.FRAMES:
         place = node.lemma in words.PLACES - _ALSO_THINGS and not node.plural
@@ -145,7 +145,7 @@ def _is_frame(draft: Draft, node: Node) -> bool:
     return definite and (node.lemma != "camera" or node.case[:1] in _SEEN_BY)
 
 
-def _thing(draft: Draft, node: Node) -> Thing:
+def _thing(draft: GraphDraft, node: Node) -> NounPhrase:
     """Name and span: the head with the compounds next to it that belong to the name."""
     parts: list[int] = [node.index]
     modifiers: list[int] = []
@@ -169,7 +169,7 @@ def _thing(draft: Draft, node: Node) -> Thing:
         draft.nodes[i].text == "no" and draft.nodes[i].role is Role.DETERMINER
         for i in node.children
     )
-    return Thing(
+    return NounPhrase(
         node.index,
         parts,
         name,
@@ -181,7 +181,7 @@ def _thing(draft: Draft, node: Node) -> Thing:
     )
 
 
-def _absent(draft: Draft, node: Node) -> bool:
+def _absent(draft: GraphDraft, node: Node) -> bool:
     """ "There are not any cars", "does not contain text", "devoid of people"."""
     above = draft.nodes[node.head] if node.head >= 0 else None
     if above is None:
