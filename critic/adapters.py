@@ -1,8 +1,8 @@
 """Critics that are an adapter of another model: found, checked against their base, merged.
 
 A folder that holds PEFT's `adapter_config.json` and no `config.json` of a model is an adapter. With
-finetune-critic's `critic.json` beside it, it is a whole critic: threshold, regime and the words it
-knows are its own, the weights are its base's plus its own.
+finetune-critic's `critic.json` beside it, it is a whole critic: threshold, attention mode and the
+words it knows are its own, the weights are its base's plus its own.
 """
 
 from __future__ import annotations

@@ -22,14 +22,15 @@ _CHAT = {chat_prompts.VERSION}
 
 @dataclass(frozen=True, slots=True)
 class CriticCard:
-    """Facts that scores depend on. Scores under another regime, prompt or threshold are others.
+    """Facts that scores depend on. Scores under another attention mode, prompt or threshold are
+    others.
 
     `calibration`: figures on the validation split, as `calibration.Calibration` writes them.
     `max_length`: the longest prompt, in tokens, that training has seen; longer ones are unscored.
     `speed`: sentences per second and the hardware they were measured on.
     """
 
-    regime: AttentionMode
+    attention_mode: AttentionMode
     threshold: float = 0.5
     prompt: str = prompts.VERSION
     transformers: str = ""
@@ -44,7 +45,8 @@ class CriticCard:
 
 
 def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
-    """`critic.json` of a checkpoint folder; for a plain PaliGemma, PaliGemma's own regime and 0.5.
+    """`critic.json` of a checkpoint folder; for a plain PaliGemma, PaliGemma's own attention mode
+    and 0.5.
 
     `prompt`: the version of the prompts that the model will be asked with (`chat_prompts.VERSION`
     for an instruct model). Raises UserError where the folder is no critic, or its card is broken or
@@ -55,7 +57,10 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
         return _plain_card(folder)
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        card = CriticCard(**{**fields, "regime": AttentionMode(fields["regime"])})
+        if "regime" in fields:  # its name before 0.1.0
+            fields["attention_mode"] = fields.pop("regime")
+        mode = AttentionMode(fields["attention_mode"])
+        card = CriticCard(**{**fields, "attention_mode": mode})
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is not a critic's card: {error}") from None
     if card.prompt != prompt:

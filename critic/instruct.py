@@ -33,7 +33,7 @@ class InstructCritic:
         self.settings: Mapping[str, str] = {
             **own,
             "prompt": chat_prompts.VERSION,
-            "regime": "the model's own",
+            "attention-mode": "the model's own",
         }
         self._answers, self._shares = 0, 0.0
 

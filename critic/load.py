@@ -5,8 +5,8 @@
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              whatever a server has   OpenAI's protocol
 
-A PaliGemma's answers depend on its attention regime (`packing.Regime`): an engine that does not
-compute the checkpoint's refuses it.
+A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an engine that does
+not compute the checkpoint's refuses it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from revise_captions.critic.paligemma.load import (
     weights_digest,
 )
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.critic.paligemma.vllm import expect_regime, load_vllm_critic
+from revise_captions.critic.paligemma.vllm import expect_attention_mode, load_vllm_critic
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.model_files import model_type
 from revise_captions.engines.names import ENGINES, served
@@ -53,12 +53,12 @@ class CriticSource:
 
 
 def find_critic(
-    name: str, engine: str = "transformers", *, fetch: bool = True, any_regime: bool = False
+    name: str, engine: str = "transformers", *, fetch: bool = True, any_attention_mode: bool = False
 ) -> CriticSource | None:
     """What a critic's name stands for; loads no weights. Raises UserError for what does not fit.
 
-    `fetch=False` downloads nothing, and gives None for a hub id. `any_regime`: its attention regime
-    will be overruled.
+    `fetch=False` downloads nothing, and gives None for a hub id. `any_attention_mode`: its
+    attention mode will be overruled.
     """
     if engine not in ENGINES:
         raise UserError(f"there is no engine {engine!r}", hint=f"expected {', '.join(ENGINES)}")
@@ -76,8 +76,8 @@ def find_critic(
     own = not chat and (
         name == "bundled" or (card / CARD).exists() or model_type(folder) == "paligemma"
     )
-    if own and engine == "vllm" and not any_regime:
-        expect_regime(read_card(card).regime, folder)
+    if own and engine == "vllm" and not any_attention_mode:
+        expect_attention_mode(read_card(card).attention_mode, folder)
     return CriticSource(
         "own" if own else "instruct", engine, BUNDLED if name == "bundled" else folder
     )
@@ -94,7 +94,7 @@ def load(
     threshold: float | None = None,
     target_precision: float | None = None,
     packed: bool = True,
-    regime: str | None = None,
+    attention_mode: str | None = None,
     samples: int = 0,
     compiled: bool = False,
 ) -> Critic:
@@ -103,7 +103,7 @@ def load(
     `samples`: for servers without log-probabilities, so many sampled answers instead. Raises
     UserError, before any data is read, where it cannot be had.
     """
-    asked = find_critic(name, engine, any_regime=regime is not None)
+    asked = find_critic(name, engine, any_attention_mode=attention_mode is not None)
     assert asked is not None
     if compiled:
         _may_compile(asked, name)
@@ -114,7 +114,7 @@ def load(
             dtype=dtype,
             threshold=threshold,
             target_precision=target_precision,
-            regime=regime,
+            attention_mode=attention_mode,
         )
     if asked.kind == "own":
         return load_critic(
@@ -126,11 +126,11 @@ def load(
             threshold=threshold,
             target_precision=target_precision,
             packed=packed,
-            regime=regime,
+            attention_mode=attention_mode,
             compiled=compiled,
         )
-    if regime is not None:
-        raise UserError("only PaliGemma 2 critics have a regime to choose")
+    if attention_mode is not None:
+        raise UserError("only PaliGemma 2 critics have an attention mode to choose")
     return _instruct(
         name,
         asked,

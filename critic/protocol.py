@@ -37,7 +37,8 @@ class Critic(Protocol):
     """Judges sentences against images. Answers come in the order asked, whatever the batches.
 
     `settings` names everything that decides an answer (model, revision, prompt version, attention
-    regime, dtype, versions); `threshold` is the P(factual) below which a sentence is nonfactual.
+    attention mode, dtype, versions); `threshold` is the P(factual) below which a sentence is
+    nonfactual.
     """
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from revise_captions.commands import RenamedOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
@@ -17,7 +18,7 @@ from revise_captions.finetune.presets import PRESETS, preset_for
 
 DEFAULT = TrainingSettings()
 CHOICES = {
-    "regime": [str(regime) for regime in AttentionMode],
+    "attention_mode": [str(attention_mode) for attention_mode in AttentionMode],
     "dtype": ["bfloat16", "float32"],
     "schedule": ["cosine", "constant"],
     "optimizer": ["adamw", "muon"],
@@ -45,8 +46,8 @@ def _options(command: Any) -> Any:
 
 
 HELP = {
-    "regime": "Who attends to whom; stored in the checkpoint.",
-    "change_regime": "Go on from a checkpoint of another regime, which has to learn this one.",
+    "attention_mode": "Which tokens attend to which; stored in the checkpoint.",
+    "change_attention_mode": "Start from a checkpoint of another attention mode and retrain it.",
     "minutes": "End of the main phase, in minutes of training (0: no limit).",
     "steps": "End of the main phase, in optimiser steps (0: no limit).",
     "tower_minutes": "Train the image tower alone first, on dense labels, for so long.",
@@ -110,7 +111,7 @@ HELP = {
 }
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=RenamedOptions, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--base", required=True, help="Folder or hub id of a model, 'bundled', or 'new'.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
@@ -193,8 +194,8 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, T
 
     name = preset or preset_for(base, own=is_own(base))
     values = {**PRESETS[name], **given}
-    if "regime" in values:
-        values["regime"] = AttentionMode(values["regime"])
+    if "attention_mode" in values:
+        values["attention_mode"] = AttentionMode(values["attention_mode"])
     if PRESETS[name]:
         said = []
         for key, value in PRESETS[name].items():

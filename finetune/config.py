@@ -18,8 +18,8 @@ class TrainingSettings:
     The defaults are for a small model from nothing; `presets.PRESETS` has those for large ones.
     """
 
-    regime: AttentionMode = AttentionMode.IMAGE_PREFIX
-    change_regime: bool = False
+    attention_mode: AttentionMode = AttentionMode.IMAGE_PREFIX
+    change_attention_mode: bool = False
     minutes: float = 0.0
     steps: int = 0
     tower_minutes: float = 0.0

@@ -59,7 +59,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "schedule": "constant",
         "warmup": 1,
         "clip": 0.0,
-        "regime": AttentionMode.PREFIX,
+        "attention_mode": AttentionMode.PREFIX,
         "checkpointing": True,
         "validate_minutes": 30.0,
     },

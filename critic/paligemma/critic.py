@@ -121,7 +121,7 @@ class LocalCritic:
         self.model, self.codec, self.card = model.eval(), codec, card
         self.lexicon, self.gate = lexicon, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
-        self.packed = packed and card.regime is not AttentionMode.PREFIX
+        self.packed = packed and card.attention_mode is not AttentionMode.PREFIX
         self.images = image_tokens(model)
         self.tokens = token_budget(str(model.device))
         self._ahead = ImagePrefetcher(model.config.vision_config.image_size)
@@ -223,7 +223,7 @@ class LocalCritic:
         packed: bool,
     ) -> Iterator[ScheduledRow]:
         if not packed:
-            rows = unpack(self.images, trunk, [b for _, b in asked], self.card.regime)
+            rows = unpack(self.images, trunk, [b for _, b in asked], self.card.attention_mode)
             for row, (index, _) in zip(rows, asked, strict=True):
                 yield ScheduledRow(row, image, number, (index,))
             return
@@ -241,7 +241,7 @@ class LocalCritic:
     def _job(
         self, number: int, image: int, trunk: Trunk, group: Sequence[tuple[int, Branch]]
     ) -> ScheduledRow:
-        row = pack(self.images, trunk, [branch for _, branch in group], self.card.regime)
+        row = pack(self.images, trunk, [branch for _, branch in group], self.card.attention_mode)
         return ScheduledRow(row, image, number, tuple(index for index, _ in group))
 
     def _answers(
@@ -329,7 +329,7 @@ class LocalCritic:
         """None where the claim is over the context."""
         trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
         branch = question(self.codec, trunk, claim.text, claim.spans, claim.index, rationale=True)
-        row = unpack(self.images, trunk, [branch], self.card.regime)[0]
+        row = unpack(self.images, trunk, [branch], self.card.attention_mode)[0]
         if len(row) > self.card.max_length:
             return None
         found = self._kept.get((id(claim.image), claim.text), [])

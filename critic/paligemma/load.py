@@ -123,7 +123,7 @@ def load_critic(
     threshold: float | None = None,
     target_precision: float | None = None,
     packed: bool = True,
-    regime: str | None = None,
+    attention_mode: str | None = None,
     compiled: bool = False,
 ) -> LocalCritic:
     """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
@@ -131,17 +131,17 @@ def load_critic(
     `adapter`: a PEFT adapter's folder or hub id, merged into the weights; where the critic is one
     itself, its base is loaded first. `dtype` auto is float32 on a CPU (the reference numbers) and
     bfloat16 elsewhere. `threshold` or `target_precision` overrule the stored threshold.
-    `packed=False` asks one prompt per sentence: the same numbers, slower. `regime` overrules the
-    checkpoint's, which makes its answers wrong: to see by how much. `compiled`: with compiled
-    layers (`critic.compiled`), the same but for rounding.
+    `packed=False` asks one prompt per sentence: the same numbers, slower. `attention_mode`
+    overrules the checkpoint's, which makes its answers wrong: to see by how much. `compiled`: with
+    compiled layers (`critic.compiled`), the same but for rounding.
 
     Raises UserError where it cannot be found or does not fit.
     """
     name = str(path_or_name)
     own, folder, merged = critic_folders(name, adapter)
     card = read_card(own)
-    if regime is not None:
-        card = replace(card, regime=AttentionMode(regime))
+    if attention_mode is not None:
+        card = replace(card, attention_mode=AttentionMode(attention_mode))
     limit = chosen_threshold(card, threshold, target_precision)
 
     from transformers import AutoTokenizer
@@ -196,7 +196,7 @@ def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) 
     from transformers import __version__
 
     return {
-        "regime": str(card.regime),
+        "attention-mode": str(card.attention_mode),
         "prompt": card.prompt,
         "dtype": str(dtype).removeprefix("torch."),
         "device": place.split(":")[0],

@@ -5,9 +5,9 @@
 
 A branch sees the trunk up to its fork and itself, causally, and its positions go on from the fork,
 so that every token sees exactly what it would see in a prompt of its own. Numbers are the same as
-one prompt per sentence, at a fraction of the tokens. That holds for regimes in which no earlier
-token sees a later one but within the image: `image-prefix` (the image attends to itself in both
-directions, text is causal) and `causal`. Under `prefix` (PaliGemma's own: image and prompt all
+one prompt per sentence, at a fraction of the tokens. That holds for attention modes in which no
+earlier token sees a later one but within the image: `image-prefix` (the image attends to itself in
+both directions, text is causal) and `causal`. Under `prefix` (PaliGemma's own: image and prompt all
 attend to each other) each branch needs a row of its own: `unpack`.
 """
 
@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 
 class AttentionMode(StrEnum):
-    """Who attends to whom. Part of a checkpoint: another regime gives other scores."""
+    """Which tokens attend to which. Part of a checkpoint: another mode gives other scores."""
 
     PREFIX = "prefix"
     IMAGE_PREFIX = "image-prefix"
@@ -123,25 +123,27 @@ def question(
     return Branch(trunk.forks[index], (*ids, *answer), len(ids))
 
 
-def pack(images: int, trunk: Trunk, branches: Sequence[Branch], regime: AttentionMode) -> PackedRow:
+def pack(
+    images: int, trunk: Trunk, branches: Sequence[Branch], attention_mode: AttentionMode
+) -> PackedRow:
     """One row for all branches; the trunk is cut where nothing forks any more."""
-    if regime is AttentionMode.PREFIX:
-        raise ValueError("the prefix regime shares nothing between sentences: use unpack")
+    if attention_mode is AttentionMode.PREFIX:
+        raise ValueError("the prefix attention mode shares nothing between sentences: use unpack")
     last = max(branch.fork for branch in branches)
     return PackedRow(
         images,
         trunk.ids[:last],
         tuple(branches),
-        images if regime is AttentionMode.IMAGE_PREFIX else 0,
+        images if attention_mode is AttentionMode.IMAGE_PREFIX else 0,
     )
 
 
 def unpack(
-    images: int, trunk: Trunk, branches: Sequence[Branch], regime: AttentionMode
+    images: int, trunk: Trunk, branches: Sequence[Branch], attention_mode: AttentionMode
 ) -> list[PackedRow]:
-    """One row for each branch: a plain prompt, in any regime."""
+    """One row for each branch: a plain prompt, in any attention mode."""
     blocks = {AttentionMode.CAUSAL: lambda _: 0, AttentionMode.IMAGE_PREFIX: lambda _: images}
-    block = blocks.get(regime, lambda branch: images + branch.fork + branch.prompt)
+    block = blocks.get(attention_mode, lambda branch: images + branch.fork + branch.prompt)
     return [
         PackedRow(images, trunk.ids[: branch.fork], (branch,), block(branch)) for branch in branches
     ]

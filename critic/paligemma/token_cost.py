@@ -57,7 +57,8 @@ class TokenCost:
 def token_cost(critic: LocalCritic, paragraphs: Sequence[JudgeRequest]) -> TokenCost:
     """What judging these captions costs, in batches as the critic makes them.
 
-    Raises ValueError for a critic in the prefix regime, which shares nothing between sentences.
+    Raises ValueError for a critic in the prefix attention mode, which shares nothing between
+    sentences.
     """
     packed = [[job.row for job in jobs] for jobs in critic.batches(paragraphs, packed=True)]
     single = [[job.row for job in jobs] for jobs in critic.batches(paragraphs, packed=False)]

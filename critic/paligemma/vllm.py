@@ -2,9 +2,9 @@
 
 The prompts of a caption come one after the other, and each begins as the one before it with the
 image and the growing context, which vLLM's prefix cache then computes once. vLLM's attention is
-image-prefix where its backend can let an image attend to itself (a GPU's), and causal where that
-is switched off or cannot be had (a CPU); it never is PaliGemma's own, prefix. A checkpoint of
-another regime is refused (`expect_regime`), and so is a vLLM that puts the image's tokens
+image-prefix where its backend can let an image attend to itself (a GPU's), and causal where that is
+switched off or cannot be had (a CPU); it never is PaliGemma's own, prefix. A checkpoint of another
+attention mode is refused (`expect_attention_mode`), and so is a vLLM that puts the image's tokens
 elsewhere than training did.
 """
 
@@ -197,17 +197,17 @@ class VllmCritic:
         return verdicts
 
 
-def expect_regime(regime: AttentionMode, folder: Path, device: str = "") -> None:
+def expect_attention_mode(attention_mode: AttentionMode, folder: Path, device: str = "") -> None:
     """Raises UserError where vLLM does not compute that attention on a device ("": on any)."""
     here = {
         "": (AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL),
         "cuda": (AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL),
     }
-    if regime not in here.get(device, (AttentionMode.CAUSAL,)):
+    if attention_mode not in here.get(device, (AttentionMode.CAUSAL,)):
         where = {"": "", "cpu": " on a CPU"}.get(device, f" on {device}")
         raise UserError(
             f"--engine vllm does not compute PaliGemma's attention{where} as this critic was "
-            f"trained with it ({regime}), so its answers would be others ({folder})",
+            f"trained with it ({attention_mode}), so its answers would be others ({folder})",
             hint="leave --engine out",
         )
 
@@ -219,7 +219,7 @@ def load_vllm_critic(
     dtype: str = "auto",
     threshold: float | None = None,
     target_precision: float | None = None,
-    regime: str | None = None,
+    attention_mode: str | None = None,
     **options: Any,
 ) -> VllmCritic:
     """A PaliGemma 2 critic in vLLM; see `critic.load_critic`. `options` go to `vllm.LLM`.
@@ -233,12 +233,12 @@ def load_vllm_critic(
             hint="train with --merge and name the merged folder",
         )
     card = read_card(own)
-    if regime is not None:
-        card = replace(card, regime=AttentionMode(regime))
-    expect_regime(card.regime, folder)
+    if attention_mode is not None:
+        card = replace(card, attention_mode=AttentionMode(attention_mode))
+    expect_attention_mode(card.attention_mode, folder)
     limit = chosen_threshold(card, threshold, target_precision)
     device = device_type()
-    expect_regime(card.regime, folder, device)
+    expect_attention_mode(card.attention_mode, folder, device)
     check_hub_names(folder)
 
     from transformers import AutoConfig, AutoTokenizer
@@ -248,9 +248,10 @@ def load_vllm_critic(
     asked = _engine_options(card, config.text_config, dtype, device) | options
     vllm = start("bundled" if folder == BUNDLED else name, folder, **asked)
     computed = getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", None)
-    if computed is not (card.regime is AttentionMode.IMAGE_PREFIX):
+    if computed is not (card.attention_mode is AttentionMode.IMAGE_PREFIX):
         raise UserError(
-            f"this vLLM does not say that it computes {card.regime} attention, as {folder} needs",
+            f"{folder} needs {card.attention_mode} attention, and this vLLM does not say that it "
+            "computes it",
             hint="pip install -U vllm, or leave --engine out",
         )
     settings = {"critic" if key == "model" else key: v for key, v in vllm.settings.items()}
@@ -263,7 +264,7 @@ def load_vllm_critic(
         size=int(vision.image_size),
         images=(vision.image_size // vision.patch_size) ** 2,
         threshold=limit,
-        settings={**settings, "regime": str(card.regime), "prompt": card.prompt},
+        settings={**settings, "attention-mode": str(card.attention_mode), "prompt": card.prompt},
     )
     critic.check()
     return critic
@@ -277,7 +278,7 @@ def _engine_options(card: CriticCard, text: Any, dtype: str, device: str) -> dic
         "enforce_eager": device == "cpu",
         "enable_prefix_caching": True,
         "limit_mm_per_prompt": {"image": 1},
-        "hf_overrides": {"is_mm_prefix_lm": card.regime is AttentionMode.IMAGE_PREFIX},
+        "hf_overrides": {"is_mm_prefix_lm": card.attention_mode is AttentionMode.IMAGE_PREFIX},
         "max_model_len": min(card.max_length + MAX_RATIONALE, text.max_position_embeddings),
     }
 

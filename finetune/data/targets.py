@@ -197,15 +197,15 @@ def encode(
     choices: Sequence[Choice],
     *,
     images: int,
-    regime: AttentionMode,
+    attention_mode: AttentionMode,
     multiple: int,
     max_length: int,
     packed: bool = True,
 ) -> Encoded | None:
     """Rows and targets. A row over `max_length` loses its last branches, counted in `skipped`.
 
-    `packed=False`: a row for each question, as the prefix regime needs it: the same gradients.
-    None where nothing is left.
+    `packed=False`: a row for each question, as the prefix attention mode needs it: the same
+    gradients. None where nothing is left.
     """
     rows: list[PackedRow] = []
     owners: list[int] = []
@@ -214,13 +214,16 @@ def encode(
     for owner, (example, choice) in enumerate(zip(examples, choices, strict=True)):
         asked = _asked(codec, example, choice)
         trunk = context_trunk(codec, example.caption, example.spans)
-        if regime is AttentionMode.PREFIX or not packed:
-            made = unpack(images, trunk, [a.branch for a in asked], regime)
+        if attention_mode is AttentionMode.PREFIX or not packed:
+            made = unpack(images, trunk, [a.branch for a in asked], attention_mode)
             pairs = [(row, [a]) for row, a in zip(made, asked, strict=True)]
             fits = [pair for pair in pairs if len(pair[0]) <= max_length]
             skipped += len(pairs) - len(fits)
         else:
-            while len(row := pack(images, trunk, [a.branch for a in asked], regime)) > max_length:
+            while (
+                len(row := pack(images, trunk, [a.branch for a in asked], attention_mode))
+                > max_length
+            ):
                 skipped += 1
                 if len(asked) == 1:
                     break

@@ -95,7 +95,7 @@ def critic_card(run: TrainingRun) -> CriticCard:
             **asdict(settings),
             **asdict(run.progress),
             **origin,
-            "regime": str(settings.regime),
+            "attention_mode": str(settings.attention_mode),
             "train_captions": run.train.own,
             "train_images": run.train.own_images,
             "replayed_captions": len(run.train) - run.train.own,

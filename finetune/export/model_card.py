@@ -125,7 +125,7 @@ def model_card(run: TrainingRun, card: Mapping[str, Any]) -> str:
     learned = ", ".join(f"{p} ({n:,})" for p, n in trained_parts(run.model).items())
     what = {"full": "all weights", "lora": "LoRA", "qlora": "LoRA on a base in four bits (NF4)"}
     asks = chat_prompts if chat else prompts
-    regime = "the model's own" if chat else f"`{card['regime']}`"
+    attention_mode = "the model's own" if chat else f"`{card['attention_mode']}`"
     front = "" if run.base.folder is None else f"base_model: {base}\n"
     return f"""---
 {front}library_name: transformers
@@ -140,7 +140,7 @@ Judges each sentence of a caption against its image, and says what is wrong with
 
 - Base: {base} (licence: {licence_of(run.base.folder, base)}).
 - Trained: {what[settings.method]} of {learned} parameters.
-- Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {regime}.
+- Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {attention_mode}.
 - Data: {data}
 - Licence of the data: {data_licence(run.train.root)}.
 

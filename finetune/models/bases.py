@@ -94,11 +94,12 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
     from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
     if (folder / CARD).exists():
-        trained = read_card(folder).regime
-        if trained is not settings.regime and not settings.change_regime:
+        trained = read_card(folder).attention_mode
+        if trained is not settings.attention_mode and not settings.change_attention_mode:
             raise UserError(
-                f"{base} was trained {trained}, this run is set to {settings.regime}",
-                hint=f"add --regime {trained}, or --change-regime to teach it the other one",
+                f"{base} was trained {trained}, this run is set to {settings.attention_mode}",
+                hint=f"add --attention-mode {trained}, or --change-attention-mode to teach it "
+                f"{settings.attention_mode}",
             )
     bits = four_bit(settings, device)
     more = {"quantization_config": bits, "device_map": {"": device}} if bits else {}

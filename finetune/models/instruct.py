@@ -67,7 +67,7 @@ class ChatLearner:
 
     @property
     def settings(self) -> dict[str, str]:
-        return {"prompt": chat_prompts.VERSION, "regime": "the model's own"}
+        return {"prompt": chat_prompts.VERSION, "attention_mode": "the model's own"}
 
     def encode(
         self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images

@@ -43,7 +43,7 @@ class PackedLearner:
 
     model: PaliGemmaForConditionalGeneration
     codec: PromptTokenizer
-    regime: AttentionMode
+    attention_mode: AttentionMode
     max_length: int
     multiple: int = 8
     trace: torch.nn.Module | None = None
@@ -52,7 +52,7 @@ class PackedLearner:
 
     @property
     def settings(self) -> dict[str, str]:
-        return {"prompt": self.card().prompt, "regime": str(self.regime)}
+        return {"prompt": self.card().prompt, "attention_mode": str(self.attention_mode)}
 
     def encode(
         self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
@@ -62,7 +62,7 @@ class PackedLearner:
             examples,
             choices,
             images=image_tokens(self.model),
-            regime=self.regime,
+            attention_mode=self.attention_mode,
             multiple=self.multiple,
             max_length=self.max_length,
             packed=self.packed,
@@ -126,7 +126,7 @@ class PackedLearner:
         )
 
     def card(self) -> CriticCard:
-        return CriticCard(self.regime, max_length=self.max_length)
+        return CriticCard(self.attention_mode, max_length=self.max_length)
 
     def write(self, folder: Path, card: CriticCard) -> None:
         save_critic(self.model, self.codec.tokenizer, card, folder)

@@ -76,7 +76,7 @@ class Learner(Protocol):
 
     @property
     def settings(self) -> dict[str, str]:
-        """What the card says about how it is asked: prompt version, regime."""
+        """What the card says about how it is asked: prompt version, attention mode."""
         ...
 
     def encode(

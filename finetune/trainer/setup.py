@@ -253,7 +253,7 @@ def _log_start(run: TrainingRun, *, resumed: bool) -> None:
     settings, dense = run.settings, run.dense
     run.log(
         "start",
-        settings={**asdict(settings), "regime": str(settings.regime)},
+        settings={**asdict(settings), "attention_mode": str(settings.attention_mode)},
         resumed=resumed,
         new_words=list(run.base.new_words),
         parameters=sum(p.numel() for p in run.model.parameters()),
@@ -274,7 +274,7 @@ def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSet
     if loaded.folder is None:
         codec = loaded.codec
         assert codec is not None
-        card = CriticCard(settings.regime)
+        card = CriticCard(settings.attention_mode)
         folder.export("base", lambda path: save_critic(loaded.model, codec.tokenizer, card, path))
 
 
@@ -352,7 +352,7 @@ def _learner(
     return PackedLearner(
         base.model,
         base.codec,
-        settings.regime,
+        settings.attention_mode,
         settings.max_length,
         multiple=64 if settings.compile else 8,
         trace=network.trace if settings.trace_weight else None,

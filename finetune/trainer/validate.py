@@ -129,13 +129,13 @@ def measure(
     examples: Examples,
     indices: Sequence[int],
     cache: PixelCache,
-    regime: AttentionMode,
+    attention_mode: AttentionMode,
     *,
     max_length: int = 1024,
     size: int = 16,
 ) -> ValidationResult:
     """`measure_learner` of a PaliGemma, with the pixels of the examples' split."""
-    learner = PackedLearner(model, codec, regime, max_length, pixels={examples.path: cache})
+    learner = PackedLearner(model, codec, attention_mode, max_length, pixels={examples.path: cache})
     return measure_learner(learner, examples, indices, size)
 
 

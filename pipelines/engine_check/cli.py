@@ -28,8 +28,8 @@ Examples:
     "--against",
     default="layout=single,batch-size=1",
     help="What to change in the second computation: critic=, engine=, dtype=, device=, "
-    "batch-size=, layout=packed|single, compile=yes|no, regime=prefix|image-prefix|causal, with "
-    "commas between.",
+    "batch-size=, layout=packed|single, compile=yes|no, "
+    "attention-mode=prefix|image-prefix|causal; separate several with commas.",
 )
 @click.option(
     "--critic",
@@ -68,7 +68,7 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     """Judge a sample of IN's captions twice, in two ways of computing the critic, and compare.
 
     Ends with 0 where the answers are the same or close, with 1 where they differ. A critic is
-    never computed under another attention regime than its own, unless regime= asks for it.
+    never computed under another attention mode than its own, unless attention-mode= asks for it.
     """
     from revise_captions.pipelines.engine_check.compare import Setup, as_text, check, drawn
     from revise_captions.pipelines.job.inputs import image_loader, open_input

@@ -1,7 +1,7 @@
 """Does a critic answer the same when it is computed in another way? Before a long run.
 
 The same sentences are judged twice: as the run would judge them, and with some settings changed
-(engine, dtype, compiled layers, batch size, layout, attention regime, device, or the critic itself,
+(engine, dtype, compiled layers, batch size, layout, attention mode, device, or the critic itself,
 where a server has it under another name). Reported are the labels that agree, how far P(factual)
 moved, and the sentences that only one of the two could judge.
 
@@ -43,10 +43,12 @@ SAME, CLOSE = 1e-4, 0.02
 #: Share of labels that may differ where two computations are close.
 CLOSE_LABELS = 0.005
 EXAMPLES = 5
-KEYS = ("batch-size", "compile", "critic", "device", "dtype", "engine", "layout", "regime")
+KEYS = ("batch-size", "compile", "critic", "device", "dtype", "engine", "layout", "attention-mode")
 LAYOUTS = ("packed", "single")
 YES_NO = ("yes", "no")
-REGIMES = ("prefix", "image-prefix", "causal")
+#: Keys that were renamed, by the spelling that is still understood.
+OLD_KEYS = {"regime": "attention-mode"}
+ATTENTION_MODES = ("prefix", "image-prefix", "causal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,14 @@ class Setup:
 
     options: Options
     layout: str = "packed"
-    regime: str | None = None
+    attention_mode: str | None = None
 
     def changed(self, text: str) -> Setup:
         """With `key=value,key=value` changed. Raises UserError for what is no setting."""
         setup = self
         for pair in filter(None, text.split(",")):
             key, equals, value = pair.strip().partition("=")
+            key = OLD_KEYS.get(key, key)
             if not equals or key not in KEYS:
                 raise UserError(
                     f"--against {pair}: not a setting", hint=f"expected {'=, '.join(KEYS)}="
@@ -80,9 +83,9 @@ class Setup:
         if key == "compile":
             _expect(key, value, YES_NO)
             return replace(self, options=replace(self.options, compile=value == "yes"))
-        if key == "regime":
-            _expect(key, value, REGIMES)
-            return replace(self, regime=value)
+        if key == "attention-mode":
+            _expect(key, value, ATTENTION_MODES)
+            return replace(self, attention_mode=value)
         text: Any = {key: value}
         return replace(self, options=replace(self.options, **text))
 
@@ -109,7 +112,7 @@ def load_setup(setup: Setup) -> Critic:
         batch_size=options.batch_size,
         threshold=options.threshold,
         packed=setup.layout == "packed",
-        regime=setup.regime,
+        attention_mode=setup.attention_mode,
         samples=options.samples,
         compiled=options.compile,
     )

@@ -37,7 +37,16 @@ from revise_captions.stats.leaderboard import (
 )
 
 #: What of a signature decides a rating; the reviser does not.
-RATER = ("critic", "adapter", "prompt", "regime", "dtype", "threshold", "engine", "transformers")
+RATER = (
+    "critic",
+    "adapter",
+    "prompt",
+    "attention-mode",
+    "dtype",
+    "threshold",
+    "engine",
+    "transformers",
+)
 #: Fields that say who wrote a caption, best first.
 CAPTIONER_FIELDS = ("model", "captioner", "vlm_model", "model_name", "system")
 REVISED = ", revised"

@@ -4,7 +4,7 @@
     python -m scripts.bench.critic --dtype bfloat16 --compile --processes 2
 
 The plain loop asks once per sentence: processor, `generate` of one token, decode, softmax over the
-Yes and No logits. It has the same weights, prompts (as token ids) and attention regime, on the same
+Yes and No logits. It has the same weights, prompts (as token ids) and attention mode, on the same
 held-out captions, in the same process. In between stands the critic with one prompt per sentence.
 All run once to warm up, then in turn; neighbours give one ratio, and the median counts. The
 verdicts must be equal, or the exit status is 1. The critic's domain gate and language check are in
@@ -92,7 +92,7 @@ class PlainLoop:
 def questions_of(critic: Any, paragraphs: Sequence[JudgeRequest]) -> list[Question]:
     """The prompts of every sentence. Image tokens are type 0; text is causal but under `prefix`."""
     codec = critic.codec
-    text_type = 0 if critic.card.regime is AttentionMode.PREFIX else 1
+    text_type = 0 if critic.card.attention_mode is AttentionMode.PREFIX else 1
     questions = []
     for paragraph in paragraphs:
         for index in range(len(paragraph.spans)):
@@ -255,7 +255,7 @@ def main() -> None:
     if args.processes > 1:
         pool = Processes(args.critic, args.dtype, args.compile, args.processes, args.threads)
     folder = find_checkpoint(args.critic)
-    if critic.card.regime is AttentionMode.CAUSAL:
+    if critic.card.attention_mode is AttentionMode.CAUSAL:
         sys.exit("transformers' PaliGemma lets the image see itself: no plain loop is causal")
     plain = PlainLoop(folder, critic.model.dtype, critic.codec.yes, critic.codec.no)
     items = held_out("test", args.captions)

@@ -6,10 +6,11 @@
 
 Needs vLLM with its torchvision; scripts/README.md says how such an environment is made. `written`
 is a tiny random critic as finetune-critic writes one, `bundled` the bundled one under the causal
-regime, which vLLM computes on a CPU. For critics, every request's log-probabilities of Yes and No
-are compared with a plain forward pass of transformers under a 4D mask, and verdicts and rationales
-with the critic in process; for instruct models, answers and greedy texts with the engine in
-process. Prints JSON, and ends with 1 where a label differs or a P(Yes) does by more than the limit.
+attention mode, which vLLM computes on a CPU. For critics, every request's log-probabilities of Yes
+and No are compared with a plain forward pass of transformers under a 4D mask, and verdicts and
+rationales with the critic in process; for instruct models, answers and greedy texts with the engine
+in process. Prints JSON, and ends with 1 where a label differs or a P(Yes) does by more than the
+limit.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def apart(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 class Plain:
-    """transformers as it is: one prompt at a time, a 4D additive mask for the regime."""
+    """transformers as it is: one prompt at a time, a 4D additive mask for the attention mode."""
 
     def __init__(self, folder: Path, image_tokens: int) -> None:
         from transformers import PaliGemmaForConditionalGeneration
@@ -82,13 +83,15 @@ class Plain:
         self.images = image_tokens
 
     @torch.inference_mode()
-    def logprobs(self, ids: Sequence[int], image: Any, regime: AttentionMode) -> torch.Tensor:
+    def logprobs(
+        self, ids: Sequence[int], image: Any, attention_mode: AttentionMode
+    ) -> torch.Tensor:
         """Of the whole vocabulary, behind the last of `ids`, the image's tokens among them."""
         from revise_captions.critic.paligemma.image_prefetch import pixel_values
 
         visible = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
         block = {AttentionMode.CAUSAL: 0, AttentionMode.IMAGE_PREFIX: self.images}.get(
-            regime, len(ids)
+            attention_mode, len(ids)
         )
         visible[:block, :block] = True
         lowest = torch.finfo(torch.float32).min
@@ -139,11 +142,13 @@ def check_critic(folder: Path, count: int) -> dict[str, Any]:
     from revise_captions.critic.paligemma.vllm import load_vllm_critic
 
     asked = paragraphs(count)
-    local = load_critic(folder, dtype="float32", device="cpu", regime="causal")
+    local = load_critic(folder, dtype="float32", device="cpu", attention_mode="causal")
     own_texts = {w.lower() for p in asked for w in p.text.replace(".", " ").split()}
     local.lexicon = replace(local.lexicon, known=frozenset(own_texts))
     expected = [v for group in local.judge(asked) for v in group]
-    critic = load_vllm_critic(str(folder), dtype="float32", regime="causal", block_size=BLOCK)
+    critic = load_vllm_critic(
+        str(folder), dtype="float32", attention_mode="causal", block_size=BLOCK
+    )
     critic.lexicon = local.lexicon
     seen = recorded(critic.vllm)
     began = time.monotonic()

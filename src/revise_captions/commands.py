@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import click
+
+
+class RenamedOptions(click.Command):
+    """A command that still takes the old spellings of options, which its help does not show."""
+
+    #: The present spelling of an option by its old one.
+    OLD: ClassVar[dict[str, str]] = {
+        "--regime": "--attention-mode",
+        "--change-regime": "--change-attention-mode",
+        "--no-change-regime": "--no-change-attention-mode",
+    }
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [self._present(argument) for argument in args])
+
+    def _present(self, argument: str) -> str:
+        name, equals, value = argument.partition("=")
+        return f"{self.OLD.get(name, name)}{equals}{value}"
 
 
 def run_command(

@@ -232,7 +232,7 @@ def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs
 
 def test_settings_name_what_the_numbers_depend_on(critic, folder):
     assert critic.threshold == 0.37
-    assert critic.settings["regime"] == "image-prefix"
+    assert critic.settings["attention-mode"] == "image-prefix"
     assert critic.settings["prompt"] == prompts.VERSION
     assert critic.settings["dtype"] == "float32"
     assert len(critic.settings["critic"].split("@")[1]) == 12

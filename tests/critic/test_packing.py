@@ -1,4 +1,4 @@
-"""Packed rows give the numbers of plain prompts, in every regime."""
+"""Packed rows give the numbers of plain prompts, in every attention mode."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def probabilities(model, codec, pixels, rows, branches):
         return logits_at(model, hidden, torch.tensor(at)).softmax(-1)
 
 
-def plain(model, codec, pixels, regime, index, rationale):
+def plain(model, codec, pixels, attention_mode, index, rationale):
     """One prompt through transformers' own forward pass, as its processor would prepare it."""
     build = prompts.rationale if rationale else prompts.classification
     text = [codec.bos, *codec.pieces(build(CAPTION, SPANS, index))]
@@ -119,7 +119,7 @@ def plain(model, codec, pixels, regime, index, rationale):
             AttentionMode.PREFIX: len(ids[0]),
             AttentionMode.IMAGE_PREFIX: images,
             AttentionMode.CAUSAL: 0,
-        }[regime] :,
+        }[attention_mode] :,
     ] = 1
     with torch.inference_mode():
         return (
@@ -134,23 +134,27 @@ def plain(model, codec, pixels, regime, index, rationale):
         )
 
 
-@pytest.mark.parametrize("regime", list(AttentionMode))
-def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, regime):
+@pytest.mark.parametrize("attention_mode", list(AttentionMode))
+def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, attention_mode):
     model, codec = model_codec
     trunk = context_trunk(codec, CAPTION, SPANS)
     branches = branches_of(codec, trunk)
     images = image_tokens(model)
-    rows = unpack(images, trunk, branches, regime)
+    rows = unpack(images, trunk, branches, attention_mode)
     ours = [probabilities(model, codec, pixels, rows, branches)]
-    if regime is not AttentionMode.PREFIX:
+    if attention_mode is not AttentionMode.PREFIX:
         ours.append(
-            probabilities(model, codec, pixels, [pack(images, trunk, branches, regime)], branches)
+            probabilities(
+                model, codec, pixels, [pack(images, trunk, branches, attention_mode)], branches
+            )
         )
     model.set_attn_implementation("eager")
     try:
         for index in range(len(branches)):
             rationale = index == len(SPANS)
-            truth = plain(model, codec, pixels, regime, 2 if rationale else index, rationale)
+            truth = plain(
+                model, codec, pixels, attention_mode, 2 if rationale else index, rationale
+            )
             for found in ours:
                 torch.testing.assert_close(found[index], truth, atol=1e-5, rtol=0)
     finally:
@@ -159,19 +163,23 @@ def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, regime):
         use_tree_attention(model)
 
 
-def test_regimes_give_different_answers(model_codec, pixels):
+def test_attention_modes_give_different_answers(model_codec, pixels):
     """Else the test above would prove nothing."""
     model, codec = model_codec
     trunk = context_trunk(codec, CAPTION, SPANS)
     branches = branches_of(codec, trunk)
-    by_regime = [
+    by_mode = [
         probabilities(
-            model, codec, pixels, unpack(image_tokens(model), trunk, branches, regime), branches
+            model,
+            codec,
+            pixels,
+            unpack(image_tokens(model), trunk, branches, attention_mode),
+            branches,
         )[:, [codec.yes, codec.no]]
-        for regime in AttentionMode
+        for attention_mode in AttentionMode
     ]
     for a, b in ((0, 1), (0, 2), (1, 2)):
-        assert (by_regime[a] - by_regime[b]).abs().max() > 1e-3
+        assert (by_mode[a] - by_mode[b]).abs().max() > 1e-3
 
 
 def test_padding_and_neighbours_do_not_matter(model_codec, pixels):
@@ -185,7 +193,7 @@ def test_padding_and_neighbours_do_not_matter(model_codec, pixels):
         torch.testing.assert_close(alone[0], together[i], atol=1e-5, rtol=0)
 
 
-def test_prefix_regime_refuses_to_pack(model_codec):
+def test_prefix_attention_refuses_to_pack(model_codec):
     _, codec = model_codec
     trunk = context_trunk(codec, CAPTION, SPANS)
     with pytest.raises(ValueError, match="unpack"):

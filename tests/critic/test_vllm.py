@@ -47,10 +47,10 @@ def paragraphs() -> list[JudgeRequest]:
 def folders(tmp_path_factory):
     place = tmp_path_factory.mktemp("critics")
     return {
-        regime: tinycritic.saved(
-            place / regime, regime, fluent=True, threshold=0.9, max_length=LONG
+        attention_mode: tinycritic.saved(
+            place / attention_mode, attention_mode, fluent=True, threshold=0.9, max_length=LONG
         )
-        for regime in AttentionMode
+        for attention_mode in AttentionMode
     }
 
 
@@ -59,12 +59,12 @@ def fakes(folders, monkeypatch):
     """vLLM for one of the folders, on a device."""
 
     def made(
-        regime: AttentionMode, device: str = "cuda", **decided
+        attention_mode: AttentionMode, device: str = "cuda", **decided
     ) -> tuple[LocalCritic, fake_vllm.Fake]:
-        local = load_critic(folders[regime], device="cpu")
-        plain = load_critic(folders[regime], device="cpu").model
+        local = load_critic(folders[attention_mode], device="cpu")
+        plain = load_critic(folders[attention_mode], device="cpu").model
         plain.set_attn_implementation("eager")
-        network = fake_vllm.paligemma(plain, block=regime is AttentionMode.IMAGE_PREFIX)
+        network = fake_vllm.paligemma(plain, block=attention_mode is AttentionMode.IMAGE_PREFIX)
         expand = fake_vllm.expand_paligemma(local.codec, local.images)
         fake = fake_vllm.Fake(
             network, expand, device=device, eos=local.codec.eos, **{"prefix_lm": True, **decided}
@@ -74,7 +74,7 @@ def fakes(folders, monkeypatch):
     return made
 
 
-def test_the_fixture_s_answers_depend_on_the_regime(folders, paragraphs):
+def test_the_fixture_s_answers_depend_on_the_attention_mode(folders, paragraphs):
     found = [
         [v.p_factual for v in load_critic(folder, device="cpu").judge(paragraphs[:1])[0]]
         for folder in folders.values()
@@ -84,16 +84,18 @@ def test_the_fixture_s_answers_depend_on_the_regime(folders, paragraphs):
 
 
 @pytest.mark.parametrize(
-    ("regime", "device"),
+    ("attention_mode", "device"),
     [
         (AttentionMode.CAUSAL, "cpu"),
         (AttentionMode.CAUSAL, "cuda"),
         (AttentionMode.IMAGE_PREFIX, "cuda"),
     ],
 )
-def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, regime, device):
-    local, fake = fakes(regime, device)
-    critic = load(str(folders[regime]), engine="vllm", dtype="float32")
+def test_answers_are_those_of_the_engine_in_process(
+    fakes, folders, paragraphs, attention_mode, device
+):
+    local, fake = fakes(attention_mode, device)
+    critic = load(str(folders[attention_mode]), engine="vllm", dtype="float32")
     assert isinstance(critic, VllmCritic)
     expected, found = local.judge(paragraphs), critic.judge(paragraphs)
     reasons = {v.unscored for group in expected for v in group}
@@ -110,13 +112,18 @@ def test_answers_are_those_of_the_engine_in_process(fakes, folders, paragraphs, 
     assert "" in written
     assert len(set(written)) > 3
     ((_, options),) = fake.started
-    assert options["hf_overrides"] == {"is_mm_prefix_lm": regime is AttentionMode.IMAGE_PREFIX}
+    assert options["hf_overrides"] == {
+        "is_mm_prefix_lm": attention_mode is AttentionMode.IMAGE_PREFIX
+    }
     assert options["limit_mm_per_prompt"] == {"image": 1}
     assert options["enforce_eager"] is (device == "cpu")
     assert options["max_model_len"] == LONG + 64
     settings = critic.settings
-    assert settings.items() >= {"regime": str(regime), "engine": "vllm", "device": device}.items()
-    assert settings["critic"].startswith(f"{regime}@")
+    assert (
+        settings.items()
+        >= {"attention-mode": str(attention_mode), "engine": "vllm", "device": device}.items()
+    )
+    assert settings["critic"].startswith(f"{attention_mode}@")
     assert critic.threshold == 0.9
 
 
@@ -193,7 +200,7 @@ def refused(folder, **options) -> str:
     return str(caught.value)
 
 
-def test_regimes_that_vllm_does_not_compute_are_refused(fakes, folders, monkeypatch):
+def test_attention_modes_that_vllm_does_not_compute_are_refused(fakes, folders, monkeypatch):
     _, fake = fakes(AttentionMode.CAUSAL, "cpu")
     says = "does not compute PaliGemma's attention"
     assert f"{says} as this critic" in refused(folders[AttentionMode.PREFIX])
@@ -201,9 +208,12 @@ def test_regimes_that_vllm_does_not_compute_are_refused(fakes, folders, monkeypa
     assert fake.started == []  # before anything is loaded
     fakes(AttentionMode.CAUSAL, "tpu")
     assert f"{says} on tpu" in refused(folders[AttentionMode.IMAGE_PREFIX])
-    # to see by how much another regime differs, as check-engine does
+    # to see by how much another attention mode differs, as check-engine does
     fakes(AttentionMode.CAUSAL, "cpu")
-    assert load(str(folders[AttentionMode.PREFIX]), engine="vllm", regime="causal").judge([]) == []
+    assert (
+        load(str(folders[AttentionMode.PREFIX]), engine="vllm", attention_mode="causal").judge([])
+        == []
+    )
     fakes(AttentionMode.CAUSAL, "cuda", prefix_lm=None)
     assert "does not say that it computes causal" in refused(folders[AttentionMode.CAUSAL])
 

@@ -245,7 +245,7 @@ def test_what_the_critic_makes_of_answers():
     assert rationale_in("<think>hm") == ""
 
 
-def test_an_official_paligemma_is_judged_in_its_own_regime(tmp_path):
+def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
     """No critic.json: prefix attention, and the scores of transformers' plain forward pass."""
     import tinycritic
     import transformers
@@ -258,7 +258,7 @@ def test_an_official_paligemma_is_judged_in_its_own_regime(tmp_path):
     (saved / "words.txt").unlink()
     critic = critic_load.load(str(saved), device="cpu")
     assert isinstance(critic, LocalCritic)
-    assert critic.settings["regime"] == "prefix"
+    assert critic.settings["attention-mode"] == "prefix"
     asked = [JudgeRequest(p.image, p.text, p.spans) for p in families.paragraphs()[:2]]
     found = [v.p_factual for group in critic.judge(asked) for v in group]
     model = transformers.PaliGemmaForConditionalGeneration.from_pretrained(saved).eval()

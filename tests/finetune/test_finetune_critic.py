@@ -27,6 +27,7 @@ from revise_captions.critic.paligemma.load import (
 from revise_captions.critic.paligemma.model import _plain_attention
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
+from revise_captions.finetune.cli import main
 from revise_captions.finetune.data.image_cache import pixel_cache, reserved
 from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.export import recalibrate
@@ -136,15 +137,24 @@ def test_bad_rows_are_named_with_their_line(data, base, tmp_path, change, says):
     assert "line 2" in result.output or "none.png" in result.output
 
 
-def test_a_run_needs_an_end_and_the_base_its_regime(data, base, tmp_path):
+def test_old_spellings_of_options_are_understood_and_not_shown():
+    runner = CliRunner()
+    assert "--regime" not in runner.invoke(main, ["--help"]).output
+    parsed = main.make_context("", ["d", "--base", "b", "--out", "o", "--regime", "causal"])
+    assert parsed.params["attention_mode"] == "causal"
+    parsed = main.make_context("", ["d", "--base", "b", "--out", "o", "--regime=prefix"])
+    assert parsed.params["attention_mode"] == "prefix"
+
+
+def test_a_run_needs_an_end_and_the_base_its_attention_mode(data, base, tmp_path):
     result = command(data, "--base", base, "--out", tmp_path / "a")
     assert result.exit_code == 2
     assert "--minutes, --steps or --epochs" in result.output
     result = command(
-        data, "--base", base, "--out", tmp_path / "b", "--steps", 1, "--regime", "causal"
+        data, "--base", base, "--out", tmp_path / "b", "--steps", 1, "--attention-mode", "causal"
     )
     assert result.exit_code == 2
-    assert "--regime image-prefix" in result.output
+    assert "--attention-mode image-prefix" in result.output
 
 
 def test_flat_adamw_is_torch_adamw():

@@ -213,15 +213,15 @@ def test_the_seed_decides(data, base, whole, tmp_path):
     assert apart(whole, tmp_path / "other", base) > 0.1
 
 
-@pytest.mark.parametrize("regime", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
-def test_packed_gradients_are_those_of_one_sequence_per_sentence(regime, data):
+@pytest.mark.parametrize("attention_mode", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
+def test_packed_gradients_are_those_of_one_sequence_per_sentence(attention_mode, data):
     """All tasks of three captions: packed, and every question as a plain prompt of its own."""
     model, codec = tiny()
     train = open_split(data, "train")
     examples = [train[i] for i in range(3)]
     choices = [_choice(example) for example in examples]
     cache = pixel_cache(train.root, train.images, train.root / ".p", size=64, variants=0)
-    learner = PackedLearner(model, codec, regime, 1024, pixels={train.path: cache})
+    learner = PackedLearner(model, codec, attention_mode, 1024, pixels={train.path: cache})
 
     def gradient(logits: torch.Tensor, ids: np.ndarray) -> torch.Tensor:
         model.zero_grad()
@@ -240,7 +240,7 @@ def test_packed_gradients_are_those_of_one_sequence_per_sentence(regime, data):
     for number, (example, choice) in enumerate(zip(examples, choices, strict=True)):
         trunk = context_trunk(codec, example.caption, example.spans)
         for part in targets._asked(codec, example, choice):
-            rows += unpack(image_tokens(model), trunk, [part.branch], regime)
+            rows += unpack(image_tokens(model), trunk, [part.branch], attention_mode)
             parts.append([part])
             owner.append(number)
     batch = collate(rows, codec)

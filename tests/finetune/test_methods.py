@@ -49,7 +49,7 @@ def test_an_adapter_and_its_merged_weights_are_the_same_critic(data, base, tmp_p
     out, merged = tmp_path / "lora", tmp_path / "merged"
     common = (
         data, "--base", base, "--preset", "lora", "--epochs", 0, "--steps", 4, *SMALL,
-        "--learning-rate", 3e-3, "--lora-dropout", 0, "--regime", "image-prefix",
+        "--learning-rate", 3e-3, "--lora-dropout", 0, "--attention-mode", "image-prefix",
     )  # fmt: skip
     result = command(*common, "--out", out)
     assert result.exit_code == 0, result.output
@@ -158,7 +158,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(data, base, tmp_path
     assert checks[-1]["auc"] == best["auc"]
     critic = load(str(out), device="cpu")
     assert isinstance(critic, LocalCritic)
-    assert critic.card.regime is AttentionMode.IMAGE_PREFIX
+    assert critic.card.attention_mode is AttentionMode.IMAGE_PREFIX
 
 
 def test_qlora_says_what_is_missing(data, base, tmp_path, monkeypatch):
@@ -233,11 +233,11 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
     assert result.exit_code == 0, result.output
     critic = load(str(out), device="cpu")
     assert isinstance(critic, LocalCritic)
-    regime = AttentionMode.PREFIX if preset == "paper" else AttentionMode.IMAGE_PREFIX
-    assert critic.card.regime is regime
+    attention_mode = AttentionMode.PREFIX if preset == "paper" else AttentionMode.IMAGE_PREFIX
+    assert critic.card.attention_mode is attention_mode
     attention = critic.model.config.text_config._attn_implementation
     assert attention == "eager", "an attention that would drop the soft-cap"
-    learner = PackedLearner(critic.model, critic.codec, regime, 2048, pixels=cached(data))
+    learner = PackedLearner(critic.model, critic.codec, attention_mode, 2048, pixels=cached(data))
     validation = open_split(data, "validation")
     found = measure_learner(learner, validation, range(len(validation)))
     stored = critic.card.calibration["figures"]

@@ -62,14 +62,14 @@ def codec() -> PromptTokenizer:
     return PromptTokenizer(train_tokenizer(TEXTS, 512))
 
 
-def encoded(codec, regime, max_length=500):
+def encoded(codec, attention_mode, max_length=500):
     choice = Choice(((1, EXAMPLE.sentences[1].rationales[0]),), True)
     return encode(
         codec,
         [EXAMPLE],
         [choice],
         images=4,
-        regime=regime,
+        attention_mode=attention_mode,
         multiple=8,
         max_length=max_length,
     )
@@ -97,10 +97,10 @@ def expected(codec) -> list[tuple[list[int], list[int], TokenTask]]:
     ]
 
 
-@pytest.mark.parametrize("regime", list(AttentionMode))
-def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec, regime):
+@pytest.mark.parametrize("attention_mode", list(AttentionMode))
+def test_every_target_is_the_next_token_of_the_prompt_that_inference_sends(codec, attention_mode):
     """Walk back from each target through the tree: what the model has read there is the prompt."""
-    made = encoded(codec, regime)
+    made = encoded(codec, attention_mode)
     ids, segment, fork = made.batch.ids, made.batch.segment, made.batch.fork
     wanted = iter(expected(codec))
     prompt, answer, task = next(wanted)
@@ -131,12 +131,22 @@ def read_so_far(made, at: int) -> list[int]:
     return [*ids[row, : fork[row, column]], *ids[row, own]]
 
 
-@pytest.mark.parametrize("regime", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
-def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(codec, regime):
+@pytest.mark.parametrize("attention_mode", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
+def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(
+    codec, attention_mode
+):
     wrong = TrainingSentence(Span(23, 41), False, True, (), "It is on the right.")
     example = TrainingExample("1", "1.png", CAPTION, (EXAMPLE.sentences[0], wrong), "")
     choice = Choice((), False)
-    made = encode(codec, [example], [choice], images=4, regime=regime, multiple=8, max_length=500)
+    made = encode(
+        codec,
+        [example],
+        [choice],
+        images=4,
+        attention_mode=attention_mode,
+        multiple=8,
+        max_length=500,
+    )
     start = [codec.image] * 4 + [codec.bos]
     expected = []
     for index, true in ((0, CAPTION[:22]), (1, "It is on the")):
@@ -252,7 +262,7 @@ def test_a_rewrite_is_asked_about_in_the_place_of_its_sentence(codec):
         [example],
         [choose(example, np.random.default_rng(0), 2, 0.0, rewrites=1.0)],
         images=4,
-        regime=AttentionMode.IMAGE_PREFIX,
+        attention_mode=AttentionMode.IMAGE_PREFIX,
         multiple=1,
         max_length=500,
     )
@@ -277,7 +287,7 @@ def test_asides_are_asked_as_a_captions_first_sentence(codec):
         [example],
         [choice],
         images=4,
-        regime=AttentionMode.IMAGE_PREFIX,
+        attention_mode=AttentionMode.IMAGE_PREFIX,
         multiple=1,
         max_length=500,
     )

@@ -42,10 +42,10 @@ def model_codec():
     return tiny()
 
 
-def encoded(codec, regime, *, multiple=1, max_length=500, of=None, choice=WHOLE) -> Encoded:
+def encoded(codec, attention_mode, *, multiple=1, max_length=500, of=None, choice=WHOLE) -> Encoded:
     made = encode(
-        codec, [of or example()], [choice], images=IMAGES, regime=regime, multiple=multiple,
-        max_length=max_length,
+        codec, [of or example()], [choice], images=IMAGES, attention_mode=attention_mode,
+        multiple=multiple, max_length=max_length,
     )  # fmt: skip
     assert made is not None
     return made
@@ -58,8 +58,8 @@ def logits(model, made: Encoded) -> torch.Tensor:
     return logits_at(model, hidden, torch.from_numpy(made.targets.at))
 
 
-@pytest.mark.parametrize("regime", list(AttentionMode))
-def test_padding_is_never_attended(model_codec, regime):
+@pytest.mark.parametrize("attention_mode", list(AttentionMode))
+def test_padding_is_never_attended(model_codec, attention_mode):
     """Padding more, and padding with other tokens, changes no logit and no gradient."""
     model, codec = model_codec
 
@@ -71,8 +71,8 @@ def test_padding_is_never_attended(model_codec, regime):
         layers = model.model.language_model.layers
         return found.detach(), torch.cat([p.grad.flatten() for p in layers.parameters()])
 
-    a, grad_a = outcome(encoded(codec, regime))
-    wide = encoded(codec, regime, multiple=256)
+    a, grad_a = outcome(encoded(codec, attention_mode))
+    wide = encoded(codec, attention_mode, multiple=256)
     assert (wide.batch.segment == -1).sum() > 20
     b, grad_b = outcome(wide)
     torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
@@ -82,14 +82,14 @@ def test_padding_is_never_attended(model_codec, regime):
     torch.testing.assert_close(b, c, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("regime", list(AttentionMode))
-def test_the_loss_is_on_answers_only(model_codec, regime):
+@pytest.mark.parametrize("attention_mode", list(AttentionMode))
+def test_the_loss_is_on_answers_only(model_codec, attention_mode):
     """No target is a token of a question, of the context or of the image; every answer is one.
 
     (`CAPTION` is a task of its own: words of the sentence in question, where they are true.)
     """
     _, codec = model_codec
-    made = encoded(codec, regime)
+    made = encoded(codec, attention_mode)
     told = made.targets.tasks != TokenTask.CAPTION
     answers = [
         [codec.yes, codec.eos], [codec.no, codec.eos], [codec.yes, codec.eos],
@@ -103,7 +103,7 @@ def test_the_loss_is_on_answers_only(model_codec, regime):
     assert set(made.batch.ids.flatten()[first].tolist()) == {ends[-1]}
 
 
-def test_under_the_prefix_regime_no_prompt_sees_its_answer(model_codec):
+def test_under_the_prefix_attention_no_prompt_sees_its_answer(model_codec):
     """The block that attends in both directions ends with the question."""
     model, codec = model_codec
     made = encoded(codec, AttentionMode.PREFIX)
@@ -118,10 +118,10 @@ def test_under_the_prefix_regime_no_prompt_sees_its_answer(model_codec):
     torch.testing.assert_close(before, after[torch.from_numpy(first)], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("regime", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
-def test_a_question_sees_neither_its_answer_nor_another_question(model_codec, regime):
+@pytest.mark.parametrize("attention_mode", [AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL])
+def test_a_question_sees_neither_its_answer_nor_another_question(model_codec, attention_mode):
     model, codec = model_codec
-    made = encoded(codec, regime)
+    made = encoded(codec, attention_mode)
     first = torch.from_numpy(made.targets.tasks == TokenTask.CLASSIFY)
     before = logits(model, made)[first]
     ids = made.batch.ids.copy()

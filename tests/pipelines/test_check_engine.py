@@ -40,7 +40,7 @@ def critic(tmp_path_factory):
     return folder
 
 
-def test_layout_and_batch_do_not_matter_and_the_regime_does(critic, tmp_path, capsys):
+def test_layout_and_batch_do_not_matter_and_the_attention_mode_does(critic, tmp_path, capsys):
     write_input(tmp_path / "in.jsonl", 12)
     code, out, err = run(capsys, tmp_path / "in.jsonl", "--critic", critic, "--json")
     assert code == 0, err
@@ -50,11 +50,15 @@ def test_layout_and_batch_do_not_matter_and_the_regime_does(critic, tmp_path, ca
     assert result["labels equal"] == result["sentences"] == result["judged by both"] > 20
     assert result["delta"]["max"] <= 1e-4
     code, out, _ = run(
-        capsys, tmp_path / "in.jsonl", "--critic", critic, "--against", "regime=prefix"
+        capsys, tmp_path / "in.jsonl", "--critic", critic, "--against", "attention-mode=prefix"
     )
     assert code == 1
     assert "verdict          differs" in out
-    assert "against          regime prefix" in out
+    assert "against          attention-mode prefix" in out
+    code, again, _ = run(
+        capsys, tmp_path / "in.jsonl", "--critic", critic, "--against", "regime=prefix"
+    )
+    assert (code, again) == (1, out)  # the old spelling
 
 
 def test_what_a_batch_does_to_low_precision_is_printed(critic, tmp_path, capsys):
@@ -89,7 +93,7 @@ def test_another_engine_is_compared_sentence_by_sentence(tmp_path, capsys):
     assert {side["delta"]["max"] for side in result["each caption alone"].values()} == {0.0}
 
 
-def test_an_engine_that_cannot_keep_the_regime_refuses(tmp_path, capsys):
+def test_an_engine_that_cannot_keep_the_attention_mode_refuses(tmp_path, capsys):
     write_input(tmp_path / "in.jsonl", 2)
     critic = tinycritic.saved(tmp_path / "tiny", AttentionMode.PREFIX)
     code, out, err = run(
@@ -100,7 +104,15 @@ def test_an_engine_that_cannot_keep_the_regime_refuses(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "text", ["dtyp=float32", "layout", "layout=tree", "regime=none", "batch-size=0", "batch-size=x"]
+    "text",
+    [
+        "dtyp=float32",
+        "layout",
+        "layout=tree",
+        "attention-mode=none",
+        "batch-size=0",
+        "batch-size=x",
+    ],
 )
 def test_settings_that_are_none_are_refused(text):
     with pytest.raises(UserError, match="--against"):

@@ -60,13 +60,13 @@ def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
 
 def saved(
     folder: Path,
-    regime: AttentionMode = AttentionMode.IMAGE_PREFIX,
+    attention_mode: AttentionMode = AttentionMode.IMAGE_PREFIX,
     *,
     sure: bool = True,
     fluent: bool = False,
     **card,
 ) -> Path:
     model, codec = tiny(sure=sure, fluent=fluent)
-    save_critic(model, codec.tokenizer, CriticCard(regime, **card), folder)
+    save_critic(model, codec.tokenizer, CriticCard(attention_mode, **card), folder)
     write_lexicon(folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()}))
     return folder
