@@ -251,7 +251,7 @@ def load_vllm_critic(
     if computed is not (card.attention_mode is AttentionMode.IMAGE_PREFIX):
         raise UserError(
             f"{folder} needs {card.attention_mode} attention, and this vLLM does not say that it "
-            "computes it",
+            f"computes {card.attention_mode} attention",
             hint="pip install -U vllm, or leave --engine out",
         )
     settings = {"critic" if key == "model" else key: v for key, v in vllm.settings.items()}

@@ -44,7 +44,7 @@ DOCUMENTED = {
     "Header": {"value"},
     "Image": {"name", "value", "zoom"},
     "HyperText": {"name", "value", "valueType", "inline"},
-    "SentenceInCaption": {"name", "value", "valueType"},
+    "Text": {"name", "value", "valueType"},
     "Choices": {"name", "toName", "choice", "required", "showInline"},
     "Choice": {"value"},
     "TextArea": {
@@ -76,9 +76,7 @@ def test_configurations_are_as_documented(name):
         assert set(tag.attrib) <= DOCUMENTED[tag.tag], tag.tag
     names = [tag.attrib["name"] for tag in tags if "name" in tag.attrib]
     assert len(names) == len(set(names))
-    objects = {
-        t.attrib["name"] for t in tags if t.tag in ("Image", "HyperText", "SentenceInCaption")
-    }
+    objects = {t.attrib["name"] for t in tags if t.tag in ("Image", "HyperText", "Text")}
     controls = {t.attrib["name"]: t for t in tags if t.tag in ("Choices", "TextArea")}
     assert set(controls) == set(interface.controls)
     assert {tag.attrib["toName"] for tag in controls.values()} <= objects

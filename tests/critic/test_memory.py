@@ -79,8 +79,10 @@ def test_rationales_are_the_same_off_the_trunks_that_judging_left(critic, asked,
     fresh = [replace(p, image=p.image.copy()) for p in asked]
     expected = critic.explain(claims_of(fresh))
     assert len(set(expected)) > 5
-    begun = counted(monkeypatch, local, "begin", lambda model, codec, rows, tower: len(rows))
-    gone_on = counted(monkeypatch, local, "go_on", lambda model, codec, rows, *_: len(rows))
+    begun = counted(monkeypatch, local, "prefill", lambda model, codec, rows, tower: len(rows))
+    gone_on = counted(
+        monkeypatch, local, "prefill_from_cache", lambda model, codec, rows, *_: len(rows)
+    )
     looked = counted(monkeypatch, vision_cache, "tower_output", lambda model, values: len(values))
     critic.judge(asked)
     assert critic.explain(claims_of(asked)) == expected
@@ -190,7 +192,7 @@ def test_a_sentence_that_never_fits_is_unscored_and_a_tower_that_never_does_ends
     def full(*_: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
 
-    monkeypatch.setattr(local, "begin", full)
+    monkeypatch.setattr(local, "prefill", full)
     critic.forget()
     assert critic.explain(claims_of(asked)) == [""] * 9
     monkeypatch.setattr(vision_cache, "tower_output", full)

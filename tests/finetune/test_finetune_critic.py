@@ -137,12 +137,13 @@ def test_bad_rows_are_named_with_their_line(data, base, tmp_path, change, says):
     assert "line 2" in result.output or "none.png" in result.output
 
 
-def test_old_spellings_of_options_are_understood_and_not_shown():
+def test_old_spellings_of_options_are_understood_and_not_shown(tmp_path):
+    given = [str(tmp_path), "--base", "b", "--out", str(tmp_path / "o")]
     runner = CliRunner()
     assert "--regime" not in runner.invoke(main, ["--help"]).output
-    parsed = main.make_context("", ["d", "--base", "b", "--out", "o", "--regime", "causal"])
+    parsed = main.make_context("", [*given, "--regime", "causal"])
     assert parsed.params["attention_mode"] == "causal"
-    parsed = main.make_context("", ["d", "--base", "b", "--out", "o", "--regime=prefix"])
+    parsed = main.make_context("", [*given, "--regime=prefix"])
     assert parsed.params["attention_mode"] == "prefix"
 
 
