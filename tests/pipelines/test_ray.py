@@ -174,7 +174,7 @@ def test_mistakes_are_one_line(folder):
     ],
 )
 def test_what_a_replica_takes(total, options, expected):
-    assert ray_runner.share_of(total, options) == ray_runner.Share(*expected)
+    assert ray_runner.share_of(total, options) == ray_runner.ReplicaResources(*expected)
 
 
 @pytest.mark.parametrize(
