@@ -8,6 +8,7 @@ import importlib.util
 import json
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,13 @@ from revise_captions.text.sentences import split
 from scripts.research.bundled_models import card
 
 README = PAGES["README.md"]
-CARDS = ("scripts", "critic/bundled", "reviser/bundled", "src/revise_captions/posh")
-EVERY_PAGE = (*PAGES, *(f"{folder}/README.md" for folder in CARDS))
+CARDS = ("critic/bundled", "reviser/bundled", "src/revise_captions/posh")
+NOTES = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs/research").glob("*.md"))
+EVERY_PAGE = (
+    *PAGES,
+    *(f"{folder}/README.md" for folder in (*CARDS, "scripts", "scripts/research")),
+    *NOTES,
+)
 EXAMPLES = ROOT / "datasets/picturebook/examples"
 #: Modules with options that the pages name, besides the entry points'.
 MODULES = (
@@ -129,23 +135,43 @@ def test_relative_links_resolve(page):
 def test_paths_of_the_repository_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     tops = r"(?:scripts|src|tests|docs|critic|reviser|pipelines|finetune|datasets)"
-    named = set(re.findall(rf"`({tops}(?:/[\w.-]+)+)`", text)) | set(
+    named = set(re.findall(rf"`({tops}(?:/[\w.-]+)+)[` ]", text)) | set(
         re.findall(rf"(?m)^\| `({tops})`", text)
     )
+    named |= {m.replace(".", "/") + ".py" for m in re.findall(r"-m (scripts(?:\.\w+)+)", text)}
     made = {card.KEPT}  # only once figures were measured
-    assert [path for path in sorted(named - made) if not (ROOT / path).exists()] == []
+    places = (ROOT, (ROOT / page).parent)
+    missing = [p for p in sorted(named - made) if not any((at / p).exists() for at in places)]
+    assert missing == []
+
+
+def listed(folder: Path, files: Iterable[Path]) -> None:
+    """Asserts that the README.md of a folder has each of its files, and nothing else."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    names = {path.relative_to(folder).as_posix() for path in files if path.is_file()}
+    assert {name for name in names - {"README.md"} if f"`{name}`" not in text} == set()
+    named = re.findall(r"(?m)^\| `([\w./-]+)`", text)
+    assert [name for name in named if not (folder / name).is_file()] == []
 
 
 def test_scripts_are_all_listed():
-    text = (ROOT / "scripts/README.md").read_text(encoding="utf-8")
     folder = ROOT / "scripts"
-    users = [folder, folder / "bench", folder / "checks"]
-    files = {
-        p.relative_to(folder).as_posix() for top in users for p in top.iterdir() if p.is_file()
-    }
-    assert {name for name in files - {"README.md"} if f"`{name}`" not in text} == set()
-    named = re.findall(r"(?m)^\| `([\w./-]+)`", text)
-    assert [name for name in named if not (folder / name).is_file()] == []
+    listed(folder, (p for f in ("", "bench", "checks") for p in (folder / f).iterdir()))
+    research = folder / "research"
+    listed(research, (p for p in research.rglob("*") if "__pycache__" not in p.parts))
+
+
+@pytest.mark.parametrize("page", NOTES)
+def test_a_research_note_is_titled_dated_and_reads_as_one(page):
+    if page.endswith("/README.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert [n for n in NOTES if n != page and f"]({Path(n).name})" not in text] == []
+        return
+    title, _, date, *_ = (text := (ROOT / page).read_text(encoding="utf-8")).split("\n")
+    assert title.startswith("# ")
+    assert date.endswith(Path(page).name[:10])
+    parts = ("Question.", "Setup.", "Command.", "Conclusion.")
+    assert [part for part in parts if f"**{part}**" not in text] == []
 
 
 def test_scripts_import_modules_that_exist():
