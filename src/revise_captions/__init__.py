@@ -8,6 +8,7 @@ for result in revise_captions.revise([{"image": "cat.jpg", "caption": "A dog sle
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from revise_captions.text.sentences import split
 
 __all__ = ["Record", "Revision", "Span", "load_critic", "load_reviser", "revise", "split"]
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until somebody listens
 
 #: Where each name lives; imported when first asked for: `import revise_captions` is instant.
 _HOMES = {
