@@ -13,8 +13,13 @@ from revise_captions.records import Span, Verdict
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """A caption to judge: the sentences `spans[first:]` of `text`, each with `text[:start]` before
-    it as its context. The image is RGB, upright.
+    """A caption to judge: sentences `spans[first:]`, each with the text before it as context.
+
+    Attributes:
+        image: RGB, upright.
+        text: The caption.
+        spans: Its sentences, half-open `[start, end)` in code points.
+        first: Index of the first sentence to judge.
     """
 
     image: Image.Image
@@ -25,7 +30,14 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExplainRequest:
-    """A sentence to explain: `spans[index]` of `text`, which the critic judged nonfactual."""
+    """A sentence to explain, which the critic judged nonfactual.
+
+    Attributes:
+        image: RGB, upright.
+        text: The caption.
+        spans: Its sentences, half-open `[start, end)` in code points.
+        index: Which of `spans` to explain.
+    """
 
     image: Image.Image
     text: str
@@ -34,11 +46,12 @@ class ExplainRequest:
 
 
 class Critic(Protocol):
-    """Judges sentences against images. Answers come in the order asked, whatever the batches.
+    """Judges sentences against images. Answers come in the order asked, however they are batched.
 
-    `settings` names everything that decides an answer (model, revision, prompt version, attention
-    attention mode, dtype, versions); `threshold` is the P(factual) below which a sentence is
-    nonfactual.
+    Attributes:
+        settings: Everything that decides an answer, by name: model, revision, prompt version,
+            attention mode, dtype, library versions. It ends up in each row's signature.
+        threshold: A sentence with P(factual) below it is nonfactual.
     """
 
     @property
@@ -48,17 +61,40 @@ class Critic(Protocol):
     def threshold(self) -> float: ...
 
     def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        """One verdict per sentence of `spans[first:]`, P(factual) rounded to four decimals."""
+        """Judges captions.
+
+        Args:
+            paragraphs: Captions, each with its image.
+
+        Returns:
+            For each request one verdict per sentence of `spans[first:]`, P(factual) rounded to four
+            decimals. A sentence that cannot be judged has a verdict that says why; only an engine
+            that is gone raises.
+
+        Raises:
+            EngineDead: The model stopped answering for good.
+        """
         ...
 
     def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        """A rationale for each claim: what is wrong with it, and what is there instead."""
+        """Writes rationales.
+
+        Args:
+            claims: Sentences judged nonfactual.
+
+        Returns:
+            For each request what is wrong, and what is there instead; "" where the critic has no
+            answer.
+
+        Raises:
+            EngineDead: The model stopped answering for good.
+        """
         ...
 
 
 @runtime_checkable
 class PreparesImages(Protocol):
-    """A critic that can do something with an image before it is asked about it."""
+    """A critic that can preprocess an image before it is asked about it."""
 
     def prepare(self, image: Image.Image) -> None:
         """Called by the thread that read the image, while the model is at others."""

@@ -11,9 +11,11 @@ from typing import Protocol
 class RewriteRequest:
     """One flagged sentence to rewrite.
 
-    `context` is the caption before the sentence (its end, where it is long), `rationale` says what
-    is wrong and what is there instead, `failed` holds earlier rewrites of the same sentence that
-    were refused, oldest first.
+    Attributes:
+        context: The caption before the sentence; of a long one, its end.
+        sentence: The sentence, without list marks.
+        rationale: What is wrong, and what is there instead.
+        failed: Earlier rewrites of the sentence that were refused, oldest first.
     """
 
     context: str
@@ -23,11 +25,13 @@ class RewriteRequest:
 
 
 class Reviser(Protocol):
-    """Rewrites sentences. Answers come in the order asked, whatever the batches.
+    """Rewrites sentences. Answers come in the order asked, however they are batched.
 
-    `settings` names everything that decides an answer (model, revision, prompt version, dtype,
-    versions). `strict`: whether rewrites with content of their own are refused by default, which
-    suits models that are too small to be trusted with any (`guards.check`).
+    Attributes:
+        settings: Everything that decides an answer, by name: model, revision, prompt version,
+            dtype, library versions. It ends up in each row's signature.
+        strict: Whether rewrites with content words of their own are refused by default
+            (`guards.check`): right for models too small to be trusted with any.
     """
 
     @property
@@ -37,8 +41,16 @@ class Reviser(Protocol):
     def strict(self) -> bool: ...
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        """One rewrite per request, without surrounding white space, none of its `failed` ones.
+        """Writes one rewrite per request.
 
-        "" proposes to delete the sentence; None where the reviser gave no usable answer.
+        Args:
+            requests: Flagged sentences.
+
+        Returns:
+            Rewrites without surrounding white space, none of them in the request's `failed`. ""
+            proposes to delete the sentence; None where the reviser gave no usable answer.
+
+        Raises:
+            EngineDead: The model stopped answering for good.
         """
         ...

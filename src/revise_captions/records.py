@@ -24,6 +24,8 @@ class Span(NamedTuple):
 
 
 class Label(StrEnum):
+    """What a verdict comes to at a threshold. The values are part of the output format."""
+
     FACTUAL = "factual"
     NONFACTUAL = "nonfactual"
     UNSCORED = "unscored"
@@ -62,11 +64,15 @@ class Why(StrEnum):
 class Verdict:
     """A critic's answer for one sentence.
 
-    `p_factual` is in [0, 1], rounded to four decimals where the critic made it, so that every
-    later comparison sees the written value; None exactly when `unscored` says why.
-    `assessable` is None where the critic cannot say whether the sentence makes a claim. `share` is
-    the probability that the model gave to Yes and No together, a sign of how well it takes to the
-    question: in [0, 1], to four decimals; None where it is not known.
+    Attributes:
+        p_factual: P(factual) in [0, 1], the softmax over the Yes and No logits (VNLI-Critique,
+            section 4.2). The critic rounds it to four decimals, so that every later comparison sees
+            the value that is written. None exactly where `unscored` says why.
+        unscored: Why there is no P(factual).
+        assessable: Whether the sentence makes a claim about the image; None where the critic cannot
+            say.
+        share: The answer mass: the probability of Yes and No together, in [0, 1], to four decimals.
+            A low one says that the model does not take to the question. None where unknown.
     """
 
     p_factual: float | None
@@ -77,9 +83,16 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One rewrite of one sentence. `text` "" proposes deletion. `accepted` None: not judged yet.
+    """One rewrite of one sentence.
 
-    `round` counts from 1; `p_before` is the P(factual) that the rewrite has to beat.
+    Attributes:
+        text: The rewrite; "" proposes deletion.
+        accepted: None as long as the critic has not judged it.
+        why: The reason for accepting or refusing it.
+        round: Counts from 1.
+        p_before: The P(factual) that the rewrite has to beat.
+        p_after: The rewrite's P(factual) in the revised caption; None where it was not judged.
+        warning: What a guard in mode `warn` objects to.
     """
 
     text: str
@@ -95,8 +108,14 @@ class Attempt:
 class Sentence:
     """What the run found out about one sentence of the original caption.
 
-    `verdict` is of the original sentence in the original caption; `now` is of its present text in
-    the present caption (the two are the same until something before it, or it itself, changes).
+    Attributes:
+        span: Place in the original caption.
+        verdict: Of the original sentence in the original caption.
+        now: Of its present text in the present caption: equal to `verdict` until the sentence, or
+            something before it, changes.
+        rationale: What is wrong, and what is there instead; None for a sentence never flagged.
+        attempts: Rewrites in order.
+        dropped: Whether the sentence is gone from the revised caption.
     """
 
     span: Span
@@ -120,7 +139,15 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One caption and what became of it. `rounds`: how often the reviser has been asked."""
+    """One caption and its revision.
+
+    Attributes:
+        caption: The original text.
+        revised_caption: The text with the accepted rewrites; elsewhere the same to the byte.
+        sentences: In order, covering all text that is not white space.
+        rounds: How often the reviser has been asked.
+        signature: Everything that decided the answers, on one line.
+    """
 
     caption: str
     revised_caption: str
@@ -133,8 +160,10 @@ class Revision:
 class ImageRef:
     """Where an image is, not yet read. Exactly one of the fields is set.
 
-    `path` is as found in the record (resolved against the image root when read); `data` holds
-    encoded bytes (JPEG, PNG, …); `url` is fetched only when URLs are allowed.
+    Attributes:
+        path: As found in the record; resolved against the image root when read.
+        data: Encoded bytes (JPEG, PNG, …).
+        url: Fetched only where URLs are allowed.
     """
 
     path: str | None = None
@@ -144,7 +173,16 @@ class ImageRef:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One row of input. `raw` is the row's own text where the format has one (JSONL)."""
+    """One row of input.
+
+    Attributes:
+        source: Name of the file or data set.
+        line: 1-based line, or number of the row where the format has no lines.
+        image: Where its image is.
+        captions: Caption by field name.
+        fields: All fields of the row.
+        raw: The row's exact text where the format has one (JSON Lines).
+    """
 
     source: str
     line: int

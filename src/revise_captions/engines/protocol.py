@@ -48,10 +48,13 @@ Part = Template | Data | Picture
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A user's turn, the model's answer to follow.
+    """A user's turn; the model's answer follows.
 
-    `shared`: so many leading parts are the same in many prompts (at least up to the last picture,
-    and never inside a word), so that an engine may prepare them once.
+    Attributes:
+        parts: Template text, untrusted data and images, in order.
+        system: The system message.
+        shared: So many leading parts are the same in many prompts, at least up to the last image
+            and never inside a word, so that an engine may compute them once.
     """
 
     parts: tuple[Part, ...]
@@ -67,9 +70,11 @@ class Prompt:
 class AnswerScores:
     """How likely the first token of the answer is each of the words asked for.
 
-    `logprobs[i]`: natural logarithm of the probability mass of all one-token spellings of word i
-    ("Yes", " yes", …), `-inf` where it has none. `share`: the probability of all words together,
-    in [0, 1]; what is missing to 1 went to other tokens.
+    Attributes:
+        logprobs: For each word the natural logarithm of the probability of all its one-token
+            spellings ("Yes", " yes", …); `-inf` where it has none.
+        share: The answer mass: the probability of all words together, in [0, 1]. The rest went to
+            other tokens.
     """
 
     logprobs: tuple[float, ...]
@@ -78,7 +83,12 @@ class AnswerScores:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Generated text. `complete`: the model ended it itself, it was not cut at the limit."""
+    """Generated text.
+
+    Attributes:
+        text: Without what ends it.
+        complete: Whether the model ended it itself, rather than being cut at the limit.
+    """
 
     text: str
     complete: bool
@@ -86,17 +96,23 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No answer to this prompt. `detail` is for people: one line."""
+    """No answer to this prompt.
+
+    Attributes:
+        reason: Why, as it stands in output rows.
+        detail: One line for people.
+    """
 
     reason: Unscored
     detail: str = ""
 
 
 class Engine(Protocol):
-    """Answers come in the order asked, whatever is computed together.
+    """Computes a chat model. Answers come in the order asked, whatever is computed together.
 
-    `settings` names everything that decides an answer: model, digest, dtype, versions, and how
-    log-probabilities are come by.
+    Attributes:
+        settings: Everything that decides an answer, by name: model, digest, dtype, versions, and
+            how log-probabilities are obtained.
     """
 
     @property
@@ -105,9 +121,31 @@ class Engine(Protocol):
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
     ) -> list[AnswerScores | Failed]:
-        """For each prompt, how likely its answer begins with each of `words`."""
+        """Scores answer words without generating.
+
+        Args:
+            prompts: What to answer.
+            words: Words that the answer may begin with, such as Yes and No.
+
+        Returns:
+            For each prompt how likely its answer begins with each word.
+
+        Raises:
+            EngineDead: The engine stopped answering for good.
+        """
         ...
 
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
-        """Greedy answers of at most so many tokens, without what ends them."""
+        """Answers greedily.
+
+        Args:
+            prompts: What to answer.
+            max_tokens: Where an answer is cut.
+
+        Returns:
+            For each prompt the text, without what ends it.
+
+        Raises:
+            EngineDead: The engine stopped answering for good.
+        """
         ...

@@ -38,6 +38,8 @@ NO_FIELDS = Fields()
 
 
 class InputKind(StrEnum):
+    """The formats of input."""
+
     JSONL = "JSON Lines"
     JSON = "JSON array"
     PARQUET = "Parquet"
@@ -47,11 +49,22 @@ class InputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Iterate for `Record | BadRow`, as often as needed; `rows()` skips making records.
+    """An input that has been opened: iterate for `Record | BadRow`, as often as needed.
 
-    `shard` (i, n) takes the windows of rows whose 0-based number is i modulo n, so that a run of
-    shards works in the windows of the whole; `limit` then stops after that many rows. `folder` is
-    where relative image paths start.
+    Attributes:
+        name: As the user gave it.
+        kind: Its format.
+        path: The file; for standard input the copy that was made of it.
+        folder: Where relative image paths start.
+        read: Reads all rows, bad ones included.
+        count_all: Number of rows; None where only reading tells.
+        tables: Arrow tables, for formats that have them.
+        spooled: Whether `path` is a copy that `close` removes.
+        fields: Which fields hold image and captions.
+        shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards work in
+            the windows of the whole.
+        limit: Rows after which iteration stops, counted within the shard.
+        window: Rows per window.
     """
 
     name: str
@@ -78,6 +91,7 @@ class Source:
                 yield BadRow.of(row, self.name, error)
 
     def rows(self) -> Iterator[Row | BadRow]:
+        """Rows as they stand in the file, without making records of them."""
         return self.select(self.read())
 
     def select(self, rows: Iterable[T]) -> Iterator[T]:
@@ -114,11 +128,23 @@ def open_source(
     spool: Path | None = None,
     window: int = WINDOW,
 ) -> Source:
-    """A file, `-` for standard input, a data set's folder, or a hub id `owner/name[:split]`.
+    """Opens an input, and finds the fields that hold images and captions.
 
-    Standard input, or a pipe, is first copied to `spool` (else to a temporary file), because a run
-    reads its input twice; relative image paths then start in the current folder.
-    Raises `UserError` for what cannot be opened, and where the fields are not to be found.
+    Args:
+        name: A file, `-` for standard input, a data set's folder, or a hub id `owner/name[:split]`.
+        fields: Fields that the user named; the others are found in the first hundred rows.
+        need_image: Whether a row without an image is of any use.
+        shard: (i, n), with 0 ≤ i < n: every n-th window from the i-th.
+        limit: Rows after which iteration stops.
+        spool: Where standard input, or a pipe, is copied to, as a run reads its input twice; a
+            temporary file by default. Relative image paths then start in the current folder.
+        window: Rows per window.
+
+    Returns:
+        A repeatable stream of records and bad rows.
+
+    Raises:
+        UserError: The input cannot be opened, or its fields cannot be found.
     """
     index, count = shard
     if not 0 <= index < count:
@@ -137,7 +163,7 @@ def open_source(
 
 
 def open_rows(name: str, spool: Path | None = None) -> Source:
-    """As `open_source`, for someone who needs the rows and no record of them: no fields known."""
+    """As `open_source`, for rows of which no records are made: no fields are looked for."""
     if name == "-" or Path(name).is_fifo():
         path = _spool(name, spool)
         opened = _open_file(name, path, _kind_by_content(path, name))

@@ -15,8 +15,13 @@ from revise_captions.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row that could be read. `line` is 1-based: the file's line, or the row's number where a
-    format has no lines. `raw` is the row's exact text in JSON formats, without its line end."""
+    """One row that could be read.
+
+    Attributes:
+        line: 1-based line, or number of the row where a format has no lines.
+        data: Its fields.
+        raw: Its exact text in JSON formats, without the line end.
+    """
 
     line: int
     data: Mapping[str, Any]
@@ -25,7 +30,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """One row for the quarantine. `original` is its text, or its bytes where they are no UTF-8."""
+    """One row for the quarantine.
+
+    Attributes:
+        source: Name of the file or data set.
+        line: 1-based line, or number of the row.
+        reason: Machine-readable.
+        detail: For people.
+        original: The row's text, or its bytes where they are not UTF-8.
+    """
 
     source: str
     line: int
@@ -35,6 +48,7 @@ class BadRow:
 
     @classmethod
     def of(cls, row: Row | Record, source: str, error: BadRecord) -> BadRow:
+        """What becomes of a row that `error` says is bad."""
         data = row.data if isinstance(row, Row) else row.fields
         original = dumps(data) if row.raw is None else row.raw
         return cls(source, row.line, error.reason, error.detail, original)

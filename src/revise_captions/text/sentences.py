@@ -71,10 +71,20 @@ _HANGING = re.compile(
 
 
 def split(text: str) -> tuple[Span, ...]:
-    """The sentences of `text`: half-open `[start, end)` code-point spans, in order.
+    """Splits a text into sentences.
 
-    Spans never overlap, never are empty, and have no white space at either end; between them there
-    is nothing but white space. Text that is all white space has none.
+    Deterministic, without a model or locale, in time linear in the text.
+
+    Args:
+        text: Any text; all white space has no sentences.
+
+    Returns:
+        Half-open `[start, end)` spans in code points, in order. They never overlap, are never
+        empty, and have no white space at either end; between them there is nothing but white space.
+
+    Example:
+        >>> [span.of("A dog. It sits.") for span in split("A dog. It sits.")]
+        ['A dog.', 'It sits.']
     """
     cuts = [0, *_cuts(text), len(text)]
     spans = (_stripped(text, start, end) for start, end in pairwise(cuts))
