@@ -42,6 +42,7 @@ from transformers.utils import logging
 
 from revise_captions.critic import prompts
 from revise_captions.critic.checkpoints import read_card
+from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.load import find_checkpoint, load_critic
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost
@@ -160,6 +161,10 @@ class Processes:
         for start, rows in enumerate(self.pool.map(_judge, parts)):
             found[start :: self.count] = rows
         return found
+
+
+#: The critic of this worker process.
+_critic: LocalCritic
 
 
 def _start(critic: str, dtype: str, compiled: bool, threads: int) -> None:

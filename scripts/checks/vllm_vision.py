@@ -34,6 +34,7 @@ import torch
 
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +106,7 @@ class Plain:
 
 
 def written(folder: Path) -> Path:
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     import tinycritic
 
     return tinycritic.saved(folder, AttentionMode.CAUSAL, fluent=True)
@@ -206,7 +207,7 @@ def tiny(family: str, folder: Path) -> Path:
     16 on a CPU."""
     from revise_captions.critic.hub_names import write_hub_names
 
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     import tinyvlm
 
     plain = tinyvlm._text
@@ -229,7 +230,6 @@ def tiny(family: str, folder: Path) -> Path:
 def check_family(folder: Path, count: int) -> dict[str, Any]:
     from revise_captions.critic import chat_prompts
     from revise_captions.engines.load import load_engine
-    from revise_captions.engines.protocol import AnswerScores, Completion
     from revise_captions.engines.vllm.engine import load_engine as load_vllm
 
     prompts = [
@@ -252,9 +252,8 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
     seconds = time.monotonic() - began
     cache = str(inside.vllm.counts)
     expected = plain.answer_logprobs(prompts, chat_prompts.WORDS)
-    if failed := [a for a in (*answers, *expected) if not isinstance(a, AnswerScores)]:
-        raise SystemExit(f"no answer: {failed[0]}")
-    ps, qs = ([p_yes(*a.logprobs) for a in some] for some in (answers, expected))
+    scored, wanted_scores = map(answered, (answers, expected))
+    ps, qs = ([p_yes(*a.logprobs) for a in some] for some in (scored, wanted_scores))
     texts, wanted = inside.generate(prompts[:4], 8), plain.generate(prompts[:4], 8)
     threshold = sorted(qs)[len(qs) // 2]
     between = max((q for q in qs if q < threshold), default=0.0)
@@ -264,8 +263,8 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
         "labels equal": labels_equal(ps, qs, (threshold + between) / 2),
         "max |dP|": apart(ps, qs),
         "share": [
-            round(min(a.share for a in expected), 4),
-            round(apart_share(answers, expected), 7),
+            round(min(a.share for a in wanted_scores), 4),
+            round(apart_share(scored, wanted_scores), 7),
         ],
         "texts equal": sum(
             isinstance(a, Completion) and isinstance(b, Completion) and a.text == b.text
@@ -276,6 +275,14 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
         "prefix cache": cache,
         "seconds": round(seconds, 1),
     }
+
+
+def answered(answers: Sequence[AnswerScores | Failed]) -> list[AnswerScores]:
+    scores = [a for a in answers if isinstance(a, AnswerScores)]
+    if len(scores) < len(answers):
+        failed = next(a for a in answers if not isinstance(a, AnswerScores))
+        raise SystemExit(f"no answer: {failed}")
+    return scores
 
 
 def apart_share(one: Sequence[Any], other: Sequence[Any]) -> float:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from revise_captions.critic.paligemma.critic import LocalCritic
@@ -72,10 +73,10 @@ def folder(path: Path, seed: int = 0) -> Iterator[Image.Image]:
             click.echo(f"{file}: {error}", err=True)
 
 
-def inside(critic: LocalCritic, images: Iterator[Image.Image], count: int) -> np.ndarray:
+def inside(critic: LocalCritic, images: Iterator[Image.Image], count: int) -> NDArray[np.bool_]:
     assert critic.gate is not None
-    found = []
-    while batch := list(islice(images, min(64, count - sum(map(len, found))))):
+    found: list[NDArray[np.bool_]] = []
+    while batch := list(islice(images, min(64, count - sum(part.size for part in found)))):
         found.append(critic.gate.inside(critic.features(batch).numpy()))
     return np.concatenate(found) if found else np.zeros(0, dtype=bool)
 
@@ -96,7 +97,7 @@ def main(critic: str, foreign: tuple[Path, ...], count: int) -> None:
                            (256, "rescaled, JPEG 75")):  # fmt: skip
             passed = inside(judge, pictures(split, size, kind), count)
             show(f"{split}, {size} px, {kind}", passed)
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     from foreign_drawings import PROGRAMS
 
     for name, program in PROGRAMS.items():
@@ -105,7 +106,7 @@ def main(critic: str, foreign: tuple[Path, ...], count: int) -> None:
         show(f"foreign: {'/'.join(path.parts[-2:])}", inside(judge, folder(path), count))
 
 
-def show(name: str, passed: np.ndarray) -> None:
+def show(name: str, passed: NDArray[np.bool_]) -> None:
     click.echo(f"{name:44} {len(passed):6} {1 - passed.mean():8.2%}")
 
 

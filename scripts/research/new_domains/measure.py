@@ -199,7 +199,7 @@ def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
             truth.append(float(one.factual))
             of.append(f"{domain.name}-{number}")
             aspects.append(one.claim.aspect if one.claim else "")
-            if not one.factual:
+            if one.claim and not one.factual:
                 claims.append(ExplainRequest(image, made["caption"], spans, k))
                 about.append((scene, one.claim))
     told = critic.explain(claims)
@@ -237,7 +237,8 @@ def figures(
     name: str, p: Sequence[float], truth: Sequence[float], of: Sequence[str], limit: float
 ) -> dict[str, Any]:
     scored = [i for i, value in enumerate(p) if not np.isnan(value)]
-    x, y, units = ([v[i] for i in scored] for v in (p, truth, of))
+    x, y = ([values[i] for i in scored] for values in (p, truth))
+    units = [of[i] for i in scored]
     auc = measured(roc_auc, x, y, units)
     return {
         f"{name} ROC-AUC": [auc.value, auc.low, auc.high],

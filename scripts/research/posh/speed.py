@@ -7,6 +7,7 @@ prints captions of 120 words per second of processor time, and the most memory h
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -75,4 +76,9 @@ def peak() -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="with mplug.json and minigpt-4.json")
+    parser.add_argument("pipeline")
+    parser.add_argument("seconds", type=float)
+    given = parser.parse_args()
+    print(json.dumps(measure(given.folder, given.pipeline, given.seconds)))
