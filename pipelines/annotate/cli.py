@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import click
 
+from revise_captions.cli_options import SETTINGS
 from revise_captions.commands import run_command
 from revise_captions.pipelines.annotate import commands
 
 EPILOG = """
 \b
 Examples:
-  annotate export revised.jsonl ask --size 300      # tasks for five raters each
-  annotate import ask answers-*.json --out data     # figures, and data for finetune-critic
+  annotate export revised.jsonl tasks --size 300    # tasks for five raters each
+  annotate import tasks answers-*.json --out data   # figures, and data for finetune-critic
   annotate convert chocolate DIR data               # a public data set as training data
-  annotate match captions.jsonl matched             # captions that nobody judged, for a first look
+  annotate match captions.jsonl matched             # unlabeled captions, to adapt a small critic
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"show_default": True, "max_content_width": 100})
+@click.group(epilog=EPILOG, context_settings=SETTINGS)
 @click.version_option(package_name="revise-captions")
 def annotate() -> None:
-    """From a run to people, and from people to training data and figures.
+    """Have people annotate a run; turn annotations into figures and training data.
 
-    The protocol is that of VNLI-Critique (sections 3 and 4.3, appendix C): five raters each, the
-    majority decides, the longest rationale counts.
+    The protocol is that of VNLI-Critique (sections 3 and 4.3, appendix C): five raters per item,
+    majority vote, and the longest rationale.
     """
 
 

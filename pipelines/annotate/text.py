@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from revise_captions.pipelines.annotate.tasks.export import Exported, ExportOptions
 
 
-def exported_text(job: ExportOptions, found: Exported) -> str:
+def exported_text(options: ExportOptions, found: Exported) -> str:
     sentences = sum(stratum["sentences"] for stratum in found.strata)
     drawn = sum(stratum["with_image"] for stratum in found.strata)
     names = [plain(stratum["name"])[:60] for stratum in found.strata]
@@ -35,7 +35,7 @@ def exported_text(job: ExportOptions, found: Exported) -> str:
         )
     lines.append("")
     lines += [
-        f"{job.out / name}: {number:,} items, {job.raters} raters each"
+        f"{options.out / name}: {number:,} items, {options.raters} raters each"
         if number
         else f"{name}: nothing to ask"
         for name, number in found.items.items()
@@ -44,7 +44,7 @@ def exported_text(job: ExportOptions, found: Exported) -> str:
         lines += _named("left out, no image", found.without_image)
     if found.unreadable_rows:
         lines.append(f"{found.unreadable_rows:,} rows of the run could not be read")
-    return "\n".join([*lines, "", *_next(job)])
+    return "\n".join([*lines, "", *_next(options)])
 
 
 def _named(what: str, names: list[str], most: int = 5) -> list[str]:
@@ -52,24 +52,25 @@ def _named(what: str, names: list[str], most: int = 5) -> list[str]:
     return [f"{what}: {len(names):,}", *(f"  {plain(name)}" for name in names[:most]), *more]
 
 
-def _next(job: ExportOptions) -> list[str]:
+def _next(options: ExportOptions) -> list[str]:
     lines = [
         "Label Studio: a project for each folder, with config.xml as labelling interface and",
-        f"{job.raters} annotations per task; import tasks.json. Sheets: a copy for each rater.",
+        f"{options.raters} annotations per task; import tasks.json. Sheets: a copy for each rater.",
     ]
-    if job.images == "copy" and not job.image_prefix:
+    if options.images == "copy" and not options.image_prefix:
         lines += [
             "It shows the images as local files: start it with",
             "  LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true",
-            f"  LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={job.out.resolve().parent}",
-            f"and give each project a source storage: local files, {job.out.resolve() / 'images'}",
+            f"  LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={options.out.resolve().parent}",
+            "and add local files as source storage to each project:",
+            f"  {options.out.resolve() / 'images'}",
         ]
-    keep = f"Keep {job.out / 'key.jsonl'} from the raters. When they are done:"
-    return [*lines, keep, f"  annotate import {job.out} ANSWERS… --out data"]
+    keep = f"Keep {options.out / 'key.jsonl'} from the raters. When they are done:"
+    return [*lines, keep, f"  annotate import {options.out} ANSWERS… --out data"]
 
 
-def converted_text(job: ConvertOptions, found: Converted) -> str:
-    command = f"finetune-critic {job.out} --base MODEL --out my-critic"
+def converted_text(options: ConvertOptions, found: Converted) -> str:
+    command = f"finetune-critic {options.out} --base MODEL --out my-critic"
     lines = [found.about.title, f"licence: {found.about.licence}", ""]
     lines += _splits(found.counts)
     if found.about.benchmark:
@@ -85,13 +86,13 @@ def converted_text(job: ConvertOptions, found: Converted) -> str:
     return "\n".join([*lines, "", command])
 
 
-def matched_text(job: MatchOptions, found: Matched) -> str:
+def matched_text(options: MatchOptions, found: Matched) -> str:
     lines = ["is a sentence the image's own? Nobody judged these: `wrong` are other images'", ""]
     lines += _splits(found.counts)
     for kind, number in sorted(found.left_out.items()):
         if number:
             lines.append(f"left out: {number:,} {kind}")
-    command = f"finetune-critic {job.out} --base bundled --out first --preset match"
+    command = f"finetune-critic {options.out} --base bundled --out first --preset match"
     return "\n".join([*lines, "", command])
 
 
@@ -105,16 +106,16 @@ def _splits(counts: Mapping[str, SplitCounts]) -> list[str]:
     return lines
 
 
-def imported_text(job: ImportOptions, found: Imported) -> str:
+def imported_text(options: ImportOptions, found: Imported) -> str:
     lines = [f"{found.answers:,} answers to {found.items:,} of {found.asked:,} items"]
     if found.problems:
-        lines += ["", f"not used, or with a reservation ({job.out / 'problems.jsonl'}):"]
+        lines += ["", f"not used, or with a reservation ({options.out / 'problems.jsonl'}):"]
         lines += [f"  {number:>7,}  {plain(kind)}" for kind, number in found.problems.items()]
     lines += _tables(found.figures["figures"])
     lines += _agreement(found.figures)
     lines += ["", *(_splits(found.training) if found.training else ["no training data"])]
     if found.training:
-        lines += ["", f"finetune-critic {job.out} --base MODEL --out my-critic"]
+        lines += ["", f"finetune-critic {options.out} --base MODEL --out my-critic"]
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from revise_captions.cli_options import SETTINGS
 from revise_captions.commands import run_command
 from revise_captions.pipelines.benchmarks import commands
 
@@ -17,12 +18,12 @@ Examples:
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"show_default": True, "max_content_width": 100})
+@click.group(epilog=EPILOG, context_settings=SETTINGS)
 @click.version_option(package_name="revise-captions")
 def caption_benchmarks() -> None:
-    """Public benchmarks of captions: what they are, where to get them, what is in your copy.
+    """List public caption benchmarks, check your copies of them, and export their captions.
 
-    Nothing is ever fetched: `show` says where a benchmark is to be had, and under what licence.
+    Nothing is downloaded: `show` says where to get a benchmark, and under what license.
     """
 
 

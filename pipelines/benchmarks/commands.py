@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
+from revise_captions.cli_options import EXISTING_FOLDER, FILE, shared
 
 
 @click.command("list")
 def list_() -> None:
-    """Names, and what people labelled."""
+    """List the benchmarks and what their annotators labeled."""
     from revise_captions.pipelines.benchmarks.listing import listed
 
     click.echo(listed())
@@ -20,7 +20,7 @@ def list_() -> None:
 @click.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Citation, licence, where to get it, known counts, published figures."""
+    """Show a benchmark's citation, license, source, counts and published figures."""
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks.listing import described
 
@@ -29,10 +29,10 @@ def show(name: str) -> None:
 
 @click.command()
 @click.argument("name")
-@click.argument("folder", metavar="DIR", type=_FOLDER)
-@click.option("--as", "subset", help="Fail unless the counts are those of this known subset.")
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.option("--as", "subset", help="Fail unless the counts match this published subset.")
 def check(name: str, folder: Path, subset: str | None) -> None:
-    """Read the benchmark in DIR whole, count it, and compare with what is known."""
+    """Read the benchmark in DIR and compare its counts with the published ones."""
     from revise_captions.benchmarks import checks
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks.listing import checked_text
@@ -44,13 +44,13 @@ def check(name: str, folder: Path, subset: str | None) -> None:
 
 @click.command()
 @click.argument("name")
-@click.argument("folder", metavar="DIR", type=_FOLDER)
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--limit", type=click.IntRange(1), help="Only so many captions.")
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.argument("out", metavar="OUT", type=FILE)
+@shared("--limit", help="Export only this many captions.")
 def export(name: str, folder: Path, out: Path, limit: int | None) -> None:
-    """Write the captions in DIR to OUT (.jsonl), for the other commands."""
+    """Write the captions in DIR to OUT (.jsonl) as input for the other commands."""
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks import listing
 
     count = listing.export(benchmark(name), folder, out, limit)
-    click.echo(f"{count:,} captions in {out}; images start from {folder}")
+    click.echo(f"{count:,} captions in {out}; use --image-root {folder}")

@@ -41,7 +41,7 @@ class EvaluationOptions:
     benchmark: str
     folder: Path
     scores: tuple[str, ...] = ()
-    only: tuple[str, ...] = LEVELS
+    levels: tuple[str, ...] = LEVELS
     replicates: int = 1000
     each: bool = False
     by_captioner: bool = True
@@ -50,73 +50,75 @@ class EvaluationOptions:
     floors: bool = False
 
 
-def evaluate(job: EvaluationOptions) -> dict[str, Any]:
+def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     """Everything as JSON holds it; written to `out` if there is one. Raises `UserError`."""
-    entry = benchmark(job.benchmark)
-    items = list(entry.read(job.folder))
+    entry = benchmark(options.benchmark)
+    items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]
-    metrics = [read_scores(given, examples, job.field, job.folder) for given in job.scores]
-    more, left_out = all_floors(examples) if job.floors else ([], {})
-    metrics += [scores for scores in more if scores.name not in job.scores]
+    metrics = [
+        read_scores(given, examples, options.field, options.folder) for given in options.scores
+    ]
+    more, left_out = all_floors(examples) if options.floors else ([], {})
+    metrics += [scores for scores in more if scores.name not in options.scores]
     names = [metric.name for metric in metrics]
     if len(set(names)) < len(names):
         raise UserError("two scores have one name", hint="name them: NAME=FILE")
-    figures = _figures(job, examples, preferences, metrics)
+    figures = _figures(options, examples, preferences, metrics)
     found = {
         "benchmark": entry.name,
         "captions": len(examples),
         "preferences": len(preferences),
-        "signature": _signature(job, metrics),
+        "signature": _signature(options, metrics),
         "published": dict(entry.published),
         "unscored": {m.name: dict(m.reasons) for m in metrics},
         "left_out": left_out,
         "figures": [figure.as_json() for figure in figures],
     }
-    if "system" in job.only and any(metric.scores_captions for metric in metrics):
+    if "system" in options.levels and any(metric.scores_captions for metric in metrics):
         found["captioners"] = {
             judged.axis: rows
-            for judged in levels.judged_by_people(examples, each=job.each)
+            for judged in levels.judged_by_people(examples, each=options.each)
             if (rows := systems.system_table(judged, metrics))
         }
-    if "preference" in job.only and preferences:
-        found["ratings"] = people.ratings_of(preferences, job.replicates)
-    if job.out is not None:
-        with replacing(job.out) as file:
+    if "preference" in options.levels and preferences:
+        found["ratings"] = people.ratings_of(preferences, options.replicates)
+    if options.out is not None:
+        with replacing(options.out) as file:
             file.write(dumps(found).encode() + b"\n")
     return found
 
 
 def _figures(
-    job: EvaluationOptions,
+    options: EvaluationOptions,
     examples: Sequence[Example],
     preferences: Sequence[Preference],
     metrics: Sequence[Scores],
 ) -> list[Figure]:
     found: list[Figure] = []
-    if "sentence" in job.only and metrics:
-        found += levels.sentence_level(examples, metrics, job.replicates, job.by_captioner)
-    for judged in levels.judged_by_people(examples, each=job.each) if metrics else ():
-        if "segment" in job.only:
-            found += levels.segment_level(judged, metrics, job.replicates, each=job.each)
-        if "system" in job.only:
-            found += systems.system_level(judged, metrics, job.replicates)
-    if "preference" in job.only and preferences and metrics:
-        found += people.preference_level(preferences, metrics, job.replicates)
-    if "spans" in job.only:
-        found += span_level(examples, metrics, job.replicates)
-    if "agreement" in job.only:
-        found += people.agreement_level(examples, job.replicates)
+    if "sentence" in options.levels and metrics:
+        found += levels.sentence_level(examples, metrics, options.replicates, options.by_captioner)
+    for judged in levels.judged_by_people(examples, each=options.each) if metrics else ():
+        if "segment" in options.levels:
+            found += levels.segment_level(judged, metrics, options.replicates, each=options.each)
+        if "system" in options.levels:
+            found += systems.system_level(judged, metrics, options.replicates)
+    if "preference" in options.levels and preferences and metrics:
+        found += people.preference_level(preferences, metrics, options.replicates)
+    if "spans" in options.levels:
+        found += span_level(examples, metrics, options.replicates)
+    if "agreement" in options.levels:
+        found += people.agreement_level(examples, options.replicates)
     return found
 
 
-def _signature(job: EvaluationOptions, metrics: Sequence[Scores]) -> str:
+def _signature(options: EvaluationOptions, metrics: Sequence[Scores]) -> str:
     settings = {
-        "benchmark": job.benchmark,
-        "levels": ",".join(job.only),
-        "intervals": f"95% Poisson bootstrap over images, {job.replicates}",
-        "tests": f"paired permutation over images, {job.replicates}",
-        "ratings": "each" if job.each else "mean",
+        "benchmark": options.benchmark,
+        "levels": ",".join(options.levels),
+        "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
+        "tests": f"paired permutation over images, {options.replicates}",
+        "ratings": "each" if options.each else "mean",
         "ties": TIES,
         "seed": "0",
         "scipy": version("scipy"),

@@ -331,7 +331,7 @@ def test_friendly_errors(run, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full/a").touch()
     assert "is not empty" in said(run.path, tmp_path / "full")
-    assert "expected numbers with commas" in said(run.path, tmp_path / "x", "--bins", "a,b")
+    assert "expected comma-separated numbers" in said(run.path, tmp_path / "x", "--bins", "a,b")
     bare = tmp_path / "bare.jsonl"
     bare.write_bytes(run.path.read_bytes())
     assert "--image-root" in said(bare, tmp_path / "x")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from revise_captions.errors import UserError
 from revise_captions.pipelines.annotate.tasks import sampling
+from revise_captions.pipelines.annotate.tasks.sampling import SamplingDesign
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.integers(0, 300))
@@ -32,7 +33,7 @@ def test_proportional_allocation_is_by_size_and_leaves_no_stratum_out():
     assert sum(n > 0 for n in sampling.proportional([1, 1, 1, 97], 3)) < 4  # fewer than strata
 
 
-def drawn(sizes: dict[str, int], design: sampling.Design, order: random.Random | None = None):
+def drawn(sizes: dict[str, int], design: SamplingDesign, order: random.Random | None = None):
     places = [
         (name, sampling.Place(line, "", k))
         for line, name in enumerate(sizes)
@@ -48,15 +49,15 @@ def drawn(sizes: dict[str, int], design: sampling.Design, order: random.Random |
 
 def test_a_sample_is_the_seeds_and_no_matter_of_order():
     sizes = {"a": 400, "b": 30}
-    one = drawn(sizes, sampling.Design(size=50, seed=3))
-    assert one == drawn(sizes, sampling.Design(size=50, seed=3), random.Random(1))
-    assert one != drawn(sizes, sampling.Design(size=50, seed=4))
+    one = drawn(sizes, SamplingDesign(size=50, seed=3))
+    assert one == drawn(sizes, SamplingDesign(size=50, seed=3), random.Random(1))
+    assert one != drawn(sizes, SamplingDesign(size=50, seed=4))
     assert Counter(found.stratum for found in one) == {"a": 25, "b": 25}
     assert {found.stratum: found.weight for found in one} == {"a": 400 / 25, "b": 30 / 25}
 
 
 def test_memory_is_bounded_by_strata_and_size_not_by_the_run():
-    found = sampling.Draw(sampling.Design(size=5))
+    found = sampling.Draw(SamplingDesign(size=5))
     for k in range(3000):
         found.add((str(k % 3),), sampling.Place(k, "", 0))
     assert all(len(heap) == 5 for heap in found._kept.values())
@@ -70,7 +71,7 @@ def test_every_sentence_is_drawn_as_often_as_every_other_of_its_stratum():
     times: Counter[sampling.Place] = Counter()
     for seed in range(400):
         times.update(
-            found.place for found in drawn({"a": 20, "b": 4}, sampling.Design(size=8, seed=seed))
+            found.place for found in drawn({"a": 20, "b": 4}, SamplingDesign(size=8, seed=seed))
         )
     mine = [times[sampling.Place(0, "", k)] for k in range(20)]
     assert all(times[sampling.Place(1, "", k)] == 400 for k in range(4))
@@ -79,7 +80,7 @@ def test_every_sentence_is_drawn_as_often_as_every_other_of_its_stratum():
 
 
 def test_strata():
-    design, bins = sampling.Design(), sampling.bin_names((0.2, 0.4, 0.6, 0.8))
+    design, bins = SamplingDesign(), sampling.bin_names((0.2, 0.4, 0.6, 0.8))
 
     def name(p, attempts=(), accepted=None, errors=()):
         row = {"p_factual": p, "attempts": attempts, "accepted": accepted}
@@ -94,9 +95,9 @@ def test_strata():
 @pytest.mark.parametrize(
     ("design", "said"),
     [
-        (sampling.Design(by=("p", "mood")), "cannot stratify by mood"),
-        (sampling.Design(bins=(0.5, 0.5)), "expected rising numbers between 0 and 1"),
-        (sampling.Design(bins=(0.5, 1.5)), "expected rising numbers between 0 and 1"),
+        (SamplingDesign(by=("p", "mood")), "cannot stratify by mood"),
+        (SamplingDesign(bins=(0.5, 0.5)), "expected rising numbers between 0 and 1"),
+        (SamplingDesign(bins=(0.5, 1.5)), "expected rising numbers between 0 and 1"),
     ],
 )
 def test_designs_that_make_no_sense(design, said):

@@ -56,12 +56,12 @@ SAME = "the same sentence of the same caption again: one training row"
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """`least` None: more than half of the planned raters."""
+    """`min_raters` None: more than half of the planned raters."""
 
-    asked: Path
+    export: Path
     answers: tuple[Path, ...]
     out: Path
-    least: int | None = None
+    min_raters: int | None = None
     validation: float = 0.1
     replicates: int = 1000
 
@@ -78,31 +78,31 @@ class Imported:
     training: Mapping[str, SplitCounts]
 
 
-def import_answers(job: ImportOptions) -> Imported:
+def import_answers(options: ImportOptions) -> Imported:
     """Raises `UserError` where nothing at all can be used."""
-    about = _about(job.asked)
-    units = read_key(job.asked / KEY)
+    about = _about(options.export)
+    units = read_key(options.export / KEY)
     planned = int(about["raters"])
-    least = planned // 2 + 1 if job.least is None else job.least
-    if job.out.exists() and any(job.out.iterdir()):
-        raise UserError(f"{job.out} is not empty", hint="name a new folder")
+    least = planned // 2 + 1 if options.min_raters is None else options.min_raters
+    if options.out.exists() and any(options.out.iterdir()):
+        raise UserError(f"{options.out} is not empty", hint="name a new folder")
     asked = [name for name, number in about["items"].items() if number]
-    answers = [answer for path in files_of(job.answers) for answer in read_answers(path)]
+    answers = [answer for path in files_of(options.answers) for answer in read_answers(path)]
     found = collect(units, answers, planned, least, asked)
     if not found.opinions:
         raise UserError(
-            f"none of {len(answers):,} answers is about an item of {job.asked}",
+            f"none of {len(answers):,} answers is about an item of {options.export}",
             hint="are these the answers to that export? each names its `item`",
         )
-    job.out.mkdir(parents=True, exist_ok=True)
-    measured = _figures(job, about, found)
-    _write(job.out / "records.jsonl", _records(units, found))
-    _write(job.out / "annotations.jsonl", _annotations(found))
-    training, more = _training(job, about, found)
+    options.out.mkdir(parents=True, exist_ok=True)
+    measured = _figures(options, about, found)
+    _write(options.out / "records.jsonl", _records(units, found))
+    _write(options.out / "annotations.jsonl", _annotations(found))
+    training, more = _training(options, about, found)
     problems = [*found.problems, *more]
-    _write(job.out / "problems.jsonl", (problem.as_json() for problem in problems))
+    _write(options.out / "problems.jsonl", (problem.as_json() for problem in problems))
     measured["problems"] = dict(Counter(problem.kind for problem in problems).most_common())
-    with replacing(job.out / "figures.json") as file:
+    with replacing(options.out / "figures.json") as file:
         file.write(dumps(measured).encode() + b"\n")
     return Imported(
         sum(len(opinion.labels) for opinion in found.opinions),
@@ -131,15 +131,15 @@ def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         file.writelines(dumps(row).encode() + b"\n" for row in rows)
 
 
-def _figures(job: ImportOptions, about: Mapping[str, Any], found: Collected) -> dict[str, Any]:
-    shares = figures.tables(found, about.get("threshold"), job.replicates)
+def _figures(options: ImportOptions, about: Mapping[str, Any], found: Collected) -> dict[str, Any]:
+    shares = figures.tables(found, about.get("threshold"), options.replicates)
     return {
         "run": about.get("run"),
         "signature": about.get("signature"),
         "raters": about["raters"],
-        "intervals": f"95% Poisson bootstrap over images, {job.replicates}",
+        "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
         "figures": [share.as_json() for share in shares],
-        "agreement": figures.agreement(found, job.replicates),
+        "agreement": figures.agreement(found, options.replicates),
         "annotators": figures.raters(found.opinions),
     }
 
@@ -212,14 +212,14 @@ def _annotations(found: Collected) -> Iterator[dict[str, Any]]:
 
 
 def _training(
-    job: ImportOptions, about: Mapping[str, Any], found: Collected
+    options: ImportOptions, about: Mapping[str, Any], found: Collected
 ) -> tuple[dict[str, SplitCounts], list[Problem]]:
     """The folder for finetune-critic, where sentences were judged; what is missing from it."""
     sentences = [o for o in found.opinions if o.verdict is not None and o.good is not None]
     if not sentences:
         return {}, [Problem(NO_SPLIT, detail="no sentence has a label")]
-    store = ImageFolder(job.out)
-    stored, problems = _stored(job, store, sentences)
+    store = ImageFolder(options.out)
+    stored, problems = _stored(options, store, sentences)
     usable, again = _distinct(
         replace(o, unit=replace(o.unit, image=stored[o.unit.image]))
         for o in sentences
@@ -227,11 +227,11 @@ def _training(
     )
     problems += again
     try:
-        sides = splits(groups(store.prints), job.validation)
+        sides = splits(groups(store.prints), options.validation)
     except UserError as error:
         return {}, [*problems, Problem(NO_SPLIT, detail=error.message)]
     rewrites = {name: o for name, o in found.of(ItemTarget.REVISED).items() if o.good}
-    with training_folder(job.out, sides) as folder:
+    with training_folder(options.out, sides) as folder:
         for row in training_rows(usable, rewrites):
             folder.add(row)
     name = f"annotations of {about.get('run')}"
@@ -244,19 +244,19 @@ def _training(
         note=f"drawn from: {about.get('signature')}",
     )
     left_out = Counter(problem.kind for problem in (*found.problems, *problems))
-    write_about(job.out, origin, folder, "annotate import", left_out)
+    write_about(options.out, origin, folder, "annotate import", left_out)
     return folder.counts, problems
 
 
 def _stored(
-    job: ImportOptions, store: ImageFolder, opinions: Sequence[Opinion]
+    options: ImportOptions, store: ImageFolder, opinions: Sequence[Opinion]
 ) -> tuple[dict[str, str], list[Problem]]:
     """Where each image of the key lies below `out`."""
     stored: dict[str, str] = {}
     problems = []
     for image in sorted({opinion.unit.image for opinion in opinions}):
         try:
-            stored[image] = store.add(parse_image(image), folder=job.asked)
+            stored[image] = store.add(parse_image(image), folder=options.export)
         except BadRecord as error:
             problems.append(Problem(NO_IMAGE, place=image, detail=error.detail))
     return stored, problems

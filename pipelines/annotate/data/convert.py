@@ -65,19 +65,21 @@ class Converted:
     examples: tuple[str, ...]
 
 
-def convert_data(job: ConvertOptions) -> Converted:
+def convert_data(options: ConvertOptions) -> Converted:
     """Raises `UserError`. The data are read twice: for the images' split, then for the rows."""
-    entry = benchmark(job.name)
-    about = _provenance(entry, job)
-    if job.out.exists() and any(job.out.iterdir()):
-        raise UserError(f"{job.out} is not empty", hint="name a new folder")
-    job = replace(job, folder=job.folder.resolve())  # readers put the folder before image paths
+    entry = benchmark(options.name)
+    about = _provenance(entry, options)
+    if options.out.exists() and any(options.out.iterdir()):
+        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+    options = replace(
+        options, folder=options.folder.resolve()
+    )  # readers put the folder before image paths
     left_out: Counter[str] = Counter()
-    store = ImageFolder(job.out)
-    images, unreadable = _images(job, store, _chosen(entry, job, Counter()))
+    store = ImageFolder(options.out)
+    images, unreadable = _images(options, store, _chosen(entry, options, Counter()))
     if not images and not unreadable:
         raise UserError(
-            f"{job.name}: no caption in {job.folder} has a labelled sentence",
+            f"{options.name}: no caption in {options.folder} has a labelled sentence",
             hint="`caption-benchmarks list` says what people labelled; --subset chooses captions",
         )
     if not images:
@@ -86,9 +88,9 @@ def convert_data(job: ConvertOptions) -> Converted:
             hint="--image-root DIR says where image paths start",
         )
     seen: set[bytes] = set()
-    sides = splits(groups(store.prints), job.validation, job.test)
-    with training_folder(job.out, sides) as folder:
-        for example in _chosen(entry, job, left_out):
+    sides = splits(groups(store.prints), options.validation, options.test)
+    with training_folder(options.out, sides) as folder:
+        for example in _chosen(entry, options, left_out):
             if (image := images.get(_name(example))) is None:
                 left_out[NO_IMAGE] += 1
                 continue
@@ -100,15 +102,16 @@ def convert_data(job: ConvertOptions) -> Converted:
                 continue
             seen.add(key)
             row = row_of(example, image, left_out)
-            folder.add(row, _test_row(row, example, job))
-    made_by = f"annotate convert {job.name} --validation {job.validation:g} --test {job.test:g}"
-    write_about(job.out, about, folder, made_by, left_out)
+            folder.add(row, _test_row(row, example, options))
+    shares = f"--validation {options.validation:g} --test {options.test:g}"
+    made_by = f"annotate convert {options.name} {shares}"
+    write_about(options.out, about, folder, made_by, left_out)
     return Converted(about, folder.counts, left_out, tuple(unreadable))
 
 
-def _provenance(entry: Benchmark, job: ConvertOptions) -> Provenance:
+def _provenance(entry: Benchmark, options: ConvertOptions) -> Provenance:
     held_out = entry.name in BENCHMARK_ITSELF
-    if held_out and not job.allow_benchmark:
+    if held_out and not options.allow_benchmark:
         raise UserError(
             f"{entry.name} is the benchmark that critics are measured by: a critic trained on it "
             "has no figures",
@@ -123,22 +126,22 @@ def _provenance(entry: Benchmark, job: ConvertOptions) -> Provenance:
     )
 
 
-def _chosen(entry: Benchmark, job: ConvertOptions, left_out: Counter[str]) -> Iterator[Example]:
+def _chosen(entry: Benchmark, options: ConvertOptions, left_out: Counter[str]) -> Iterator[Example]:
     """The labelled captions of the wanted subsets, at most `limit`."""
     own = TRAINING_SUBSETS.get(entry.name, "")
-    examples = (item for item in entry.read(job.folder) if isinstance(item, Example))
+    examples = (item for item in entry.read(options.folder) if isinstance(item, Example))
 
     def wanted() -> Iterator[Example]:
         for example in examples:
             subset = example.subset
-            if not (subset in job.subsets if job.subsets else subset.startswith(own)):
+            if not (subset in options.subsets if options.subsets else subset.startswith(own)):
                 left_out[OTHER_SUBSET] += 1
             elif all(_label(s) is None for s in example.sentences):
                 left_out[NO_LABELS] += 1
             else:
                 yield example
 
-    return islice(wanted(), job.limit)
+    return islice(wanted(), options.limit)
 
 
 def _name(example: Example) -> str:
@@ -147,7 +150,7 @@ def _name(example: Example) -> str:
 
 
 def _images(
-    job: ConvertOptions, store: ImageFolder, examples: Iterable[Example]
+    options: ConvertOptions, store: ImageFolder, examples: Iterable[Example]
 ) -> tuple[dict[str, str], list[str]]:
     """By name, each image as rows name it."""
     stored: dict[str, str] = {}
@@ -157,18 +160,18 @@ def _images(
         if name in stored:
             continue
         try:
-            stored[name] = _image(job, example.record.image, store)
+            stored[name] = _image(options, example.record.image, store)
         except BadRecord as error:
             if error.detail not in unreadable:
                 unreadable.append(error.detail)
     return stored, unreadable
 
 
-def _image(job: ConvertOptions, ref: ImageRef, store: ImageFolder) -> str:
-    if job.images == "copy":
-        return store.add(ref, image_root=job.image_root, folder=job.folder)
-    picture = load_image(ref, root=job.image_root, folder=job.folder)
-    name = str(((job.image_root or job.folder) / (ref.path or "")).resolve())
+def _image(options: ConvertOptions, ref: ImageRef, store: ImageFolder) -> str:
+    if options.images == "copy":
+        return store.add(ref, image_root=options.image_root, folder=options.folder)
+    picture = load_image(ref, root=options.image_root, folder=options.folder)
+    name = str(((options.image_root or options.folder) / (ref.path or "")).resolve())
     store.prints[name] = fingerprint(picture)
     return name
 
@@ -223,7 +226,7 @@ def _trimmed(span: Span, caption: str) -> Span | None:
     return Span(start, end) if start < end else None
 
 
-def _test_row(row: Mapping[str, Any], example: Example, job: ConvertOptions) -> dict[str, Any]:
+def _test_row(row: Mapping[str, Any], example: Example, options: ConvertOptions) -> dict[str, Any]:
     """As `benchmarks.plain` reads it, and as revise-captions finds the image from OUT/test."""
-    image = row["image"] if job.images == "path" else f"../{row['image']}"
+    image = row["image"] if options.images == "path" else f"../{row['image']}"
     return {**row, "image": image, "model": example.captioner or "unknown"}

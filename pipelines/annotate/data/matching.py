@@ -106,32 +106,32 @@ class Pool:
         return cls(said, Contrasts([text for _, text in said]))
 
 
-def match(job: MatchOptions) -> Matched:
+def match(options: MatchOptions) -> Matched:
     """Raises `UserError`. The captions are read for their images, for a pool, and for the rows."""
-    if job.out.exists() and any(job.out.iterdir()):
-        raise UserError(f"{job.out} is not empty", hint="name a new folder")
-    source = open_source(job.captions, fields=job.fields, limit=job.limit)
+    if options.out.exists() and any(options.out.iterdir()):
+        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+    source = open_source(options.captions, fields=options.fields, limit=options.limit)
     left_out: Counter[str] = Counter()
-    store = ImageFolder(job.out)
-    images = _images(job, source, store, left_out)
-    drawn = _drawn(_said(source, images, left_out), job.seed)
+    store = ImageFolder(options.out)
+    images = _images(options, source, store, left_out)
+    drawn = _drawn(_said(source, images, left_out), options.seed)
     if len({own.image for own, _ in drawn}) < 2:
         raise UserError(
-            f"{job.captions}: fewer than two images with sentences to tell apart",
+            f"{options.captions}: fewer than two images with sentences to tell apart",
             hint="--image-root says where image paths start, --caption-field where captions are",
         )
-    sides, pool = splits(groups(store.prints), job.validation), Pool.of(drawn)
-    with training_folder(job.out, sides) as folder:
+    sides, pool = splits(groups(store.prints), options.validation), Pool.of(drawn)
+    with training_folder(options.out, sides) as folder:
         for own in _said(source, images, Counter()):
-            folder.add(row_of(own, pool, job))
+            folder.add(row_of(own, pool, options))
     options = ("others", "contrasts", "validation", "seed")
-    made_by = " ".join(f"--{name} {getattr(job, name):g}" for name in options)
-    write_about(job.out, ABOUT, folder, f"annotate match {made_by}", left_out)
+    made_by = " ".join(f"--{name} {getattr(options, name):g}" for name in options)
+    write_about(options.out, ABOUT, folder, f"annotate match {made_by}", left_out)
     return Matched(folder.counts, left_out)
 
 
 def _images(
-    job: MatchOptions, source: Source, store: ImageFolder, left_out: Counter[str]
+    options: MatchOptions, source: Source, store: ImageFolder, left_out: Counter[str]
 ) -> dict[int, str]:
     """By line, each image as rows name it."""
     found: dict[int, str] = {}
@@ -141,7 +141,7 @@ def _images(
             continue
         try:
             found[record.line] = store.add(
-                record.image, image_root=job.image_root, folder=source.folder
+                record.image, image_root=options.image_root, folder=source.folder
             )
         except BadRecord:
             left_out[NO_IMAGE] += 1
@@ -174,10 +174,10 @@ def _drawn(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
     return pool
 
 
-def row_of(own: Own, pool: Pool, job: MatchOptions) -> dict[str, Any]:
+def row_of(own: Own, pool: Pool, options: MatchOptions) -> dict[str, Any]:
     """A caption of an image's own sentences and as many of others, and asides of both."""
-    rng = random.Random(f"{job.seed}.{own.id}")
-    theirs = _others(own, pool, len(own.sentences) + job.others, job.contrasts, rng)
+    rng = random.Random(f"{options.seed}.{own.id}")
+    theirs = _others(own, pool, len(own.sentences) + options.others, options.contrasts, rng)
     first = [(text, True) for text in own.sentences]
     first += [(text, False) for text in theirs[: len(own.sentences)]]
     rng.shuffle(first)

@@ -25,12 +25,17 @@ from revise_captions.io.fields import Fields, to_record
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow, dumps
 from revise_captions.pipelines.annotate.data.images import ImageFolder
-from revise_captions.pipelines.annotate.tasks import interfaces
+from revise_captions.pipelines.annotate.tasks.interfaces import (
+    INTERFACES,
+    RATERS,
+    Interface,
+    data_of,
+)
 from revise_captions.pipelines.annotate.tasks.sampling import (
-    Design,
     Draw,
     Drawn,
     Place,
+    SamplingDesign,
     bin_names,
     name_of,
     stratum_of,
@@ -61,9 +66,9 @@ class ExportOptions:
 
     run: str
     out: Path
-    design: Design = field(default_factory=Design)
-    only: tuple[str, ...] = tuple(interfaces.INTERFACES)
-    raters: int = interfaces.RATERS
+    design: SamplingDesign = field(default_factory=SamplingDesign)
+    interfaces: tuple[str, ...] = tuple(INTERFACES)
+    raters: int = RATERS
     images: str = "copy"
     image_prefix: str = ""
     fields: Fields = NO_FIELDS
@@ -82,17 +87,19 @@ class Exported:
     without_image: list[str] = field(default_factory=list)
 
 
-def export(job: ExportOptions) -> Exported:
+def export(options: ExportOptions) -> Exported:
     """Raises `UserError`; writes nothing where there is nothing to ask."""
-    job.design.check()
-    if job.out.exists() and any(job.out.iterdir()):
-        raise UserError(f"{job.out} is not empty", hint="name a new folder")
-    source = open_source(job.run, fields=job.fields)
-    draw, signature, bad = _draw(source, job.design)
+    options.design.check()
+    if options.out.exists() and any(options.out.iterdir()):
+        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+    source = open_source(options.run, fields=options.fields)
+    draw, signature, bad = _draw(source, options.design)
     if not draw.sizes:
-        raise UserError(f"{job.run} holds no judged sentence", hint="is it the output of a run?")
-    job.out.mkdir(parents=True, exist_ok=True)
-    found, missing = _fetch(job, source, list(draw.drawn()))
+        raise UserError(
+            f"{options.run} holds no judged sentence", hint="is it the output of a run?"
+        )
+    options.out.mkdir(parents=True, exist_ok=True)
+    found, missing = _fetch(options, source, list(draw.drawn()))
     if not found:
         raise UserError(
             f"none of the {len(missing)} sampled sentences has an image that can be read: "
@@ -102,16 +109,16 @@ def export(job: ExportOptions) -> Exported:
     units = _reweighted(found, draw)
     result = Exported(_strata(draw, units), unreadable_rows=bad, without_image=missing)
     result.images = len({unit.image for unit in units})
-    with replacing(job.out / KEY) as file:
+    with replacing(options.out / KEY) as file:
         file.writelines(dumps(unit.as_json()).encode() + b"\n" for unit in units)
-    for name in job.only:
-        result.items[name] = _write_interface(job, interfaces.INTERFACES[name], units)
-    with replacing(job.out / SAMPLE) as file:
-        file.write(dumps(_about(job, result, signature)).encode() + b"\n")
+    for name in options.interfaces:
+        result.items[name] = _write_interface(options, INTERFACES[name], units)
+    with replacing(options.out / SAMPLE) as file:
+        file.write(dumps(_about(options, result, signature)).encode() + b"\n")
     return result
 
 
-def _draw(source: Source, design: Design) -> tuple[Draw, str, int]:
+def _draw(source: Source, design: SamplingDesign) -> tuple[Draw, str, int]:
     """The draw over all sentences; the run's signature; rows that could not be read."""
     draw, bins = Draw(design), bin_names(design.bins)
     signature, bad = "", 0
@@ -133,13 +140,13 @@ def _draw(source: Source, design: Design) -> tuple[Draw, str, int]:
 
 
 def _fetch(
-    job: ExportOptions, source: Source, drawn: Sequence[Drawn]
+    options: ExportOptions, source: Source, drawn: Sequence[Drawn]
 ) -> tuple[list[Unit], list[str]]:
     """The units of the drawn places, with their images; what was left out, in words."""
     wanted: dict[int, list[Drawn]] = {}
     for one in drawn:
         wanted.setdefault(one.place.line, []).append(one)
-    store = ImageFolder(job.out)
+    store = ImageFolder(options.out)
     units, missing = [], []
     for judged in captions_in(source):
         if not wanted:
@@ -154,37 +161,37 @@ def _fetch(
         if not here:
             continue
         try:
-            image, shown = _image(job, source, judged, store)
+            image, shown = _image(options, source, judged, store)
         except BadRecord as error:
             missing += [
                 f"line {line}, sentence {o.place.sentence + 1}: {error.detail}" for o in here
             ]
             continue
         for one in here:
-            made = unit(judged, one, job.design.seed, source.name)
+            made = unit(judged, one, options.design.seed, source.name)
             units.append(replace(made, image=image, shown=shown))
     return units, missing
 
 
 def _image(
-    job: ExportOptions, source: Source, judged: RunCaption, store: ImageFolder
+    options: ExportOptions, source: Source, judged: RunCaption, store: ImageFolder
 ) -> tuple[str, str]:
     """The image as the key names it, and as the tasks point to it."""
     ref = to_record(judged.row, source.fields, source=source.name).image
-    if job.images == "path":
-        return _where(job, source, ref)
+    if options.images == "path":
+        return _where(options, source, ref)
     name = store.add(
-        ref, image_root=job.image_root, folder=source.folder, allow_urls=job.allow_urls
+        ref, image_root=options.image_root, folder=source.folder, allow_urls=options.allow_urls
     )
-    if job.images == "embed":
+    if options.images == "embed":
         kind = "jpeg" if name.endswith(".jpg") else name.rpartition(".")[2]
-        data = base64.b64encode((job.out / name).read_bytes()).decode()
+        data = base64.b64encode((options.out / name).read_bytes()).decode()
         return name, f"data:image/{kind};base64,{data}"
-    prefix = job.image_prefix or f"/data/local-files/?d={quote(job.out.resolve().name)}/"
+    prefix = options.image_prefix or f"/data/local-files/?d={quote(options.out.resolve().name)}/"
     return name, prefix + name
 
 
-def _where(job: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, str]:
+def _where(options: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, str]:
     """A URL, or a file's path, untouched; bytes in the record have no path."""
     from revise_captions.errors import Reason
     from revise_captions.io.images import resolve_path
@@ -193,10 +200,10 @@ def _where(job: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, str]
         return ref.url, ref.url
     if ref.path is None:
         raise BadRecord(Reason.MISSING_IMAGE, "the image is in the record itself: --images copy")
-    real = resolve_path(ref.path, job.image_root, source.folder)
+    real = resolve_path(ref.path, options.image_root, source.folder)
     if not real.is_file():
         raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{real} does not exist")
-    return str(real.resolve()), job.image_prefix + ref.path
+    return str(real.resolve()), options.image_prefix + ref.path
 
 
 def _reweighted(units: Sequence[Unit], draw: Draw) -> list[Unit]:
@@ -216,14 +223,12 @@ def _strata(draw: Draw, units: Sequence[Unit]) -> list[dict[str, Any]]:
     return rows
 
 
-def _write_interface(
-    job: ExportOptions, interface: interfaces.Interface, units: Sequence[Unit]
-) -> int:
+def _write_interface(options: ExportOptions, interface: Interface, units: Sequence[Unit]) -> int:
     """Tasks in the order of their items' names: a sentence and its rewrite are not neighbours."""
     tasks = sorted(_tasks(interface, units), key=lambda data: str(data["item"]))
     if not tasks:
         return 0
-    folder = job.out / interface.name
+    folder = options.out / interface.name
     folder.mkdir()
     with replacing(folder / "config.xml") as file:
         file.write(interface.config.encode())
@@ -246,24 +251,24 @@ def _from_sheet(image: str) -> str:
     return f"../{image}" if image.startswith("images/") else image
 
 
-def _tasks(interface: interfaces.Interface, units: Sequence[Unit]) -> Iterator[dict[str, object]]:
+def _tasks(interface: Interface, units: Sequence[Unit]) -> Iterator[dict[str, object]]:
     for one in units:
         for asked in one.asked():
             if asked in interface.asks:
-                yield interfaces.data_of(one, asked, one.shown)
+                yield data_of(one, asked, one.shown)
 
 
-def _about(job: ExportOptions, result: Exported, signature: str) -> dict[str, Any]:
+def _about(options: ExportOptions, result: Exported, signature: str) -> dict[str, Any]:
     threshold = settings_of(signature).get("threshold")
     return {
-        "run": Path(job.run).name,
+        "run": Path(options.run).name,
         "signature": signature,
         "threshold": None if threshold is None else float(threshold),
-        "raters": job.raters,
-        "design": asdict(job.design),
+        "raters": options.raters,
+        "design": asdict(options.design),
         "strata": result.strata,
         "items": dict(result.items),
-        "images": job.images,
+        "images": options.images,
         "unreadable_rows": result.unreadable_rows,
         "without_image": result.without_image,
     }

@@ -46,7 +46,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class SamplingDesign:
     """What to stratify by (of `KEYS`), at which bounds of P(factual), and how to allocate."""
 
     by: tuple[str, ...] = KEYS
@@ -67,7 +67,10 @@ class Design:
 
 
 def stratum_of(
-    sentence: Mapping[str, Any], errors: Sequence[str], design: Design, own_bins: Sequence[str]
+    sentence: Mapping[str, Any],
+    errors: Sequence[str],
+    design: SamplingDesign,
+    own_bins: Sequence[str],
 ) -> Stratum:
     """The stratum of a sentence as a run wrote it. `errors`: its types, the first one counts."""
     named = {
@@ -102,7 +105,7 @@ def name_of(stratum: Stratum) -> str:
 class Draw:
     """Takes places one after another; holds at most `design.size` of each stratum."""
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: SamplingDesign) -> None:
         self.design = design
         self.sizes: Counter[Stratum] = Counter()
         self._kept: dict[Stratum, list[tuple[int, Place]]] = {}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from revise_captions.cli_options import FILE, LOCAL_ENGINES, SETTINGS, shared
 from revise_captions.commands import run_command
 
 EPILOG = """
@@ -18,42 +19,63 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG, context_settings={"show_default": True, "max_content_width": 100})
+@click.command(epilog=EPILOG, context_settings=SETTINGS)
 @click.version_option(package_name="revise-captions")
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--generation-field", default="generation", help="Field with the text to score.")
+@click.argument("source", metavar="IN", type=FILE)
+@click.argument("out", type=FILE)
 @click.option(
-    "--reference-field", default="reference", help="Field with the reference, or a list of them."
+    "--generation-field", default="generation", help="Field that holds the text to score."
 )
-@click.option("--group-field", default="", help="Field that names the image.  [default: the line]")
+@shared(
+    "--reference-field",
+    default="reference",
+    help="Field that holds the reference, or a list of references.",
+)
 @click.option(
-    "--judge", default="offline", help="`offline`, a model's hub id or folder, `MODEL@URL`."
+    "--group-field",
+    default="",
+    show_default=False,
+    help="Field that identifies the image, the unit of the intervals.  [default: each line]",
 )
-@click.option("--encoder", default="", help="The offline judge's: a folder or hub id.")
-@click.option("--parser", default="bundled", help="A spaCy pipeline: `bundled`, a name, a folder.")
+@shared("--judge")
+@click.option(
+    "--encoder",
+    default="",
+    show_default=False,
+    help="Sentence encoder of the offline judge: a folder or a Hugging Face model id.",
+)
+@shared("--parser")
 @click.option(
     "--coreference",
     default="rules",
-    help="`rules`, or `maverick` or its weights' path: not for commercial use.",
+    help="Coreference resolver: `rules`, `maverick`, or a folder of Maverick weights. Maverick's "
+    "license excludes commercial use.",
 )
-@click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers")
-@click.option("--device", default="auto", help="`auto`, `cpu`, `cuda`, …")
-@click.option("--batch-size", type=click.IntRange(1), default=16, help="Prompts at a time.")
-@click.option("--no-rewriting", is_flag=True, help="Do not let the judge rewrite identifiers.")
+@shared("--engine", type=LOCAL_ENGINES, help="Inference engine for the judge.")
+@shared("--device")
+@shared("--batch-size", help="Prompts per forward pass of the judge.")
+@click.option(
+    "--no-rewriting", is_flag=True, help="Do not let a language judge rephrase identifiers."
+)
 @click.option(
     "--unreadable-is-absent",
     is_flag=True,
-    help="Score an unreadable answer 1, as the authors' code does, not as unscored.",
+    help="Score an answer that cannot be parsed as 1 (absent), as the authors' code does, instead "
+    "of leaving it unscored.",
 )
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="A page with marks.")
-@click.option("--show", type=click.IntRange(0), default=0, help="Print so many pairs, with marks.")
-@click.option("--force", is_flag=True, help="Overwrite OUT and the page.")
+@click.option("--html", type=FILE, help="Write an HTML page with marked components to this file.")
+@click.option(
+    "--show",
+    type=click.IntRange(0),
+    default=0,
+    help="Print this many pairs with marked components.",
+)
+@shared("--force", help="Overwrite OUT and the HTML page.")
 def score_posh(source: Path, out: Path, **options: object) -> None:
-    """Score the generations in IN (JSON Lines) against their references by POSH.
+    """Score the generations in IN (JSON Lines) against their references with POSH.
 
-    OUT gets a line for each of IN's: its scores, what they are made of, and a grade with a span for
-    every component. Means with 95 % intervals go to the terminal.
+    OUT gets one line per line of IN: its scores, their parts, and a grade with a span for every
+    component. Means with 95 % bootstrap intervals are printed.
     """
     from revise_captions.posh.score_file import PoshOptions, run
 

@@ -1,0 +1,177 @@
+"""Command-line options that several commands share, each declared once.
+
+A command names the options it takes; keywords adjust them where its own meaning differs:
+
+    @click.command(epilog=EPILOG, context_settings=SETTINGS)
+    @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
+    @shared("--batch-size", help="Prompts per forward pass.")
+    def command(**options: Any) -> None: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+#: `context_settings` of every command.
+SETTINGS: dict[str, Any] = {
+    "show_default": True,
+    "max_content_width": 100,
+    "help_option_names": ["-h", "--help"],
+}
+
+#: Argument and option types.
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+COUNT = click.IntRange(1)
+#: The engines that run a model in this process.
+LOCAL_ENGINES = click.Choice(["transformers", "vllm"])
+
+
+def _read_config(
+    context: click.Context, parameter: click.Parameter, value: Path | None
+) -> Path | None:
+    """Takes defaults from a TOML file, by the options' long names."""
+    if value is None:
+        return None
+    import tomllib
+
+    known = {p.name for p in context.command.params if isinstance(p, click.Option)}
+    try:
+        found = tomllib.loads(value.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise click.BadParameter(f"{value} is not readable TOML: {error}") from error
+    values = {name.replace("-", "_"): v for name, v in found.items()}
+    if unknown := sorted(set(values) - (known - {parameter.name})):
+        raise click.BadParameter(
+            f"{value} sets {', '.join(unknown)}; valid names are the long options without --"
+        )
+    context.default_map = {**(context.default_map or {}), **values}
+    return value
+
+
+_OPTIONS: dict[str, Mapping[str, Any]] = {
+    "--config": {
+        "type": FILE,
+        "is_eager": True,
+        "callback": _read_config,
+        "help": "TOML file of option values; options on the command line take precedence.",
+    },
+    # input
+    "--image-field": {"help": "Field that holds the image.  [default: detected by name]"},
+    "--caption-field": {
+        "help": "Field that holds the caption; separate several with commas.  [default: detected "
+        "by name]"
+    },
+    "--image-root": {
+        "type": FOLDER,
+        "help": "Folder that relative image paths start from; images outside it are refused.  "
+        "[default: the folder of the input]",
+    },
+    "--allow-urls": {"is_flag": True, "help": "Download images given as public http(s) URLs."},
+    "--limit": {"type": COUNT, "help": "Stop after this many records."},
+    # models
+    "--critic": {
+        "default": "bundled",
+        "help": "Critic model: `bundled`, a checkpoint folder, a Hugging Face model id, or "
+        "MODEL@http://host:8000/v1 for a model on an OpenAI-compatible server.",
+    },
+    "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
+    "--reviser": {
+        "default": "bundled",
+        "help": "Reviser model: as for --critic, or `drop`, which removes what it would rewrite.",
+    },
+    "--engine": {
+        "type": click.Choice(["transformers", "vllm", "openai"]),
+        "default": "transformers",
+        "help": "Inference engine for models that name no server: `transformers` or `vllm` (needs "
+        "the extra `vllm`), both in this process. `openai`: every model must name its server.",
+    },
+    "--samples": {
+        "type": click.IntRange(0, 100),
+        "default": 0,
+        "show_default": False,
+        "help": "For a critic server without log-probabilities: estimate P(factual) as the "
+        "fraction of Yes in this many sampled answers (5 in the paper).  [default: 0, which "
+        "leaves such sentences unscored]",
+    },
+    "--batch-size": {"type": COUNT, "default": 16, "help": "Captions per forward pass."},
+    "--dtype": {
+        "type": click.Choice(["auto", "float32", "bfloat16", "float16"]),
+        "default": "auto",
+        "help": "Floating-point type for inference; `auto`: bfloat16 on a GPU, float32 on a CPU.",
+    },
+    "--device": {
+        "default": "auto",
+        "help": "Device for inference: `auto`, `cpu`, `cuda`, `cuda:1`, `mps`, …",
+    },
+    "--compile": {
+        "is_flag": True,
+        "help": "Compile the critic's layers: a slower start, then faster inference. Works for "
+        "PaliGemma 2 critics in this process; on a CPU it needs a C++ compiler.",
+    },
+    # decisions
+    "--threshold": {
+        "type": click.FloatRange(0, 1),
+        "help": "Flag sentences whose P(factual) is below this.  [default: the critic's "
+        "calibrated threshold]",
+    },
+    "--target-precision": {
+        "type": click.FloatRange(0, 1, min_open=True),
+        "help": "Instead of --threshold: use the threshold at which this fraction of the flagged "
+        "sentences is nonfactual on the critic's validation data.",
+    },
+    # verification
+    "--verify": {
+        "metavar": "CHECKS",
+        "help": "Checks of the revisions, comma-separated (need the extra `posh`): `text`, claims "
+        "that were lost or changed although no rationale names them; `critic`, each claim put to "
+        "the critic; `posh`, mistakes and omissions against a reference caption.",
+    },
+    "--reference-field": {
+        "metavar": "FIELD",
+        "help": "Field that holds the reference caption, or a list of them, for `--verify posh`.",
+    },
+    "--judge": {
+        "default": "offline",
+        "help": "POSH judge: `offline` (a sentence encoder), a model folder, a Hugging Face model "
+        "id, or MODEL@URL.",
+    },
+    "--parser": {
+        "default": "bundled",
+        "help": "Dependency parser: `bundled`, or a spaCy pipeline's name or folder.",
+    },
+    # output and statistics
+    "--resume": {"is_flag": True, "help": "Continue an interrupted run of the same command."},
+    "--force": {"is_flag": True, "help": "Overwrite OUT and discard an unfinished run of it."},
+    "--report": {"type": FILE, "help": "Write an HTML report to this file."},
+    "--group-by": {"metavar": "FIELD", "help": "Also report figures for each value of this field."},
+    "--replicates": {
+        "type": click.IntRange(100),
+        "help": "Bootstrap resamples and permutations behind intervals and tests.",
+    },
+    "--seed": {"type": int, "default": 0, "help": "Seed of every random choice."},
+}
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def shared(*names: str, **changes: Any) -> Decorator:
+    """Adds shared options to a command, in this order.
+
+    Args:
+        names: Spellings of the options, such as `--critic`.
+        changes: Keywords of `click.option` that replace the declared ones, for all `names`.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = click.option(name, **{**_OPTIONS[name], **changes})(command)
+        return command
+
+    return decorate
