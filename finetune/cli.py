@@ -217,7 +217,7 @@ def _run(
     given: dict[str, Any],
 ) -> None:
     from revise_captions.finetune.data.check import check_data
-    from revise_captions.finetune.trainer.loop import finetune, needs_an_end
+    from revise_captions.finetune.run import finetune, needs_an_end
 
     _, settings = chosen(base, preset, given)
     needs_an_end(settings)

@@ -29,7 +29,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import upright
 from revise_captions.finetune.data.records import TrainingExample
 from revise_captions.finetune.data.targets import Choice, TokenTask, asides_asked
-from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Images
+from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Images
 from revise_captions.records import Span
 
 
@@ -45,7 +45,7 @@ class _Sequence:
 
 
 class ChatLearner:
-    """See `learner.Learner`. Made by `bases.load_base`."""
+    """See `protocol.Learner`. Made by `bases.load_base`."""
 
     def __init__(self, engine: TransformersEngine, max_length: int) -> None:
         self.engine, self.max_length = engine, min(max_length, engine.longest)

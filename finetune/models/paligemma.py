@@ -26,7 +26,7 @@ from revise_captions.finetune.data.image_cache import PixelCache
 from revise_captions.finetune.data.recolor import recoloured
 from revise_captions.finetune.data.records import TrainingExample
 from revise_captions.finetune.data.targets import Choice, Encoded, encode
-from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Images
+from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Images
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackedLearner:
-    """See `learner.Learner`. `pixels`: a cache for each split, by the split's path.
+    """See `protocol.Learner`. `pixels`: a cache for each split, by the split's path.
 
     `multiple`: rows are padded to a multiple of it (compiled layers like few lengths). `trace`:
     the head that tells from a word's state whether its sentence has gone wrong, None for none.

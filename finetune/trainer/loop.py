@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,12 @@ import torch
 
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import tower_output
-from revise_captions.errors import UserError
-from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.order import endless
-from revise_captions.finetune.export.checkpoint import export, snapshot
 from revise_captions.finetune.models.align import align_projector
 from revise_captions.finetune.models.dense_labels import Dense
-from revise_captions.finetune.optim.distributed import stop
 from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import whole
-from revise_captions.finetune.trainer.setup import (
-    Report,
-    TrainingRun,
-    best_name,
-    part_name,
-    prepare,
-)
+from revise_captions.finetune.trainer.setup import TrainingRun, best_name, part_name
 from revise_captions.finetune.trainer.step import fraction, step
 from revise_captions.finetune.trainer.validate import (
     ValidationResult,
@@ -37,8 +27,11 @@ from revise_captions.finetune.trainer.validate import (
     samples,
 )
 
+#: Writes the model as it stands into a folder.
+Snapshot = Callable[[TrainingRun, Path], None]
 
-def train_tower(run: TrainingRun) -> None:
+
+def train_tower(run: TrainingRun, snapshot: Snapshot) -> None:
     """Trains the image tower alone on dense labels for `tower_minutes`."""
     settings, progress = run.settings, run.progress
     limit = settings.tower_minutes * 60
@@ -81,7 +74,7 @@ def train_tower(run: TrainingRun) -> None:
                 },
             )
             tally = []
-    save(run)
+    save(run, snapshot)
 
 
 def _pixels(
@@ -103,7 +96,7 @@ def align(run: TrainingRun, dense: Dense) -> None:
     run.log("align", explained=round(explained, 4))
 
 
-def train_all(run: TrainingRun) -> None:
+def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
     """The main phase: every task, until a limit is reached or validations get no better."""
     settings, progress = run.settings, run.progress
     order = endless(run.train, settings, progress.epoch, progress.batch)
@@ -130,7 +123,7 @@ def train_all(run: TrainingRun) -> None:
             _compare(run)
             validated = time.monotonic()
         if keep:
-            save(run)
+            save(run, snapshot)
             saved = time.monotonic()
     if settings.keep == "best" and progress.checked < progress.step:
         _compare(run)
@@ -204,7 +197,7 @@ def validate(run: TrainingRun) -> ValidationResult:
     return run.measured
 
 
-def save(run: TrainingRun) -> None:
+def save(run: TrainingRun, snapshot: Snapshot) -> None:
     """Writes the resumable state and a loadable critic of the averaged weights.
 
     A shared optimizer's parts are written by their processes, before the state that names them.
@@ -226,44 +219,3 @@ def save(run: TrainingRun) -> None:
         if run.parallel.first:
             folder.export("snapshot", lambda path: snapshot(run, path))
     run.log("saved", step=step)
-
-
-def needs_an_end(settings: TrainingSettings) -> None:
-    """Raises UserError for settings under which training would never stop."""
-    if not settings.minutes and not settings.steps and not settings.epochs:
-        raise UserError("training without an end", hint="add --minutes, --steps or --epochs")
-
-
-def finetune(
-    data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
-) -> Path:
-    """Trains a critic on `data` and writes it to `out`. Raises UserError on bad input.
-
-    The loop, its state and its log are in `out/training`; `resume` goes on from the last save.
-    """
-    needs_an_end(settings)
-    run = prepare(data, base, out, settings, resume=resume, report=report)
-    train_tower(run)
-    if base == "new" and run.dense is not None and settings.align and run.progress.step == 0:
-        align(run, run.dense)
-    train_all(run)
-    save(run)
-    _finish(run, out)
-    run.parallel.wait()
-    stop(run.parallel)
-    return out
-
-
-def _finish(run: TrainingRun, out: Path) -> None:
-    """The best weights, or the last ones, measured on the whole validation split and written."""
-    run.parallel.wait()  # the first may still be writing the best ones
-    name = best_name(run.optimizer.share)
-    best = run.folder.load(name) if run.settings.keep == "best" else None
-    if best is not None:
-        run.optimizer.average.copy_(best["average"])
-    run.settings = replace(run.settings, validate_captions=0)
-    with averaged(run):
-        if run.parallel.first:
-            validate(run)
-            export(run, out)
-            run.log("end", out=str(out), **asdict(run.progress))

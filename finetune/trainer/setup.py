@@ -30,10 +30,10 @@ from revise_captions.finetune.models.bases import Base, copy_tower, load_base, n
 from revise_captions.finetune.models.dense_labels import Dense, Heads, dense_labels
 from revise_captions.finetune.models.instruct import ChatLearner
 from revise_captions.finetune.models.paligemma import PackedLearner
+from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Learner
 from revise_captions.finetune.optim.distributed import Parallel, start
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
-from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Learner
 from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress
 from revise_captions.finetune.trainer.validate import ValidationResult
 
@@ -134,7 +134,7 @@ class TrainingRun:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of the heads on patch features, and each channel's accuracy.
 
-        `colours`: as in `learner.Images`; of a recoloured image the colours are not asked.
+        `colours`: as in `models.protocol.Images`; of a recoloured image the colours are not asked.
         """
         assert self.dense is not None
         assert self.network.heads is not None

@@ -19,9 +19,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.order import epoch_size
 from revise_captions.finetune.data.targets import Choice, TokenTask, choose, without_colours
+from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Images
 from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import is_divided
-from revise_captions.finetune.trainer.protocol import ForwardInputs, ForwardOutputs, Images
 
 if TYPE_CHECKING:
     from revise_captions.finetune.data.records import TrainingExample

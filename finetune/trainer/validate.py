@@ -19,7 +19,7 @@ from revise_captions.finetune.data.image_cache import PixelCache, upright
 from revise_captions.finetune.data.records import Examples, TrainingExample
 from revise_captions.finetune.data.targets import Choice, TokenTask
 from revise_captions.finetune.models.paligemma import PackedLearner
-from revise_captions.finetune.trainer.protocol import Images, Learner
+from revise_captions.finetune.models.protocol import Images, Learner
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration

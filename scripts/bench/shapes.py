@@ -50,9 +50,9 @@ from revise_captions.finetune.data.records import TrainingExample, TrainingSente
 from revise_captions.finetune.data.targets import Choice
 from revise_captions.finetune.models.adapters import choose_weights
 from revise_captions.finetune.models.paligemma import PackedLearner
+from revise_captions.finetune.models.protocol import Images
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.presets import PRESETS
-from revise_captions.finetune.trainer.protocol import Images
 from scripts.bench.critic import hardware
 from scripts.bench.packing import captions
 

@@ -21,7 +21,7 @@ from revise_captions.engines.transformers.engine import load_engine as load_chat
 from revise_captions.finetune.data.records import AuxiliaryExample, Examples, open_split
 from revise_captions.finetune.data.targets import Choice, TokenTask, choose
 from revise_captions.finetune.models.instruct import ChatLearner
-from revise_captions.finetune.trainer.protocol import Images
+from revise_captions.finetune.models.protocol import Images
 from revise_captions.records import Span
 
 

@@ -38,7 +38,7 @@ from revise_captions.finetune.data.image_cache import pixel_cache
 from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.data.targets import TokenTask
 from revise_captions.finetune.models.paligemma import PackedLearner
-from revise_captions.finetune.trainer.protocol import Images
+from revise_captions.finetune.models.protocol import Images
 from revise_captions.finetune.trainer.validate import _choice
 
 STEADY = (
