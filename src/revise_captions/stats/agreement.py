@@ -20,7 +20,15 @@ Distance = Literal["nominal", "interval"]
 def counts_of(
     items: Sequence[Mapping[str, Hashable]], labels: Sequence[Hashable]
 ) -> npt.NDArray[np.float64]:
-    """(items, labels) from the label that each rater gave each item; raters may be missing."""
+    """Counts labels per item.
+
+    Args:
+        items: For each item the label by rater; raters may be missing.
+        labels: All labels, in the order of the columns.
+
+    Returns:
+        Counts of shape (items, labels).
+    """
     place = {label: k for k, label in enumerate(labels)}
     counts = np.zeros((len(items), len(labels)))
     for row, item in zip(counts, items, strict=True):
@@ -30,10 +38,18 @@ def counts_of(
 
 
 def fleiss_kappa(counts: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
-    """κ (Fleiss 1971) of counts (items, labels), every item with the same number of raters ≥ 2.
+    """κ (Fleiss 1971).
 
-    `weights` (items, replicates): how often an item counts in each replicate; one replicate of all
-    by default. Returns one value for each replicate, NaN where everybody always says the same.
+    Args:
+        counts: Of shape (items, labels); every item has the same number of raters, at least two.
+        weights: How often an item counts in each replicate, of shape (items, replicates); by
+            default one replicate of all items.
+
+    Returns:
+        One value per replicate; NaN where all raters always say the same.
+
+    Raises:
+        ValueError: The items' numbers of raters differ, or are below two.
     """
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(1)
@@ -53,10 +69,16 @@ def krippendorff_alpha(
     values: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Floats:
-    """α (Krippendorff 2011) of counts (items, labels); items with one rating or none do not count.
+    """α (Krippendorff 2011).
 
-    `values`: the labels as numbers, and disagreement is their squared difference (interval); None:
-    labels differ or do not (nominal). `weights` and result as for `fleiss_kappa`.
+    Args:
+        counts: Of shape (items, labels); items with fewer than two ratings do not count.
+        values: The labels as numbers: disagreement is their squared difference (interval). None:
+            two labels are equal or not (nominal).
+        weights: As for `fleiss_kappa`.
+
+    Returns:
+        One value per replicate.
     """
     table = np.asarray(counts, dtype=np.float64)
     drawn = _weights(weights, len(table))

@@ -35,10 +35,16 @@ _PER_WORD = 4  # 16-bit draws in one 64-bit word
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`value` = numerator / denominator; None where the denominator is 0.
+    """A share with its interval.
 
-    `low` and `high` bound the central `LEVEL` interval over `records`, the number of records with a
-    denominator above 0; None where there are too few of them, or where they show no spread.
+    Attributes:
+        value: numerator / denominator; None where the denominator is 0.
+        low: Lower bound of the central 95 % interval over records; None where there are too few
+            records, or no spread.
+        high: Its upper bound.
+        numerator: Sum over records.
+        denominator: Sum over records.
+        records: Records with a denominator above 0.
     """
 
     value: float | None
@@ -85,9 +91,15 @@ def _poisson_table() -> npt.NDArray[np.uint8]:
 def weights(
     keys: npt.NDArray[np.uint64], replicates: int = REPLICATES, seed: int = 0
 ) -> npt.NDArray[np.uint8]:
-    """How often each record counts in each replicate: `[len(keys), replicates]`, Poisson(1).
+    """How often each record counts in each replicate of a Poisson bootstrap.
 
-    A pure function of key and seed. Records with equal keys get equal weights: keys must differ.
+    Args:
+        keys: One per record, uint64, all different: equal keys get equal weights.
+        replicates: Number of resamples.
+        seed: Of the hash.
+
+    Returns:
+        Poisson(1) counts of shape (records, replicates): a pure function of key and seed.
     """
     words = -(-replicates // _PER_WORD)
     start = mix(keys + np.uint64(seed * _GAMMA & _MASK))[:, None]
@@ -173,7 +185,17 @@ def ratio_interval(
     replicates: int = REPLICATES,
     seed: int = 0,
 ) -> Estimate:
-    """sum(numerators) / sum(denominators) over records, with its interval. Whole-number counts."""
+    """The share sum(numerators) / sum(denominators), with its interval over records.
+
+    Args:
+        numerators: Whole-number counts, one per record.
+        denominators: Whole-number counts, one per record, each at least its numerator.
+        replicates: Number of resamples.
+        seed: Of the resampling.
+
+    Returns:
+        The share with its central 95 % interval.
+    """
     values = np.column_stack([numerators, denominators]).astype(np.int64)
     sums = Sums(2, replicates)
     for start in range(0, len(values), 4096):

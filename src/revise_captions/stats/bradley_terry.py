@@ -26,7 +26,15 @@ _STEPS, _ENOUGH = 2000, 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Battles:
-    """`first`, `second`: places in `captioners`; `won`: 1, ½ or 0 for the first; `images`."""
+    """Comparisons of captioners.
+
+    Attributes:
+        captioners: Names, sorted.
+        first: Index of the first captioner of each battle.
+        second: Index of the second.
+        won: 1, ½ or 0 for the first.
+        images: Name of each battle's image.
+    """
 
     captioners: tuple[str, ...]
     first: npt.NDArray[np.int64]
@@ -37,7 +45,14 @@ class Battles:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseRating:
-    """One captioner's rating, None where it does not exist; interval over images."""
+    """One captioner's rating, on Elo's scale: 400 points are odds of ten to one, the mean is 1,000.
+
+    Attributes:
+        captioner: Its name.
+        rating: None where it does not exist.
+        low: Lower bound of the central 95 % interval over images.
+        high: Its upper bound.
+    """
 
     captioner: str
     rating: float | None
@@ -46,7 +61,7 @@ class PairwiseRating:
 
 
 def battles(rows: Sequence[tuple[str, str, float, str]]) -> Battles:
-    """From (first, second, won by the first, image)."""
+    """Battles from rows of (first, second, won by the first, image)."""
     names = sorted({name for row in rows for name in row[:2]})
     place = {name: k for k, name in enumerate(names)}
     return Battles(
@@ -132,7 +147,15 @@ def resampled(fought: Battles, replicates: int) -> npt.NDArray[np.uint8]:
 
 
 def rated(fought: Battles, replicates: int = 1000) -> dict[str, tuple[PairwiseRating, ...]]:
-    """`Bradley–Terry` and `Elo` ratings with intervals, best first."""
+    """Bradley–Terry and Elo ratings with intervals.
+
+    Args:
+        fought: The comparisons.
+        replicates: Number of resamples over images.
+
+    Returns:
+        Ratings by the method's name, `Bradley–Terry` and `Elo`, best first.
+    """
     counts = resampled(fought, replicates)
     drawn = bradley_terry(wins(fought, counts)), elo(fought, counts)
     values = bradley_terry(wins(fought))[0], np.median(drawn[1], axis=0)

@@ -19,7 +19,15 @@ from revise_captions.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Sentences with P(factual) in one of equal-width bins: `low` ≤ P < `high` (the last: ≤)."""
+    """Sentences with P(factual) in one of equal-width bins.
+
+    Attributes:
+        low: Lower edge, included.
+        high: Upper edge, excluded but in the last bin.
+        count: Number of sentences.
+        mean_p: Their mean P(factual).
+        share_factual: The share of them that is factual.
+    """
 
     low: float
     high: float
@@ -30,7 +38,13 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Flagging below `threshold` has this precision and recall on wrong sentences."""
+    """A point of the precision–recall curve, for finding wrong sentences.
+
+    Attributes:
+        threshold: Sentences with P(factual) below it are flagged.
+        precision: Share of flagged sentences that are wrong.
+        recall: Share of wrong sentences that are flagged.
+    """
 
     threshold: float
     precision: float
@@ -39,11 +53,19 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """`threshold` maximises macro-F1. `ece`: expected calibration error over `bins`.
+    """What a checkpoint stores about its probabilities.
 
-    `wrong_share`: the share of wrong sentences that threshold, macro-F1 and curve are for; None
-    for that of the sentences measured, which reliability is always of. `false_alarms`: the share of
-    true sentences that the threshold was to flag at most; None for any.
+    Attributes:
+        threshold: The one with the highest macro-F1.
+        macro_f1: At that threshold.
+        ece: Expected calibration error over `bins`.
+        sentences: Number measured.
+        factual: Number of them that are factual.
+        bins: Reliability.
+        curve: Precision and recall by threshold.
+        wrong_share: Share of wrong sentences that threshold, macro-F1 and curve are for; None for
+            that of the sentences measured, which reliability is always of.
+        false_alarms: Largest share of true sentences that the threshold was to flag; None for any.
     """
 
     threshold: float
@@ -57,6 +79,7 @@ class Calibration:
     false_alarms: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
+        """As it stands in a card."""
         return asdict(self)
 
 
@@ -65,7 +88,16 @@ Bools = NDArray[np.bool_]
 
 
 def reliability(p: Floats, factual: Bools, bins: int = 15) -> tuple[float, tuple[Bin, ...]]:
-    """Expected calibration error (Naeini et al. 2015; equal-width bins) and the bins themselves."""
+    """Expected calibration error (Naeini et al. 2015; equal-width bins).
+
+    Args:
+        p: P(factual) of each sentence.
+        factual: Whether it is.
+        bins: Number of bins.
+
+    Returns:
+        The error in [0, 1], and the bins.
+    """
     edges = np.linspace(0, 1, bins + 1)
     place = np.minimum(np.digitize(p, edges[1:-1]), bins - 1)
     count = np.bincount(place, minlength=bins)
@@ -98,11 +130,21 @@ def best_threshold(
     wrong_share: float | None = None,
     false_alarms: float | None = None,
 ) -> tuple[float, float]:
-    """The threshold (four decimals) with the highest macro-F1, and that macro-F1.
+    """The threshold with the highest macro-F1.
 
-    Ties go to the threshold nearest to 0.5. Flagged: P < threshold. `wrong_share`: as in
-    `class_weights`. `false_alarms`: only thresholds that, with 95 % confidence, flag at most this
-    share of true sentences. Raises UserError where so few cannot say that of any.
+    Args:
+        p: P(factual) of each sentence.
+        factual: Whether it is.
+        wrong_share: Share of wrong sentences to weigh for; None for that of these.
+        false_alarms: Only thresholds that flag at most this share of true sentences, with 95 %
+            confidence; None for any.
+
+    Returns:
+        The threshold, rounded to four decimals, and its macro-F1. Sentences with P below it are
+        flagged; ties go to the threshold nearest to 0.5.
+
+    Raises:
+        UserError: There are too few true sentences to hold any threshold to `false_alarms`.
     """
     of_wrong, of_right = class_weights(factual, wrong_share)
     values = np.round(p, 4)
@@ -151,7 +193,17 @@ def _ratio(a: Floats, b: Floats) -> Floats:
 def precision_recall(
     p: Floats, factual: Bools, points: int = 101, wrong_share: float | None = None
 ) -> tuple[Point, ...]:
-    """The precision–recall curve of flagging, at most `points` points by rising threshold."""
+    """The precision–recall curve of flagging wrong sentences.
+
+    Args:
+        p: P(factual) of each sentence.
+        factual: Whether it is.
+        points: Number of points at most.
+        wrong_share: Share of wrong sentences to weigh for; None for that of these.
+
+    Returns:
+        Points by rising threshold.
+    """
     from sklearn.metrics import precision_recall_curve
 
     weights = np.where(factual, *reversed(class_weights(factual, wrong_share)))
@@ -171,10 +223,20 @@ def calibrate(
     wrong_share: float | None = None,
     false_alarms: float | None = None,
 ) -> Calibration:
-    """Everything a checkpoint stores about its probabilities. Needs both classes.
+    """Everything that a checkpoint stores about its probabilities.
 
-    `wrong_share`: of the sentences that it will judge, where it is not that of these.
-    `false_alarms`: as in `best_threshold`.
+    Args:
+        p: P(factual) of each validation sentence.
+        factual: Whether it is; both classes must occur.
+        wrong_share: Share of wrong sentences among those that the critic will judge, where it is
+            not that of these.
+        false_alarms: As for `best_threshold`.
+
+    Returns:
+        Threshold, reliability and curve.
+
+    Raises:
+        UserError: All sentences are of one class.
     """
     if len(p) == 0 or factual.all() or not factual.any():
         raise UserError(
@@ -191,9 +253,17 @@ def calibrate(
 
 
 def threshold_for(curve: Sequence[Mapping[str, float]], precision: float) -> float:
-    """The threshold with the highest recall whose stored precision reaches `precision`.
+    """The threshold with the highest recall whose precision reaches a target.
 
-    `curve`: points as in `Calibration.as_dict()`. Raises UserError if none reaches it.
+    Args:
+        curve: Points as in `Calibration.as_dict()`.
+        precision: The target, in (0, 1].
+
+    Returns:
+        The threshold.
+
+    Raises:
+        UserError: No point of the curve reaches the target.
     """
     reaching = [point for point in curve if point["precision"] >= precision]
     if not reaching:

@@ -23,7 +23,7 @@ def _one_class(truth: Floats) -> bool:
 
 
 def roc_auc(scores: Floats, truth: Floats) -> float:
-    """Mann and Whitney's U over its greatest value; ties count half."""
+    """Area under the ROC curve: Mann and Whitney's U over its greatest value; ties count half."""
     if _one_class(truth):
         return float("nan")
     from scipy.stats import rankdata

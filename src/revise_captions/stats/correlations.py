@@ -28,7 +28,17 @@ KINDS: tuple[Kind, ...] = ("pearson", "spearman", "kendall-a", "kendall-b", "ken
 
 
 def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Of two score vectors of one length; NaN where one of them does not vary or is not finite."""
+    """The correlation of two score vectors.
+
+    Args:
+        kind: Pearson's r, Spearman's ρ, or Kendall's τ in variant a, b or c.
+        x: Scores.
+        y: As many scores.
+
+    Returns:
+        In [-1, 1]; NaN for fewer than two values, one that is not finite, or a vector that does not
+        vary (τ-a is then 0).
+    """
     from scipy import stats
 
     a, b = _pair(x, y)
@@ -50,9 +60,17 @@ def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def row_correlations(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
-    """`correlation` of every row of two (replicates, items) arrays at once, for few items.
+    """The correlation of every row of two arrays at once, for few items.
 
     Memory is replicates × pairs of items for Kendall's τ, a few blocks of it at a time.
+
+    Args:
+        kind: As for `correlation`.
+        x: Scores of shape (replicates, items).
+        y: Scores of the same shape.
+
+    Returns:
+        One correlation per row; NaN as in `correlation`.
     """
     from scipy import stats
 
@@ -113,7 +131,13 @@ def _ties(values: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseAccuracy:
-    """`accuracy` over `pairs`; the metric ties where two scores differ by at most `threshold`."""
+    """The share of pairs in which metric and humans agree.
+
+    Attributes:
+        accuracy: In [0, 1]; NaN without pairs.
+        threshold: The metric ties where two scores differ by at most this.
+        pairs: How many.
+    """
 
     accuracy: float
     threshold: float
@@ -123,9 +147,18 @@ class PairwiseAccuracy:
 def pairwise_accuracy(
     metric: npt.ArrayLike, human: npt.ArrayLike, *, threshold: float | None = 0.0
 ) -> PairwiseAccuracy:
-    """acc_eq over all pairs of items; `threshold` None calibrates it on these very items.
+    """acc_eq over all pairs of items (Deutsch et al. 2023).
 
-    Time and memory are quadratic in the number of items: for the items of one image, or systems.
+    Time and memory are quadratic in the items: for those of one image, or for systems.
+
+    Args:
+        metric: The metric's score of each item.
+        human: The humans' score of each item.
+        threshold: Largest difference of the metric's scores that counts as a tie; None calibrates
+            it on these very items.
+
+    Returns:
+        The accuracy, with the threshold used.
     """
     x, y = _pair(metric, human)
     first, second = np.triu_indices(len(x), k=1)
@@ -135,7 +168,16 @@ def pairwise_accuracy(
 def accuracy_of_differences(
     metric: npt.ArrayLike, human: npt.ArrayLike, *, threshold: float | None = 0.0
 ) -> PairwiseAccuracy:
-    """acc_eq where each item is a pair: differences of its two scores, a human 0 being a tie."""
+    """acc_eq where each item is a pair.
+
+    Args:
+        metric: The metric's first score minus its second, per pair.
+        human: The humans' difference; 0 is a tie.
+        threshold: As for `pairwise_accuracy`.
+
+    Returns:
+        The accuracy, with the threshold used.
+    """
     x, y = _pair(metric, human)
     if len(x) == 0 or not (np.isfinite(x).all() and np.isfinite(y).all()):
         return PairwiseAccuracy(float("nan"), float("nan"), len(x))
@@ -176,11 +218,20 @@ def soft_pairwise_accuracy(
     resamples: int = 1000,
     seed: int = 0,
 ) -> float:
-    """1 − mean |p_metric − p_human| over pairs of systems; scores of shape (systems, items).
+    """1 − mean |p_metric − p_human| over pairs of systems (Thompson et al. 2024).
 
-    p: one-sided p-value of “the first is better” by a paired permutation test over items, the same
-    permutations for all pairs and both raters. NaN marks items that a system was not scored on; an
-    item counts for a pair where both systems have both scores.
+    p is the one-sided p-value of “the first is better” by a paired permutation test over items,
+    with the same permutations for all pairs and both raters.
+
+    Args:
+        metric: Scores of shape (systems, items). NaN marks an item that the system has no score
+            for; it counts for the pairs in which both systems have both scores.
+        human: Scores of the same shape.
+        resamples: Number of permutations.
+        seed: Of the permutations.
+
+    Returns:
+        In [0, 1]; NaN for fewer than two systems.
     """
     x, y = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if x.ndim != 2 or x.shape != y.shape:
@@ -208,9 +259,17 @@ def _p_values(differences: Floats, signs: Floats) -> Floats:
 def grouped(
     kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike
 ) -> tuple[float, int, int]:
-    """The mean correlation within groups (images, say): mean, groups counted, groups left out.
+    """The mean correlation within groups, such as images.
 
-    A group is left out where a correlation does not exist: one item, or scores that do not vary.
+    Args:
+        kind: As for `correlation`.
+        x: Scores.
+        y: As many scores.
+        groups: The group of each item.
+
+    Returns:
+        The mean, the number of groups in it, and the number left out because they have no
+        correlation: one item, or scores that do not vary.
     """
     a, b = _pair(x, y)
     labels = np.unique(np.asarray(groups), return_inverse=True)[1]

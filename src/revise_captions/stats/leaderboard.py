@@ -59,7 +59,15 @@ class RatedSentence:
 
 
 def counts_of(sentences: Sequence[RatedSentence], words: int) -> tuple[float, ...]:
-    """One caption's row of `COLUMNS`."""
+    """Counts of one caption.
+
+    Args:
+        sentences: Its sentences.
+        words: Its number of words.
+
+    Returns:
+        One value for each of `COLUMNS`.
+    """
     judged = [s for s in sentences if s.label is not Label.UNSCORED]
     factual = sum(s.label is Label.FACTUAL for s in judged)
     wrong = len(judged) - factual
@@ -74,14 +82,27 @@ def counts_of(sentences: Sequence[RatedSentence], words: int) -> tuple[float, ..
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """`counts` of shape (captioners, images, columns), float64; 0 where nothing was described."""
+    """What was measured of each captioner on each image.
+
+    Attributes:
+        captioners: Names, sorted.
+        images: Names, sorted.
+        counts: float64 of shape (captioners, images, `COLUMNS`); 0 where nothing was described.
+    """
 
     captioners: tuple[str, ...]
     images: tuple[str, ...]
     counts: Floats
 
     def sums(self, criterion: Criterion) -> tuple[Floats, Floats]:
-        """Numerators and denominators, each of shape (captioners, images)."""
+        """A criterion's sums.
+
+        Args:
+            criterion: Which ratio.
+
+        Returns:
+            Numerators and denominators, each of shape (captioners, images).
+        """
         top, bottom = _RATIO[criterion]
         return self.counts[:, :, top], self.counts[:, :, bottom]
 
@@ -102,9 +123,15 @@ def collect(rows: Iterable[tuple[str, str, tuple[float, ...]]]) -> Ratings:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One captioner by one criterion. `value` None where nothing could be judged.
+    """One captioner by one criterion.
 
-    `low`, `high`: central 95 % interval. `best_rank`, `worst_rank`: 1-based, both included.
+    Attributes:
+        captioner: Its name.
+        value: The ratio; None where nothing could be judged.
+        low: Lower bound of the central 95 % interval.
+        high: Its upper bound.
+        best_rank: 1 + the number of captioners that are significantly better.
+        worst_rank: The number of captioners that are not significantly worse, itself included.
     """
 
     captioner: str
@@ -117,8 +144,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Standings from best to worst. `p_values[a, b]`: corrected, of “a and b are equally good”;
-    `wins[a, b]`: share of resamples in which a is better, ties half; both in the standings' order.
+    """Captioners ranked by one criterion.
+
+    Attributes:
+        criterion: Which ratio.
+        standings: From best to worst.
+        p_values: `p_values[a, b]` of “a and b are equally good”, after Holm's correction, in the
+            standings' order.
+        wins: `wins[a, b]`: share of resamples in which a is better, ties counting half.
+        replicates: Number of resamples.
     """
 
     criterion: Criterion
@@ -135,7 +169,18 @@ def keys_of(images: Sequence[str]) -> npt.NDArray[np.uint64]:
 
 
 def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) -> Leaderboard:
-    """The leaderboard by one criterion. Time grows with captioners × images × replicates."""
+    """Ranks captioners by one criterion (VNLI-Critique, section 4.2 and appendix A).
+
+    Time grows with captioners × images × replicates.
+
+    Args:
+        ratings: What was measured.
+        criterion: Which ratio.
+        replicates: Number of resamples.
+
+    Returns:
+        The leaderboard, with intervals, tests and rank ranges.
+    """
     top, bottom = ratings.sums(criterion)
     values = _ratio(top.sum(1), bottom.sum(1))
     order = np.argsort(np.where(np.isnan(values), -np.inf, values), kind="stable")[::-1]
@@ -202,11 +247,21 @@ def _wins(resampled: Floats) -> Floats:
 def permutation_tests(
     top: Floats, bottom: Floats, *, replicates: int = 10_000, seed: int = 0
 ) -> Floats:
-    """Two-sided p-values for each pair of captioners, shape (captioners, captioners), diagonal 1.
+    """Paired permutation tests of all pairs of captioners.
 
-    In each permutation, captioners swap what they did on a random half of the images that both
-    have described; p counts permutations in which the ratios differ at least as much as observed,
-    the observed one included. NaN where there is no common image.
+    In each permutation, captioners swap what they did on a random half of the images that both have
+    described. p counts the permutations in which the ratios differ at least as much as observed,
+    the observed one included.
+
+    Args:
+        top: Numerators of shape (captioners, images).
+        bottom: Denominators of the same shape; 0 where an image was not described.
+        replicates: Number of permutations.
+        seed: Of the permutations.
+
+    Returns:
+        Two-sided p-values of shape (captioners, captioners), the diagonal 1; NaN for a pair without
+        a common image.
     """
     captioners, images = top.shape
     pairs = np.array(list(combinations(range(captioners), 2)), dtype=int).reshape(-1, 2)

@@ -30,9 +30,14 @@ _MOST = 2**22
 
 @dataclass(frozen=True, slots=True)
 class ResampledFigure:
-    """`value` None where the figure does not exist; `low`, `high` None where resampling cannot say.
+    """A figure with its interval over images.
 
-    `rows` that it is of, and `units` (images) that were resampled.
+    Attributes:
+        value: None where the figure does not exist.
+        low: Lower bound of the central 95 % interval; None where resampling cannot say.
+        high: Its upper bound.
+        rows: Rows that the figure is of.
+        units: Images that were resampled.
     """
 
     value: float | None
@@ -44,7 +49,14 @@ class ResampledFigure:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """First minus second. `p_value`: two-sided, of “the two are equally good”; None: no figure."""
+    """The first metric's figure minus the second's.
+
+    Attributes:
+        difference: None where one of the figures does not exist.
+        low: Lower bound of the central 95 % interval.
+        high: Its upper bound.
+        p_value: Two-sided, of “the two are equally good”; None where there is no figure.
+    """
 
     difference: float | None
     low: float | None
@@ -60,9 +72,18 @@ def measured(
     replicates: int = 1000,
     batch: Batch | None = None,
 ) -> ResampledFigure:
-    """The statistic of all rows, with its interval. `images`: the image of each row.
+    """A statistic of all rows, with its interval over images.
 
-    `batch`: the same statistic of many weightings at once, which is faster.
+    Args:
+        statistic: Function of scores and truths.
+        scores: A metric's score of each row.
+        truth: What people said of each row.
+        images: Name of each row's image; rows of one image are resampled together.
+        replicates: Number of resamples.
+        batch: The same statistic for many weightings at once, which is faster.
+
+    Returns:
+        The figure; without value where the statistic is not finite.
     """
     x, y = _floats(scores), _floats(truth)
     names, unit = units_of(images)
@@ -146,7 +167,25 @@ def compared(
     seed: int = 0,
     batch: Batch | None = None,
 ) -> Compared:
-    """Two metrics' scores of the same rows. The p-value counts the observed arrangement too."""
+    """The paired permutation test of two metrics on the same rows.
+
+    PERM-BOTH of Deutsch et al. 2021, over images: in each permutation the metrics swap their scores
+    on a random half of the images. The p-value counts the observed arrangement too.
+
+    Args:
+        statistic: Function of scores and truths.
+        first: The first metric's score of each row.
+        second: The second metric's.
+        truth: What people said of each row.
+        images: Name of each row's image.
+        comparable: Puts both metrics' scores on one scale before they are swapped.
+        replicates: Number of resamples, and of permutations.
+        seed: Of the permutations.
+        batch: The same statistic for many weightings at once, which is faster.
+
+    Returns:
+        The difference with its interval and p-value.
+    """
     a, b, y = _floats(first), _floats(second), _floats(truth)
     names, unit = units_of(images)
     observed = statistic(a, y) - statistic(b, y) if len(y) else float("nan")
@@ -177,7 +216,17 @@ def measured_sums(
     images: Sequence[str],
     replicates: int = 1000,
 ) -> ResampledFigure:
-    """As `measured`, for a statistic of summed counts: `counts` (rows, …), summed over rows."""
+    """As `measured`, for a statistic of summed counts.
+
+    Args:
+        statistic: Function of the counts' sum, of shape (…).
+        counts: Of shape (rows, …).
+        images: Name of each row's image.
+        replicates: Number of resamples.
+
+    Returns:
+        The figure; without value where the statistic is not finite.
+    """
     table = _floats(counts)
     names, by_unit = _unit_sums(table, images)
     value = statistic(by_unit.sum(0)) if len(table) else float("nan")
@@ -196,7 +245,19 @@ def compared_sums(
     replicates: int = 1000,
     seed: int = 0,
 ) -> Compared:
-    """As `compared`, for a statistic of summed counts: metrics swap their counts of an image."""
+    """As `compared`, for a statistic of summed counts: the metrics swap their counts of an image.
+
+    Args:
+        statistic: Function of the counts' sum, of shape (…).
+        first: The first metric's counts, of shape (rows, …).
+        second: The second metric's.
+        images: Name of each row's image.
+        replicates: Number of resamples, and of permutations.
+        seed: Of the permutations.
+
+    Returns:
+        The difference with its interval and p-value.
+    """
     names, one = _unit_sums(_floats(first), images)
     other = _unit_sums(_floats(second), images)[1]
     gap = one - other

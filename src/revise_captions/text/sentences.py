@@ -82,7 +82,7 @@ def split(text: str) -> tuple[Span, ...]:
         Half-open `[start, end)` spans in code points, in order. They never overlap, are never
         empty, and have no white space at either end; between them there is nothing but white space.
 
-    Example:
+    Examples:
         >>> [span.of("A dog. It sits.") for span in split("A dog. It sits.")]
         ['A dog.', 'It sits.']
     """
