@@ -84,14 +84,23 @@ def load_reviser(
     dtype: str = "auto",
     batch_size: int | None = None,
 ) -> Reviser:
-    """The reviser of that name, ready to rewrite.
+    """Loads a reviser by name.
 
-    `bundled`, `drop`, a folder (of `train_reviser`, or any instruct model in transformers'
-    format), a hub id, `@revision` behind it if wanted, or a server's model, `MODEL@http://…/v1`.
-    `engine` computes instruct models; the bundled reviser is always computed here. `device` auto:
-    a GPU if there is one. `dtype` auto: bfloat16 on a GPU, else float32. `batch_size` counts
-    sentences (16, or 8 in this process); our own small models take four times as many. Raises
-    UserError, before any data is read, where it cannot be had.
+    Args:
+        name: `bundled`, `drop` (delete what is flagged), a folder (a reviser of our own, or an
+            instruct model in transformers' format), a hub id with or without `@revision`, or a
+            server's model, `MODEL@http://host:port/v1`.
+        engine: `transformers`, `vllm` or `openai`: computes instruct models.
+        device: `auto` takes a GPU if there is one.
+        dtype: `auto` is bfloat16 on a GPU, else float32.
+        batch_size: Sentences rewritten together; by default 16, or 8 for an instruct model in this
+            process. Our own small models take four times as many.
+
+    Returns:
+        The reviser, ready to rewrite.
+
+    Raises:
+        UserError: The model cannot be found or loaded.
     """
     source = find_reviser(name)
     if source.kind == "drop":

@@ -31,7 +31,14 @@ class Vote(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One rater's answer about one sentence. `needs_image` None: was not asked."""
+    """One rater's answer about one sentence.
+
+    Attributes:
+        rater: Who.
+        vote: The label.
+        rationale: What the rater wrote.
+        needs_image: Whether judging it takes the image; None where that was not asked.
+    """
 
     rater: str
     vote: Vote
@@ -41,11 +48,15 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class LabeledSentence:
-    """A sentence, or the part of one, that people labelled.
+    """A sentence, or part of one, that people labeled.
 
-    `span` is of the caption. `factual` None: they could not say, or there was nothing to say.
-    `assessable` None: nobody was asked whether it makes a claim. `error_types` are the data set's
-    own names.
+    Attributes:
+        span: Place in the caption, `[start, end)` in code points.
+        factual: None where they could not say, or there was nothing to say.
+        assessable: Whether it makes a claim; None where that was not asked.
+        error_types: The data set's own names.
+        rationale: What is wrong.
+        ratings: The raters' answers, where they were published.
     """
 
     span: Span
@@ -58,7 +69,13 @@ class LabeledSentence:
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpan:
-    """A span that a person marked. `kind` "omission" spans are of the first reference instead."""
+    """A span that a person marked.
+
+    Attributes:
+        span: Place in the caption; of an omission, in the first reference.
+        kind: The data set's name, or `omission`.
+        rater: Who; "" where unknown.
+    """
 
     span: Span
     kind: str
@@ -67,9 +84,12 @@ class ErrorSpan:
 
 @dataclass(frozen=True, slots=True)
 class HumanScore:
-    """One rater's score of a caption on one axis; higher is better unless `axis` says else.
+    """One rater's score of a caption on one axis.
 
-    `rater` "" where only an average was published.
+    Attributes:
+        axis: The data set's name; higher is better unless it says otherwise.
+        value: The score.
+        rater: Who; "" where only a mean was published.
     """
 
     axis: str
@@ -79,7 +99,12 @@ class HumanScore:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An atomic statement that a caption makes. `supported` None: was not judged."""
+    """An atomic statement that a caption makes.
+
+    Attributes:
+        text: The statement.
+        supported: Whether the image shows it; None where that was not judged.
+    """
 
     text: str
     supported: bool | None = None
@@ -87,9 +112,21 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One caption. `id` is unique in its benchmark; `image` names what is resampled.
+    """One caption with what people said of it. What a data set does not have is empty.
 
-    `doubts`: what of the published row does not add up, in words; counted when it is checked.
+    Attributes:
+        id: Unique in the benchmark.
+        record: The caption's row.
+        image: Name of the image, which is what gets resampled.
+        captioner: Who wrote the caption.
+        subset: Part of the benchmark.
+        sentences: Labels of sentences.
+        errors: Marked spans.
+        scores: Scores of the whole caption.
+        facts: Its atomic statements.
+        references: Reference captions.
+        graph: Its scene graph.
+        doubts: What does not add up in the published row, in words.
     """
 
     id: str
@@ -114,9 +151,17 @@ class Example:
 class Preference:
     """A comparison of two captions of one image on one axis.
 
-    `value` > 0: the first is better; 0: equally good; its size is the data set's own step.
-    `first_id`, `second_id`: the `Example`s, None where a caption was not published. `verdict` is
-    the rater's answer as published.
+    Attributes:
+        image: Name of the image.
+        first: Captioner of the first caption.
+        second: Captioner of the second.
+        axis: The data set's name.
+        value: Above 0 the first is better, 0 is a tie; its size is the data set's own step.
+        first_id: `Example.id` of the first caption; None where it was not published.
+        second_id: The same of the second.
+        subset: Part of the benchmark.
+        rater: Who; "" where unknown.
+        verdict: The rater's answer as published.
     """
 
     image: str

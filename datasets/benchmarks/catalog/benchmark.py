@@ -22,10 +22,18 @@ PACKAGE = "revise_captions.benchmarks"
 class Benchmark:
     """One data set.
 
-    `files`: patterns below the folder, each of which must match (`a|b`: either). `expected`: counts
-    by the name of a subset of the data (“published”, “shared part”, …), as `checks.count` names
-    them; only what the source states or what was counted, so seldom all of them. `published`:
-    figures that others report on it, by system. `note`: traps.
+    Attributes:
+        name: As in `caption-benchmarks list`.
+        title: What it is.
+        citation: The publication.
+        licence: Of the data.
+        source: Where to get it; nothing is fetched.
+        files: Patterns below the folder, each of which must match (`a|b`: either).
+        reader: `module:function`, imported when the benchmark is read.
+        labels: What people said, and of what.
+        expected: Counts by subset (“published”, …), as far as the source states them.
+        published: Figures that others report on it, by system.
+        note: Traps.
     """
 
     name: str
@@ -41,14 +49,31 @@ class Benchmark:
     note: str = ""
 
     def read(self, folder: Path) -> Iterator[Item]:
-        """Its captions and preferences, one after another. Raises `UserError`."""
+        """Reads the data.
+
+        Args:
+            folder: Where the published files are.
+
+        Yields:
+            Captions and preferences, one after another.
+
+        Raises:
+            UserError: A file is missing, or a row is not as published.
+        """
         self.require(folder)
         module, _, function = self.reader.partition(":")
         reader: Reader = getattr(importlib.import_module(f"{PACKAGE}.{module}"), function)
         return reader(folder)
 
     def require(self, folder: Path) -> None:
-        """Raises `UserError` that names the first file that is missing, and how to get it."""
+        """Checks that the files are there.
+
+        Args:
+            folder: Where the published files should be.
+
+        Raises:
+            UserError: A file is missing; says which, and how to get it.
+        """
         for pattern in self.files:
             if not any(any(folder.glob(name)) for name in pattern.split("|")):
                 names = " or ".join(pattern.split("|"))

@@ -8,7 +8,17 @@ from revise_captions.errors import UserError
 
 
 def benchmark(name: str) -> Benchmark:
-    """Raises `UserError` for a name that is not in the table."""
+    """A benchmark by name.
+
+    Args:
+        name: As in `caption-benchmarks list`.
+
+    Returns:
+        Its entry; nothing has been read.
+
+    Raises:
+        UserError: There is no such name.
+    """
     known = benchmarks()
     if name not in known:
         raise UserError(
@@ -18,6 +28,6 @@ def benchmark(name: str) -> Benchmark:
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """All of them by name."""
+    """All benchmarks by name."""
     tables = (sentences.TABLE, scores.TABLE, captions.TABLE)
     return {entry.name: entry for table in tables for entry in table}

@@ -22,7 +22,15 @@ OVERSAMPLING = 2
 
 
 def draw(scene: Scene, size: int = 384) -> Image.Image:
-    """The picture of a scene, RGB, `size` by `size` pixels. The same scene gives the same bytes."""
+    """Draws a scene.
+
+    Args:
+        scene: What is true.
+        size: Width and height in pixels.
+
+    Returns:
+        An RGB image; the same scene gives the same bytes.
+    """
     pixels = size * OVERSAMPLING
     style = style_of(scene.style)
     rng = style.rng("sky")

@@ -43,9 +43,16 @@ EQUAL_WEIGHTS: Mapping[str, float] = dict.fromkeys(ERROR_TYPES, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class CaptionSentence:
-    """A sentence of a caption. `rationales` and `rewrite` only where `truth` is FALSE.
+    """A sentence of a caption.
 
-    `rewrite` "" means that only deletion helps. `error_type` "" for true sentences.
+    Attributes:
+        span: Place in the caption, `[start, end)` in code points.
+        truth: By the oracle.
+        assessable: Whether it makes a claim about the picture.
+        needs_context: Whether it is understood only after the text before it.
+        error_type: "" for true sentences.
+        rationales: What is wrong, in several wordings; only where `truth` is FALSE.
+        rewrite: The true sentence in its place; "" where only deletion helps.
     """
 
     span: Span
@@ -59,6 +66,8 @@ class CaptionSentence:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
+    """A caption and its sentences."""
+
     text: str
     sentences: tuple[CaptionSentence, ...]
 
@@ -142,9 +151,19 @@ def caption(
     sentences: int = 7,
     richness: float | None = None,
 ) -> Caption:
-    """A caption of `scene` with about `error_rate` of its sentences wrong.
+    """Writes a caption of which about a given share of sentences is wrong.
 
-    Deterministic from `rng`. Sentences are joined by a space, now and then by a newline.
+    Args:
+        scene: What is true.
+        rng: Decides everything else; the caption is deterministic from it.
+        error_rate: Share of sentences to make wrong, in [0, 1].
+        error_weights: Relative frequency by error type.
+        sentences: How many sentences to aim at.
+        richness: How much a noun phrase says of what it introduces, in [0, 1]; None draws it.
+
+    Returns:
+        The caption with its labels, by the oracle. Sentences are joined by a space, now and then by
+        a newline.
     """
     paragraph = write_paragraph(scene, rng, sentences=sentences, richness=richness)
     visual = sum(sentence.assessable for sentence in paragraph)

@@ -47,6 +47,12 @@ _BOUNDARY = re.compile(r"(?<=[.!?])[\"”]?\s+|\n+")
 
 
 class Truth(StrEnum):
+    """What the oracle says of a sentence.
+
+    NOTHING: it makes no claim about the picture. UNPARSED: it was not understood, or refers to
+    something that is not there.
+    """
+
     TRUE = "true"
     FALSE = "false"
     NOTHING = "nothing"  # no claim about the picture
@@ -93,7 +99,19 @@ def judge(scene: Scene, state: State, clauses: tuple[Clause, ...]) -> tuple[Trut
 
 
 def oracle(scene: Scene, context: str, sentence: str) -> Truth:
-    """The truth of `sentence`, one sentence, in `scene`, where `context` stands before it."""
+    """Decides whether a sentence is true of a scene.
+
+    Args:
+        scene: What is true.
+        context: The text before the sentence; what cannot be read of it is passed over.
+        sentence: One sentence, whoever wrote it.
+
+    Returns:
+        The sentence's truth.
+
+    Examples: >>> scene = sample_scene(3, "test") >>> oracle(scene, "", f"It is {scene.time}.")
+    <Truth.TRUE: 'true'>
+    """
     return read(scene, _after(scene, context), sentence)[0]
 
 
@@ -159,11 +177,19 @@ def failures_of(scene: Scene, state: State, clauses: tuple[Clause, ...]) -> tupl
 
 
 def check_rationale(scene: Scene, context: str, sentence: str, rationale: str) -> bool | None:
-    """Whether `rationale` rightly says what is wrong with `sentence`; None if not understood.
+    """Decides whether a rationale is right about what is wrong with a sentence.
 
-    Right means: all it says is true of the picture, and at least one thing it says is about a
-    claim of the sentence that fails (the same thing's same slot, its existence, number, place, …).
-    A rationale of a sentence that is not FALSE is never right.
+    Right means that all it says is true of the picture, and at least one thing it says is about a
+    claim of the sentence that fails (its existence, number, color, place, …).
+
+    Args:
+        scene: What is true.
+        context: The text before the sentence.
+        sentence: The sentence; a rationale of one that is not FALSE is never right.
+        rationale: One or more sentences.
+
+    Returns:
+        None where the sentence or the rationale was not understood.
     """
     state = _after(scene, context)
     clauses = parse(sentence)

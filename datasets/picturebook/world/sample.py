@@ -61,7 +61,18 @@ class Plan:
 
 
 def sample_scene(seed: int, split: str = "train") -> Scene:
-    """The scene number `seed` of a split. Raises ValueError for an unknown split."""
+    """Samples a scene.
+
+    Args:
+        seed: Number of the scene; the same number gives the same scene.
+        split: `train`, `validation`, `test` or `compositional`.
+
+    Returns:
+        Everything that is true of one picture.
+
+    Raises:
+        ValueError: There is no such split.
+    """
     if split not in SPLITS:
         raise ValueError(f"no split {split!r}: known are {', '.join(SPLITS)}")
     rng = random.Random(f"picturebook.{split}.{seed}")

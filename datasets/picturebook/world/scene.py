@@ -145,11 +145,20 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that is true of one picture. `style` seeds how it is drawn, never what is true.
+    """Everything that is true of one picture.
 
-    `size` of a thing is not a fact of its own: captions compare it with its kind's usual size
-    (`size_word`). Weather "rainy" shows rain and at least one cloud; "cloudy" at least one cloud;
-    at night there is no sun, by day no moon; rooms have neither, nor weather (always "clear").
+    How large a thing is, is no fact of its own: captions compare it with its kind's usual size
+    (`size_word`). At night there is no sun, by day no moon; rooms have neither.
+
+    Attributes:
+        seed: Number of the scene.
+        split: What it was sampled for.
+        setting: Where it is.
+        time: Day or night.
+        weather: `rainy` and `cloudy` show at least one cloud; rooms are always `clear`.
+        things: What is in it.
+        style: Seeds how it is drawn, never what is true.
+        wall: A room's wall color.
     """
 
     seed: int
@@ -162,6 +171,7 @@ class Scene:
     wall: str = NONE  # a room's wall colour
 
     def of_kind(self, kind: str) -> tuple[Thing, ...]:
+        """Its things of one kind."""
         return tuple(thing for thing in self.things if thing.kind == kind)
 
 

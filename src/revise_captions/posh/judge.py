@@ -19,11 +19,14 @@ PRESENT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class GradingTask:
-    """Grade the components of `source` by `targets`.
+    """A text whose components are to be graded.
 
-    `targets` are the graphs, with their texts, of one or several descriptions of one scene: what
-    any of them describes is described. `precision`: the source is the generation, so that a low
-    score is a mistake; otherwise it is a reference, and a low score an omission.
+    Attributes:
+        source: Graph of that text.
+        targets: Graphs, with their texts, of one or several descriptions of one scene: what any of
+            them describes is described.
+        precision: The source is the generation, so a low grade is a mistake; otherwise it is a
+            reference, and a low grade an omission.
     """
 
     source: Graph
@@ -33,9 +36,12 @@ class GradingTask:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """`score` from 1 (absent) to 5 (explicit); None exactly where `unscored` says why.
+    """How clearly a component is described in the other text.
 
-    `identifier`: what the object was called when it was found, or the question was about.
+    Attributes:
+        score: From 1 (absent) to 5 (explicit); None exactly where `unscored` says why.
+        unscored: Why there is no grade.
+        identifier: What the object was called in the text when it was found, or asked about.
     """
 
     score: float | None
@@ -48,11 +54,22 @@ class Grade:
 
 
 class Judge(Protocol):
-    """`settings` names everything that decides a grade."""
+    """Grades components.
+
+    Attributes:
+        settings: Everything that decides a grade, by name.
+    """
 
     @property
     def settings(self) -> Mapping[str, str]: ...
 
     def grade(self, tasks: Sequence[GradingTask]) -> list[tuple[Grade, ...]]:
-        """For each task a grade for each of `components(task.source)`, in their order."""
+        """Grades everything at once, so that the judge can batch over texts.
+
+        Args:
+            tasks: Texts and what to look for them in.
+
+        Returns:
+            For each task a grade for each of `components(task.source)`, in their order.
+        """
         ...

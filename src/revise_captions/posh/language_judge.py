@@ -80,8 +80,14 @@ class _Asked:
 
 
 class LanguageJudge:
-    """`unreadable_is_absent`: score an unreadable answer 1, as the authors' published code does,
-    instead of leaving the component unscored.
+    """Grades by questions to a language model (POSH, section 3).
+
+    Args:
+        engine: Computes the model.
+        rewriting: Whether the model makes identifiers fluent before it is asked about them.
+        unreadable_is_absent: Score an unreadable answer 1, as the authors' published code does,
+            instead of leaving the component unscored.
+        batch: Tasks whose questions are asked together.
     """
 
     def __init__(

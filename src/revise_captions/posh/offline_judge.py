@@ -66,7 +66,12 @@ class _Side:
 
 
 class OfflineJudge:
-    """`encoder`: see `load_encoder`. Every component gets a grade: nothing is unscored."""
+    """Grades by similarity of phrases. Every component gets a grade.
+
+    Args:
+        encoder: A sentence encoder, as `posh.load_encoder` gives it.
+        gist: Weight of the similarity of the whole texts beside the component's own, in [0, 1].
+    """
 
     def __init__(self, encoder: SentenceEncoder, *, gist: float = GIST) -> None:
         self.encoder, self.gist = encoder, gist

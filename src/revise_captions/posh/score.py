@@ -33,7 +33,12 @@ _WINDOW = 64  # pairs in work at a time
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A generation and what it should have said."""
+    """A generation and what it should have said.
+
+    Attributes:
+        generation: The caption to score.
+        references: One or more reference captions.
+    """
 
     generation: str
     references: tuple[str, ...]
@@ -41,7 +46,13 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A text's graph, its components, and a grade for each."""
+    """A text's scene graph with grades.
+
+    Attributes:
+        graph: The scene graph.
+        parts: Its components: objects, attributes, relations.
+        grades: One per component.
+    """
 
     graph: Graph
     parts: tuple[Component, ...]
@@ -49,16 +60,24 @@ class Graded:
 
     @property
     def total(self) -> float:
+        """Sum of the grades."""
         return sum(grade.score for grade in self.grades if grade.score is not None)
 
     @property
     def scored(self) -> int:
+        """Number of components that were graded."""
         return sum(grade.score is not None for grade in self.grades)
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Sufficient statistics of one side of a pair: `total` of `scored` grades, each 1 to 5."""
+    """Sufficient statistics of one side of a pair.
+
+    Attributes:
+        total: Sum of the grades, each from 1 to 5.
+        scored: How many were graded.
+        unscored: How many were not.
+    """
 
     total: float
     scored: int
@@ -72,21 +91,29 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A pair's score with everything it came from."""
+    """A pair's score with everything it came from (POSH, section 3).
+
+    Attributes:
+        generation: Its components, graded in the references.
+        references: Their components, graded in the generation.
+    """
 
     generation: Graded
     references: tuple[Graded, ...]
 
     @property
     def mistakes(self) -> Side:
+        """Precision: 1 is no mistake."""
         return side([self.generation])
 
     @property
     def omissions(self) -> Side:
+        """Recall: 1 is no omission."""
         return side(self.references)
 
     @property
     def overall(self) -> float | None:
+        """Harmonic mean of the two; None where either is missing."""
         return harmonic(self.mistakes.score, self.omissions.score)
 
 
@@ -109,8 +136,17 @@ def score_captions(
     pipeline: str = BUNDLED,
     coreference: Coreference | None = None,
 ) -> Iterator[Score]:
-    """One `Score` per pair, in order, a window at a time. `pipeline`, `coreference`: as in
-    `graphs.parse`.
+    """Scores generations against their references.
+
+    Args:
+        pairs: Any iterable; it is read a window at a time.
+        judge: Grades components.
+        pipeline: The spaCy pipeline that parses texts: `bundled` or another.
+        coreference: A resolver that runs before the rules, such as
+            `graphs.parser.maverick.Maverick`.
+
+    Yields:
+        One score per pair, in order.
     """
     pairs = iter(pairs)
     while window := list(islice(pairs, _WINDOW)):
@@ -143,7 +179,16 @@ def _graded(task: GradingTask, grades: tuple[Grade, ...]) -> Graded:
 def signature_of(
     judge: Judge, pipeline: str = BUNDLED, coreference: Coreference | None = None
 ) -> str:
-    """One line that names everything that decides a score."""
+    """Everything that decides a score, on one line.
+
+    Args:
+        judge: As for `score_captions`.
+        pipeline: As for `score_captions`.
+        coreference: As for `score_captions`.
+
+    Returns:
+        `name:value` pairs, separated by `|`.
+    """
     resolver = coreference.settings if coreference is not None else {}
     own = {"metric": "posh", "present": f"{PRESENT:g}", "absent": f"{LEAST:g}"}
     return signature({**settings(pipeline), **resolver, **judge.settings, **own})
