@@ -65,6 +65,7 @@ def _validation(default: float) -> Any:
 @shared("--image-field", "--caption-field")
 @_image_root
 @shared("--allow-urls")
+@shared("--verbose")
 def export(run: str, out: Path, **options: Any) -> None:
     """Draw a stratified sample of a run's sentences and write annotation tasks for it.
 
@@ -120,6 +121,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 )
 @_validation(0.1)
 @shared("--replicates", default=1000, help="Bootstrap resamples behind the intervals.")
+@shared("--verbose")
 def import_(**options: Any) -> None:
     """Turn raters' answers into labels, agreement, the paper's Tables 5 and 6, and training data.
 
@@ -169,6 +171,7 @@ def import_(**options: Any) -> None:
     is_flag=True,
     help="Allow data that critics are evaluated on; data.json then marks them as such for good.",
 )
+@shared("--verbose")
 def convert(**options: Any) -> None:
     """Convert the labeled captions in DIR into training data for finetune-critic, split by image.
 
@@ -204,6 +207,7 @@ def convert(**options: Any) -> None:
 @shared("--image-field", "--caption-field")
 @_image_root
 @shared("--limit")
+@shared("--verbose")
 def match(captions: str, out: Path, **options: Any) -> None:
     """Turn unlabeled captions into training data: does a sentence belong to the image?
 

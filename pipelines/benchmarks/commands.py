@@ -31,6 +31,7 @@ def show(name: str) -> None:
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.option("--as", "subset", help="Fail unless the counts match this published subset.")
+@shared("--verbose")
 def check(name: str, folder: Path, subset: str | None) -> None:
     """Read the benchmark in DIR and compare its counts with the published ones."""
     from revise_captions.benchmarks import checks
@@ -47,6 +48,7 @@ def check(name: str, folder: Path, subset: str | None) -> None:
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("out", metavar="OUT", type=FILE)
 @shared("--limit", help="Export only this many captions.")
+@shared("--verbose")
 def export(name: str, folder: Path, out: Path, limit: int | None) -> None:
     """Write the captions in DIR to OUT (.jsonl) as input for the other commands."""
     from revise_captions.benchmarks.catalog.table import benchmark

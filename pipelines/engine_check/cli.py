@@ -35,6 +35,7 @@ Examples:
 @click.option("--sample", type=COUNT, default=64, help="Number of records to judge.")
 @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@shared("--verbose")
 def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> None:
     """Judge a sample of the captions in IN with two setups of a critic and compare the answers.
 

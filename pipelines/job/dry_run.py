@@ -186,7 +186,7 @@ def _image_problem(
 
 def estimate(sentences: int, speed: Mapping[str, Any], stage: str = "all") -> str:
     """How long the first judgment of every sentence takes, from the checkpoint's own measure."""
-    from revise_captions.pipelines.report.terminal import duration
+    from revise_captions.text.formatting import duration
 
     if stage == "revise":
         return "none: only the flagged sentences are rewritten, and nothing says how fast"

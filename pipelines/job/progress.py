@@ -6,7 +6,7 @@ import sys
 import time
 from types import TracebackType
 
-from revise_captions.pipelines.report.terminal import duration
+from revise_captions.text.formatting import duration
 
 LINE_SECONDS = 30.0
 

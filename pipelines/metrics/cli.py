@@ -62,6 +62,7 @@ Hugging Face model id).
 @click.option("--field", default="score", help="Field or column that holds the score.")
 @shared("--replicates", default=1000)
 @click.option("--json", "out", type=FILE, help="Write all figures to this JSON file.")
+@shared("--verbose")
 def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> None:
     """Compare the SCORES of metrics or raters with the human annotations of BENCHMARK, read from
     DIR.

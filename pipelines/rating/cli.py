@@ -38,6 +38,7 @@ Examples:
     help="CSV of human scores (columns `captioner` and `score`) to compare the ranking with.",
 )
 @shared("--replicates", default=10_000)
+@shared("--verbose")
 def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **options: Any) -> None:
     """Judge every sentence of the captions in IN and rank their captioners.
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from revise_captions.records import Unscored
+from revise_captions.text.formatting import percent, plural
 
 _HELP = {
     Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes only. For other "
@@ -89,21 +90,3 @@ def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
         f"Factuality, as the critic sees it, {percent(before)} before and {percent(after)} after: "
         f"{flagged:,} flagged, {done}.",
     )
-
-
-def percent(value: float | None) -> str:
-    """`0.9123` as `91.2 %`; never rounds something below all up to 100, or above none to 0."""
-    if value is None:
-        return "–"
-    shown = round(100 * value, 1)
-    if shown >= 100 and value < 1:
-        shown = 99.9
-    if shown == 0 and value > 0:
-        shown = 0.1
-    return f"{shown:.0f} %" if shown in (0, 100) else f"{shown:.1f} %"
-
-
-def plural(count: int, noun: str, verb: str = "") -> str:
-    """`1 sentence`, `1,204 sentences`, `3 sentences rewritten`."""
-    text = f"{count:,} {noun}{'' if count == 1 else 's'}"
-    return f"{text} {verb}" if verb else text

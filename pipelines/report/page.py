@@ -25,10 +25,9 @@ from PIL import Image
 from revise_captions.errors import UserError
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
 from revise_captions.pipelines.report import charts
-from revise_captions.pipelines.report.headline import percent, plural
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow
-from revise_captions.pipelines.report.terminal import duration
 from revise_captions.pipelines.verify.report import findings, lines, not_verified
+from revise_captions.text.formatting import duration, percent, plural, signed
 from revise_captions.text.html import clip, difference, plain, visible
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def content_policy(style: str, script: str = "") -> str:
 
 def _points(change: float | None) -> str:
     """A difference of shares in percentage points, with its sign."""
-    return "" if change is None else f"{100 * change:+.1f} points".replace("-", "−")
+    return "" if change is None else signed(f"{100 * change:+.1f} points")
 
 
 def _interval(estimate: Mapping[str, Any]) -> str:
@@ -198,7 +197,7 @@ def _moved(change: Mapping[str, Any], scale: int) -> str:
     text = f"{scale * change['value']:{how}}{unit}"
     if change["low"] is not None:
         text += f" ({scale * change['low']:{how}} to {scale * change['high']:{how}})"
-    return text.replace("-", "−")
+    return signed(text)
 
 
 @dataclass(frozen=True, slots=True)

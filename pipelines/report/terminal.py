@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.pipelines.report.headline import percent
 from revise_captions.pipelines.verify.report import not_verified
+from revise_captions.text.formatting import duration, percent, signed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -166,7 +166,7 @@ def _moved(label: str, both: Mapping[str, Any], scale: int, how: str) -> Line:
     if both["change"]["low"] is not None:
         low, high = scale * both["change"]["low"], scale * both["change"]["high"]
         text += f" [{low:+{how}}, {high:+{how}}]"
-    return _compared(label, f"{before:{how}}", f"{after:{how}}", text.replace("-", "−"))
+    return _compared(label, f"{before:{how}}", f"{after:{how}}", signed(text))
 
 
 def _groups(summary: Mapping[str, Any]) -> Iterator[Line]:
@@ -194,13 +194,3 @@ def _speed(summary: Mapping[str, Any]) -> Iterator[Line]:
             f"{speed['records_per_second']:,.1f} records/s"
         )
     yield "Time", duration(speed["seconds"]), rate
-
-
-def duration(seconds: float) -> str:
-    """`12.3 s`, `4 min 05 s`, `3 h 07 min`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02} s"
-    return f"{minutes // 60} h {minutes % 60:02} min"

@@ -34,6 +34,7 @@ Examples:
 @shared("--image-root", "--allow-urls")
 @shared("--batch-size", help="Claims per forward pass of the critic.")
 @shared("--dtype", "--device", "--limit", "--resume", "--force", "--report", "--group-by")
+@shared("--verbose")
 def verify_revisions(**options: Any) -> None:
     """Check the revisions in IN, the output of revise-captions, by more than its critic's verdicts.
 

@@ -55,6 +55,12 @@ def _read_config(
     return value
 
 
+def _start_log(_: click.Context, __: click.Parameter, verbosity: int) -> None:
+    from revise_captions import log
+
+    log.configure(verbosity)
+
+
 _OPTIONS: dict[str, Mapping[str, Any]] = {
     "--config": {
         "type": FILE,
@@ -156,7 +162,15 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "help": "Bootstrap resamples and permutations behind intervals and tests.",
     },
     "--seed": {"type": int, "default": 0, "help": "Seed of every random choice."},
+    "--verbose": {
+        "count": True,
+        "show_default": False,
+        "expose_value": False,
+        "callback": _start_log,
+        "help": "Log what happens to standard error; -vv also logs details.",
+    },
 }
+_SHORT = {"--verbose": "-v"}
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -171,7 +185,8 @@ def shared(*names: str, **changes: Any) -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
-            command = click.option(name, **{**_OPTIONS[name], **changes})(command)
+            spellings = [_SHORT[name], name] if name in _SHORT else [name]
+            command = click.option(*spellings, **{**_OPTIONS[name], **changes})(command)
         return command
 
     return decorate

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from revise_captions.pipelines.output.outcomes import Outcome, outcome_of
 from revise_captions.pipelines.output.shares import Speed
-from revise_captions.pipelines.report.headline import percent
 from revise_captions.pipelines.report.summary import MAX_GROUPS, OTHER, Tally
-from revise_captions.pipelines.report.terminal import duration, render_table
+from revise_captions.pipelines.report.terminal import render_table
 from revise_captions.records import Unscored, Why
+from revise_captions.text.formatting import duration, percent
 
 
 def attempt(text, accepted, why, after=None):

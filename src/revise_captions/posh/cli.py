@@ -71,6 +71,7 @@ Examples:
     help="Print this many pairs with marked components.",
 )
 @shared("--force", help="Overwrite OUT and the HTML page.")
+@shared("--verbose")
 def score_posh(source: Path, out: Path, **options: object) -> None:
     """Score the generations in IN (JSON Lines) against their references with POSH.
 

@@ -1,0 +1,36 @@
+"""Numbers as people read them, in the terminal, in reports and in pages."""
+
+from __future__ import annotations
+
+
+def percent(value: float | None) -> str:
+    """`0.9123` as `91.2 %`; only 1 itself is shown as 100 %, and only 0 itself as 0 %."""
+    if value is None:
+        return "–"
+    shown = round(100 * value, 1)
+    if shown >= 100 and value < 1:
+        shown = 99.9
+    if shown == 0 and value > 0:
+        shown = 0.1
+    return f"{shown:.0f} %" if shown in (0, 100) else f"{shown:.1f} %"
+
+
+def plural(count: int, noun: str, verb: str = "") -> str:
+    """`1 sentence`, `1,204 sentences`, `3 sentences rewritten`."""
+    text = f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{text} {verb}" if verb else text
+
+
+def duration(seconds: float) -> str:
+    """`12.3 s`, `4 min 05 s`, `3 h 07 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def signed(text: str) -> str:
+    """A formatted number with a true minus sign."""
+    return text.replace("-", "−")
