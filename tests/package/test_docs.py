@@ -38,13 +38,16 @@ def test_the_readme_is_short_and_links_to_every_page():
 
 
 @pytest.mark.parametrize("page", DOCS)
-def test_a_page_says_who_it_is_for_and_then_how(page):
+def test_a_page_says_what_it_is_for_and_then_how(page):
     """A heading, a sentence, and a command (or a program) before everything else."""
-    title, nothing, reader, *_ = PAGES[page].split("\n")
+    title, nothing, purpose, *_ = PAGES[page].split("\n")
     assert title.startswith("# ")
     assert not nothing
-    assert reader.startswith("For whoever ")
-    assert PAGES[page].index("```") < PAGES[page].index("\n## ")
+    assert purpose[0].isupper()
+    assert not purpose.startswith("For whoever ")
+    before, _, _ = PAGES[page].partition("```")
+    assert "\n## " not in before
+    assert before.count("\n") <= 8
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if code(PAGES[page], "python")])

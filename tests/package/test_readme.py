@@ -193,7 +193,7 @@ def test_scripts_import_modules_that_exist():
 
 def test_fields_that_are_said_to_be_recognised_are():
     page = PAGES["docs/revising.md"]
-    paragraph = re.search(r"Fields are recognised.*?\n\n", page, re.DOTALL)
+    paragraph = re.search(r"Fields are recognized.*?\n\n", page, re.DOTALL)
     assert paragraph is not None
     named = set(re.findall(r"`([a-z_]+)`", paragraph[0]))
     assert len(named) > 10
