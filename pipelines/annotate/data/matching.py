@@ -124,8 +124,8 @@ def match(options: MatchOptions) -> Matched:
     with training_folder(options.out, sides) as folder:
         for own in _said(source, images, Counter()):
             folder.add(row_of(own, pool, options))
-    options = ("others", "contrasts", "validation", "seed")
-    made_by = " ".join(f"--{name} {getattr(options, name):g}" for name in options)
+    names = ("others", "contrasts", "validation", "seed")
+    made_by = " ".join(f"--{name} {getattr(options, name):g}" for name in names)
     write_about(options.out, ABOUT, folder, f"annotate match {made_by}", left_out)
     return Matched(folder.counts, left_out)
 
