@@ -1,4 +1,6 @@
-"""The documentation site builds without a warning, and asks no other host for anything."""
+"""The documentation site builds without a warning, asks no other host for anything, and its
+reference documents what it shows.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,23 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("mkdocs", reason="the documentation site needs the extra `docs`")
 pytest.importorskip("mkdocstrings_handlers.python", reason="the site needs the extra `docs`")
+griffe = pytest.importorskip("griffe", reason="the documentation site needs the extra `docs`")
 
-from scripts import docs_site
+from scripts import docs_site  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
+#: An object that a page shows, and which of its members where the page says so.
+SHOWN = re.compile(r"(?m)^::: ([\w.]+)$(?:\n    options:\n      members: \[(.*)\])?")
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +82,42 @@ def test_links_to_pages_outside_docs_lead_to_their_copies(site):
     assert 'href="revising.html#options"' in (site / "index.html").read_text(encoding="utf-8")
     revising = (site / "revising.html").read_text(encoding="utf-8")
     assert 'href="index.html#what-comes-out"' in revising
+
+
+def public(names: Iterable[str]) -> list[str]:
+    return [name for name in names if not name.startswith("_")]
+
+
+def objects(tree: Path) -> dict[str, Any]:
+    """What the reference shows: named objects, and the public members of those that have some."""
+    loader = griffe.GriffeLoader(search_paths=[tree])
+    package = loader.load("revise_captions")
+    found = {}
+    for page in PAGES:
+        for name, members in SHOWN.findall(page.read_text(encoding="utf-8")):
+            shown = found[name] = package[name.removeprefix("revise_captions.")]
+            chosen = re.findall(r"\w+", members) or public(shown.members)
+            for member in (shown.members[name] for name in chosen):
+                if not member.is_alias and (member.is_class or member.is_function):
+                    found[member.path] = member
+    for shown in [shown for shown in found.values() if shown.is_class]:
+        inner = (shown.members[name] for name in public(shown.members))
+        found |= {m.path: m for m in inner if not m.is_alias and m.is_function}
+    return found
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return objects(docs_site.package_tree(tmp_path_factory.mktemp("tree")))
+
+
+def test_the_reference_has_an_entry_for_each_of_them(site, reference):
+    pages = (site / "reference").glob("*.html")
+    anchors = set().union(*(Page(page).anchors for page in pages))
+    assert "revise_captions.revise" in reference
+    assert len(reference) > 80
+    assert sorted(set(reference) - anchors) == []
+
+
+def test_everything_in_the_reference_has_a_docstring(reference):
+    assert [path for path, shown in reference.items() if shown.docstring is None] == []
