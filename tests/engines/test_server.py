@@ -174,8 +174,9 @@ def test_a_dead_server_stops_the_run():
     assert len(manners.seen) < 200
 
 
-def test_pauses_grow_up_to_a_cap_and_keep_to_retry_after(monkeypatch):
+def test_pauses_grow_up_to_a_cap_and_keep_to_retry_after(monkeypatch, caplog):
     monkeypatch.setattr(http, "FIRST_PAUSE", 1.0)
+    caplog.set_level("INFO", "revise_captions")
     pauses: list[float] = []
     with serving(Manners("vllm", failures=("500",) * 99)) as url:
         client = http.Http(url, tries=9, sleep=pauses.append)
@@ -184,6 +185,9 @@ def test_pauses_grow_up_to_a_cap_and_keep_to_retry_after(monkeypatch):
     bounds = [min(30.0, 2.0**k) for k in range(8)]
     assert all(b / 2 <= pause <= b for pause, b in zip(pauses, bounds, strict=True))
     assert pauses != bounds
+    # threads of the dead server's test may still be retrying theirs
+    logged = [record.args for record in caplog.records if record.name == http.__name__]
+    assert [pause for base, _, pause in logged if base == url] == pauses
 
 
 def test_models_that_are_not_there_are_user_errors_before_any_data():

@@ -33,7 +33,7 @@ ALLOWED = {
 }
 HEAVY = {
     *("torch", "transformers", "datasets", "pyarrow", "sklearn", "scipy", "spacy", "peft"),
-    *("accelerate", "huggingface_hub", "nltk", "httpx", "vllm"),
+    *("accelerate", "huggingface_hub", "nltk", "httpx", "tenacity", "vllm"),
 }
 
 

@@ -8,6 +8,8 @@ POSH): any that parses English in ClearNLP-style or Universal Dependencies label
 from __future__ import annotations
 
 import hashlib
+import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
+logger = logging.getLogger(__name__)
 BUNDLED = "bundled"
 _FOLDER = Path(__file__).parent / "bundled"
 _BATCH, _WORDS = 64, 1200
@@ -51,6 +54,7 @@ def load_pipeline(name: str = BUNDLED) -> Language:
             hint="pip install 'revise-captions[posh]'",
         ) from None
     source = str(_FOLDER) if name == BUNDLED else name
+    began = time.monotonic()
     try:
         nlp = spacy.load(source, exclude=["ner"])
     except OSError:
@@ -60,6 +64,7 @@ def load_pipeline(name: str = BUNDLED) -> Language:
         ) from None
     if not {"parser"}.intersection(nlp.pipe_names):
         raise UserError(f"the spaCy pipeline {name!r} has no parser", hint="name another one")
+    logger.info("loaded the spaCy pipeline %s in %.1f s", source, time.monotonic() - began)
     return nlp
 
 

@@ -8,6 +8,7 @@ not, in the order of the file; blank lines are no rows.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import re
 import shutil
@@ -29,6 +30,7 @@ from revise_captions.records import Record
 if TYPE_CHECKING:
     from revise_captions.io.arrow import Tables
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: Rows that are worked on together. Shards are made of whole windows.
 WINDOW = 64
@@ -159,6 +161,8 @@ def open_source(
     except UserError as error:
         source.close()
         raise UserError(f"{name}: {error.message}", hint=error.hint) from None
+    captions = ", ".join(known.captions)
+    logger.info("%s: %s, captions in %s, image in %s", name, source.kind, captions, known.image)
     return replace(source, fields=known, shard=shard, limit=limit, window=window)
 
 

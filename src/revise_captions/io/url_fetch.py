@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import http.client
 import ipaddress
+import logging
 import queue
 import socket
 import ssl
@@ -23,6 +24,8 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from revise_captions.errors import BadRecord, Reason
+
+logger = logging.getLogger(__name__)
 
 REDIRECTS = (301, 302, 303, 307, 308)
 _REFUSED_NETWORKS = tuple(
@@ -90,6 +93,7 @@ def fetch(
             raise _failed(url, str(error) or type(error).__name__) from None
         if isinstance(target, bytes):
             return target
+        logger.debug("%s redirects to %s", url, target)
         url = urljoin(url, target)
     raise _failed(url, f"more than {limits.max_redirects} redirects")
 
@@ -168,8 +172,8 @@ def _connect(addresses: list[str], port: int, deadline: float) -> socket.socket:
         try:
             # Leave time for the next address: the first may be a route that leads nowhere.
             return socket.create_connection((address, port), max(_left(deadline) / 2, 0.05))
-        except OSError:
-            continue
+        except OSError as error:
+            logger.debug("%s does not answer, trying the next address: %s", address, error)
     return socket.create_connection((addresses[-1], port), _left(deadline))
 
 

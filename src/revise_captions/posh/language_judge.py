@@ -16,6 +16,7 @@ are the common beginning of all its prompts, and a prefix cache computes them on
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,8 @@ from revise_captions.posh.components import Component, Part, components
 from revise_captions.posh.identifiers import By, Identifier, candidates
 from revise_captions.posh.judge import LEAST, Grade, GradingTask
 from revise_captions.records import Unscored
+
+logger = logging.getLogger(__name__)
 
 #: Less probability than this on 1 to 5 together is no answer.
 LEAST_MASS = 0.5
@@ -215,6 +218,8 @@ class LanguageJudge:
             for i, answer in enumerate(answers)
             if isinstance(answer, Failed) and answer.reason is Unscored.NO_LOGPROBS
         ]
+        if mute:
+            logger.info("%d answers without probabilities are read as text", len(mute))
         spoken = self.engine.generate([given[i] for i in mute], 4) if mute else []
         written = dict(zip(mute, spoken, strict=True))
         return [

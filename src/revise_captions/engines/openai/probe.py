@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,8 @@ from revise_captions.engines.openai.server import (
 from revise_captions.engines.protocol import Data, Prompt, Template
 from revise_captions.errors import UserError
 
+logger = logging.getLogger(__name__)
+
 QUESTION = Prompt((Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")))
 WORDS = ("Yes", "No")
 
@@ -35,6 +38,7 @@ def settle(engine: OpenAIEngine, *, scores: bool) -> OpenAIEngine:
         if error.status not in (400, 422):
             raise
         extras = False  # a server that refuses what it does not know, as OpenAI's own does
+        logger.info("%s refuses chat_template_kwargs, asking without: %s", engine.http.base, error)
     engine = _with(engine, extras, "top", dict(engine.settings))
     if not extras:
         engine.chat(QUESTION, max_tokens=1)
@@ -43,6 +47,7 @@ def settle(engine: OpenAIEngine, *, scores: bool) -> OpenAIEngine:
     scoring = _scoring(engine)
     none = f"{engine.samples} samples" if engine.samples else "none"
     said = {"id": "by token id", "top": f"top {TOP}", "none": none}[scoring]
+    logger.info("%s at %s gives log-probabilities: %s", engine.model, engine.http.base, said)
     return _with(engine, extras, scoring, {**engine.settings, "logprobs": said})
 
 

@@ -17,6 +17,7 @@ refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt t
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,8 @@ from revise_captions.engines.openai.http import Http, Refused, Unanswered
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt
 from revise_captions.errors import EngineDead
 from revise_captions.records import Unscored
+
+logger = logging.getLogger(__name__)
 
 #: Prompts in a row that may fail before the server counts as gone.
 DEAD_AFTER = 8
@@ -129,6 +132,7 @@ class OpenAIEngine:
         except Refused as error:
             with self._lock:
                 self._lost = 0  # whoever refuses is alive
+            logger.debug("%s refused a prompt: %s", self.http.base, error.detail)
             return Failed(error.reason, error.detail)
         except Unanswered as error:
             with self._lock:
@@ -136,6 +140,7 @@ class OpenAIEngine:
                 dead = error.gone or self._lost >= DEAD_AFTER
             if dead:
                 raise EngineDead(f"{self.http.base} stopped answering: {error}") from error
+            logger.info("%s gave up on a prompt: %s", self.http.base, error)
             return Failed(Unscored.ENGINE_ERROR, str(error))
         with self._lock:
             self._lost = 0

@@ -10,6 +10,8 @@ prompts; what fails alone is `Failed`, and its neighbours are not.
 from __future__ import annotations
 
 import inspect
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +37,7 @@ from revise_captions.engines.transformers.inputs import EncodedPrompt, PromptEnc
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored
 
+logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
@@ -142,6 +145,7 @@ class TransformersEngine:
                 raise EngineDead(f"the device stopped answering: {problem}") from error
             if len(rows) == 1:
                 return [Failed(Unscored.ENGINE_ERROR, problem)]
+        logger.info("a batch of %d prompts failed, trying its halves: %s", len(rows), problem)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         middle = len(rows) // 2
@@ -212,6 +216,7 @@ def load_engine(
     """
     import transformers
 
+    began = time.monotonic()
     folder = find_model(name, option)
     place, number = device_and_dtype(device, dtype)
     bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
@@ -228,6 +233,8 @@ def load_engine(
     placed = model if bits else model.to(place)
     engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
     engine.check(scores=scores)
+    seconds = time.monotonic() - began
+    logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
     return engine
 
 

@@ -6,8 +6,9 @@ own answer only: the batch is halved until it stands alone.
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from revise_captions.records import Unscored
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class CacheCounts:
 
 
 class Vllm:
-    """Made by `start`. When nobody holds it any more, or at Python's end, vLLM is shut down, and
-    what its prefix cache saved is written to standard error."""
+    """Made by `start`. vLLM is shut down when the object is deleted or Python ends, and what its
+    prefix cache saved goes to the log."""
 
     def __init__(self, llm: Any, settings: Mapping[str, str]) -> None:
         self.llm, self.settings = llm, settings
@@ -88,6 +91,7 @@ class Vllm:
                 long = "longer than the maximum" in text or "max_model_len" in text
                 reason = Unscored.TOO_LONG if long else Unscored.ENGINE_ERROR
                 return [Failed(reason, text.splitlines()[0])]
+            logger.info("vLLM refused %d prompts, trying their halves: %s", len(inputs), error)
             middle = len(inputs) // 2
             return self._run(inputs[:middle], options) + self._run(inputs[middle:], options)
         self.counts.tokens += sum(len(output.prompt_token_ids or []) for output in outputs)
@@ -97,7 +101,7 @@ class Vllm:
 
 def _end(core: Any, counts: CacheCounts) -> None:
     if counts.tokens:
-        print(f"vLLM: {counts}", file=sys.stderr)
+        logger.info("vLLM: %s", counts)
     core.shutdown()
 
 
@@ -146,6 +150,7 @@ def start(name: str, folder: Path, **options: Any) -> Vllm:
     """
     import transformers
 
+    began = time.monotonic()
     vllm = find_vllm()
     try:
         llm = vllm.LLM(str(folder), seed=0, **options)
@@ -159,4 +164,6 @@ def start(name: str, folder: Path, **options: Any) -> Vllm:
         "vllm": vllm.__version__,
         "transformers": transformers.__version__,
     }
+    seconds = time.monotonic() - began
+    logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
     return Vllm(llm, settings)
