@@ -21,10 +21,11 @@ MAX_RATIONALE = 96
 
 
 class InstructCritic:
-    """A critic over an engine. Made by `load`.
+    """A critic over any engine. Made by `load_critic`.
 
-    `share`: the mean probability on Yes and No together over all answers so far, a sign of how well
-    the model takes to the prompt; None before the first.
+    Args:
+        engine: What computes the answers; its settings become the critic's.
+        threshold: P(factual) below which a sentence is nonfactual.
     """
 
     def __init__(self, engine: Engine, *, threshold: float = 0.5) -> None:
@@ -35,11 +36,13 @@ class InstructCritic:
             "prompt": chat_prompts.VERSION,
             "attention-mode": "the model's own",
         }
-        self._answers, self._shares = 0, 0.0
+        self._answers, self._mass = 0, 0.0
 
     @property
-    def share(self) -> float | None:
-        return self._shares / self._answers if self._answers else None
+    def answer_mass(self) -> float | None:
+        """The mean answer mass of all answers so far: low where the model does not take to the
+        prompt. None before the first answer."""
+        return self._mass / self._answers if self._answers else None
 
     def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
@@ -64,11 +67,11 @@ class InstructCritic:
         if isinstance(answer, Failed):
             return Verdict(None, answer.reason)
         self._answers += 1
-        self._shares += answer.share
-        share = round(answer.share, 4)
-        if share < LEAST_MASS:
-            return Verdict(None, Unscored.NO_ANSWER, share=share)
-        return Verdict(round(factual(answer), 4), share=share)
+        self._mass += answer.answer_mass
+        mass = round(answer.answer_mass, 4)
+        if mass < LEAST_MASS:
+            return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
+        return Verdict(round(factual(answer), 4), answer_mass=mass)
 
 
 def factual(answer: AnswerScores) -> float:

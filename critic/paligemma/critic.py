@@ -351,14 +351,14 @@ class LocalCritic:
         return greedy(self.model, self.codec, started, MAX_RATIONALE)
 
 
-def verdict_of(p: float, share: float, nothing: bool, threshold: float) -> Verdict:
+def verdict_of(p: float, mass: float, nothing: bool, threshold: float) -> Verdict:
     """From P(Yes) of Yes and No, the probability of both, and whether “, nothing to assess” would
     follow a Yes."""
-    share = round(min(1.0, share), 4)
-    if share < LEAST_MASS:
-        return Verdict(None, Unscored.NO_ANSWER, share=share)
+    mass = round(min(1.0, mass), 4)
+    if mass < LEAST_MASS:
+        return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
     p = round(p, 4)
-    return Verdict(p, assessable=not (nothing and p >= threshold), share=share)
+    return Verdict(p, assessable=not (nothing and p >= threshold), answer_mass=mass)
 
 
 def kept_limit(device: torch.device) -> int:

@@ -9,8 +9,9 @@
          "p_after", "warning"}]}]}
 
 `label`, `p_factual`, `share` and `reason` are of the original sentence in the original caption;
-`share`, the probability of Yes and No together, is null where the critic does not know it and in
-rows of earlier versions, which did not write it. `p_after` is P(factual) of what stands there now,
+`share` is `Verdict.answer_mass`, the probability of Yes and No together, under the name that this
+format has always had: null where the critic does not report it, absent from rows that early
+versions wrote. `p_after` is P(factual) of what stands there now,
 in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
 """
 
@@ -54,7 +55,7 @@ def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
         "reason": verdict.unscored.value if verdict.unscored else None,
         "assessable": verdict.assessable,
         "p_factual": verdict.p_factual,
-        "share": verdict.share,
+        "share": verdict.answer_mass,
         "rationale": sentence.rationale,
         "rewrite": shown.text if shown else None,
         "accepted": shown.accepted if shown else None,
@@ -111,10 +112,10 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
         raise ValueError(f"p_factual is {p!r}, expected a number from 0 to 1")
     if (p is None) is (reason is None):
         raise ValueError("a sentence has p_factual or reason")
-    share = item.get("share")
-    if share is not None and not 0 <= share <= 1:
-        raise ValueError(f"share is {share!r}, expected a number from 0 to 1")
-    verdict = Verdict(p, reason, item["assessable"], share)
+    mass = item.get("share")
+    if mass is not None and not 0 <= mass <= 1:
+        raise ValueError(f"share is {mass!r}, expected a number from 0 to 1")
+    verdict = Verdict(p, reason, item["assessable"], mass)
     dropped = bool(item["dropped"])
     after, reason_after = item["p_after"], item["reason_after"]
     unscored_after = Unscored(reason_after) if reason_after is not None else None

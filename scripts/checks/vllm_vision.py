@@ -263,8 +263,8 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
         "labels equal": labels_equal(ps, qs, (threshold + between) / 2),
         "max |dP|": apart(ps, qs),
         "share": [
-            round(min(a.share for a in wanted_scores), 4),
-            round(apart_share(scored, wanted_scores), 7),
+            round(min(a.answer_mass for a in wanted_scores), 4),
+            round(apart_mass(scored, wanted_scores), 7),
         ],
         "texts equal": sum(
             isinstance(a, Completion) and isinstance(b, Completion) and a.text == b.text
@@ -285,8 +285,8 @@ def answered(answers: Sequence[AnswerScores | Failed]) -> list[AnswerScores]:
     return scores
 
 
-def apart_share(one: Sequence[Any], other: Sequence[Any]) -> float:
-    return max(abs(a.share - b.share) for a, b in zip(one, other, strict=True))
+def apart_mass(one: Sequence[Any], other: Sequence[Any]) -> float:
+    return max(abs(a.answer_mass - b.answer_mass) for a, b in zip(one, other, strict=True))
 
 
 def checked(name: str, folder: Path, captions: int) -> dict[str, Any]:

@@ -71,14 +71,14 @@ class Verdict:
         unscored: Why there is no P(factual).
         assessable: Whether the sentence makes a claim about the image; None where the critic cannot
             say.
-        share: The answer mass: the probability of Yes and No together, in [0, 1], to four decimals.
-            A low one says that the model does not take to the question. None where unknown.
+        answer_mass: The probability of Yes and No together, in [0, 1], to four decimals; written as
+            `share`. Low where the model does not answer the question. None where unknown.
     """
 
     p_factual: float | None
     unscored: Unscored | None = None
     assessable: bool | None = None
-    share: float | None = None
+    answer_mass: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

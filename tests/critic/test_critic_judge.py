@@ -70,7 +70,7 @@ def test_one_verdict_per_sentence_rounded_to_four_decimals(critic, paragraphs):
     assert [len(row) for row in verdicts] == [3, 2, 4]
     flat = [v for row in verdicts for v in row]
     assert all(v.unscored is None and v.p_factual == round(v.p_factual, 4) for v in flat)
-    assert all(0.5 <= v.share <= 1 and v.share == round(v.share, 4) for v in flat)
+    assert all(0.5 <= v.answer_mass <= 1 and v.answer_mass == round(v.answer_mass, 4) for v in flat)
     assert len({v.p_factual for v in flat}) > 5
 
 
@@ -195,7 +195,7 @@ def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
         critic.model.lm_head.weight[[critic.codec.yes, critic.codec.no]] *= 0
     found = [v for row in critic.judge(paragraphs) for v in row]
     assert [v.unscored for v in found] == [Unscored.NO_ANSWER] * 9
-    assert all(v.share is not None and v.share < 0.1 for v in found)
+    assert all(v.answer_mass is not None and v.answer_mass < 0.1 for v in found)
 
 
 def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs):

@@ -105,7 +105,7 @@ def test_answers_are_those_of_the_engine_in_process(
         assert [v.assessable for v in one] == [v.assessable for v in other]
         for v, w in zip(one, other, strict=True):
             assert v.p_factual == pytest.approx(w.p_factual, abs=1.01e-4)
-            assert v.share == pytest.approx(w.share, abs=1.01e-4)
+            assert v.answer_mass == pytest.approx(w.answer_mass, abs=1.01e-4)
     claims = [ExplainRequest(p.image, p.text, p.spans, k) for p in paragraphs for k in range(2)]
     written = critic.explain(claims)
     assert written == local.explain(claims)

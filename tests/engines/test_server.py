@@ -55,7 +55,9 @@ def told(prompt: Prompt) -> tuple[float, float]:
 def close(answer: AnswerScores | Failed, prompt: Prompt) -> bool:
     assert isinstance(answer, AnswerScores), answer
     found = [math.exp(mass) for mass in answer.logprobs]
-    return np.allclose(found, told(prompt), atol=1e-9) and math.isclose(answer.share, sum(found))
+    return np.allclose(found, told(prompt), atol=1e-9) and math.isclose(
+        answer.answer_mass, sum(found)
+    )
 
 
 def test_vllm_gives_every_spelling_by_token_id():
@@ -86,7 +88,7 @@ def test_a_word_that_is_not_listed_counts_as_none_and_no_word_as_no_answer():
     for prompt, answer in zip(prompts(40), answers, strict=True):
         assert isinstance(answer, AnswerScores)
         p = chat_server.distribution(chat_server.text_of(messages_of(prompt)))
-        assert math.isclose(answer.share, max(p.values()))
+        assert math.isclose(answer.answer_mass, max(p.values()))
         assert min(answer.logprobs) == -math.inf
 
 

@@ -231,13 +231,13 @@ def test_what_the_critic_makes_of_answers():
     critic = InstructCritic(engine, threshold=0.5)
     assert critic.judge([JudgeRequest(image, text, tuple(split(text)))]) == [
         [
-            Verdict(0.3333, share=0.9),
-            Verdict(None, Unscored.NO_ANSWER, share=0.3),
+            Verdict(0.3333, answer_mass=0.9),
+            Verdict(None, Unscored.NO_ANSWER, answer_mass=0.3),
             Verdict(None, Unscored.TOO_LONG),
-            Verdict(1.0, share=0.99),
+            Verdict(1.0, answer_mass=0.99),
         ]
     ]
-    assert critic.share == pytest.approx((0.9 + 0.3 + 0.99) / 3)
+    assert critic.answer_mass == pytest.approx((0.9 + 0.3 + 0.99) / 3)
     assert data_of(engine.asked[2]) == ["One. Two. ", "Three."]
     assert factual(AnswerScores((-np.inf, -2.0), 0.1)) == 0.0
     assert factual(AnswerScores((-800.0, -0.001), 0.99)) < 1e-300

@@ -84,7 +84,7 @@ def test_answers_are_asked_for_by_id_all_spellings_summed(folder, tokenizer, fak
         masses = [math.log(sum(math.exp(whole[i]) for i in ids)) for ids in spelled]
         assert isinstance(answer, AnswerScores)
         assert answer.logprobs == pytest.approx(masses, abs=1e-5)
-        assert answer.share == pytest.approx(sum(map(math.exp, masses)), abs=1e-5)
+        assert answer.answer_mass == pytest.approx(sum(map(math.exp, masses)), abs=1e-5)
     assert (options_of(fake)["limit_mm_per_prompt"]) == {"image": 1}
     assert engine.settings["engine"] == "vllm"
 
@@ -144,7 +144,7 @@ def test_an_instruct_model_is_a_critic_through_vllm(folder, fake):
     answers = critic.engine.answer_logprobs(prompts(image), ("Yes", "No"))
     for verdict, answer in zip(found, answers, strict=True):
         assert verdict.p_factual == pytest.approx(
-            math.exp(answer.logprobs[0]) / answer.share, abs=1e-4
+            math.exp(answer.logprobs[0]) / answer.answer_mass, abs=1e-4
         )
     assert len({v.p_factual for v in found}) == 3
 

@@ -266,6 +266,6 @@ def test_a_real_language_model_judges_through_transformers(tmp_path):
     for answer in engine.answer_logprobs(asked, prompts.ANSWERS):
         assert isinstance(answer, AnswerScores)
         weights = [math.exp(logprob) for logprob in answer.logprobs]
-        assert sum(weights) == pytest.approx(answer.share, rel=1e-3)
+        assert sum(weights) == pytest.approx(answer.answer_mass, rel=1e-3)
         known = expected(AnswerScores(answer.logprobs, 1.0))
         assert known == pytest.approx(np.average(range(1, 6), weights=weights))

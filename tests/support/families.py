@@ -167,5 +167,5 @@ def check_invariance(folder: Path, found: list[AnswerScores]) -> None:
     for one, many, other in zip(alone, found, turned, strict=True):
         assert isinstance(other, AnswerScores)
         for answer in (many, other):
-            p, q = (np.exp(a.logprobs[0]) / a.share for a in (one, answer))
+            p, q = (np.exp(a.logprobs[0]) / a.answer_mass for a in (one, answer))
             assert abs(p - q) <= 1e-4

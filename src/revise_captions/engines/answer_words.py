@@ -1,4 +1,4 @@
-"""Answer words: their one-token spellings, and their share of the probability."""
+"""Answer words: their one-token spellings, and their probability mass."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def answer_of(masses: Sequence[float]) -> AnswerScores:
     """
     if any(math.isnan(mass) or mass > 1e-2 for mass in masses):
         raise ValueError(f"{list(masses)} are no log-probabilities")
-    share = math.fsum(math.exp(mass) for mass in masses)
-    return AnswerScores(tuple(masses), min(1.0, share))
+    total = math.fsum(math.exp(mass) for mass in masses)
+    return AnswerScores(tuple(masses), min(1.0, total))
 
 
 def log_sum(logprobs: Iterable[float]) -> float:

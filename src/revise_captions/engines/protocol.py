@@ -73,12 +73,12 @@ class AnswerScores:
     Attributes:
         logprobs: For each word the natural logarithm of the probability of all its one-token
             spellings ("Yes", " yes", …); `-inf` where it has none.
-        share: The answer mass: the probability of all words together, in [0, 1]. The rest went to
+        answer_mass: The probability of all words together, in [0, 1]. The rest went to
             other tokens.
     """
 
     logprobs: tuple[float, ...]
-    share: float
+    answer_mass: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def parse_answer(text: str) -> float | None:
 
 def expected(answer: AnswerScores) -> float | None:
     """The mean of 1 to 5 under the answer's probabilities; None where most of it is elsewhere."""
-    if answer.share < LEAST_MASS:
+    if answer.answer_mass < LEAST_MASS:
         return None
     weights = [math.exp(logprob) for logprob in answer.logprobs]
     return sum(k * weight for k, weight in enumerate(weights, 1)) / sum(weights)
