@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.fields import Fields, recognise, to_record
+from revise_captions.io.fields import Fields, recognize, to_record
 from revise_captions.io.images import load_image
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.models import (
@@ -157,7 +157,7 @@ def _fields_of(first: Sequence[Record | Mapping[str, Any]], given: Fields, stage
     mappings = [item for item in first if not isinstance(item, Record)]
     if not mappings:
         return given
-    return recognise(mappings, given, need_image=stage != "revise")
+    return recognize(mappings, given, need_image=stage != "revise")
 
 
 def as_records(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def open_input(options: Options) -> Source:
-    """The input as a repeatable source, its fields recognised. Raises `UserError`."""
+    """The input as a repeatable source, its fields recognized. Raises `UserError`."""
     captions = tuple(filter(None, (options.caption_field or "").split(",")))
     # The process's id keeps two runs that name the same OUT from spooling into one file.
     spool = f"{journal_path(options.out).with_suffix('')}.stdin.{os.getpid()}"

@@ -34,7 +34,7 @@ from revise_captions.stats.paired_tests import (
     bounds,
     measured,
     ranks,
-    standardised,
+    standardized,
     unchanged,
 )
 
@@ -44,7 +44,7 @@ _CORRELATIONS = tuple(
     FigureSpec(
         kind,
         partial(correlation, kind),
-        standardised if kind == "pearson" else ranks,
+        standardized if kind == "pearson" else ranks,
     )
     for kind in KINDS
 )

@@ -20,7 +20,7 @@ from revise_captions.stats.correlations import (
     soft_pairwise_accuracy,
 )
 from revise_captions.stats.leaderboard import keys_of, resamples
-from revise_captions.stats.paired_tests import Compared, bounds, standardised, units_of
+from revise_captions.stats.paired_tests import Compared, bounds, standardized, units_of
 
 Floats = npt.NDArray[np.float64]
 #: Resamples of soft pairwise accuracy, each of which is a permutation test itself.
@@ -46,11 +46,11 @@ def system_level(judged: RatedCaptions, metrics: Sequence[Scores], replicates: i
 @dataclass(frozen=True, slots=True)
 class _Tables:
     """Sums by captioner and image of captions that both metrics scored: `scores` (2, captioners,
-    images), the same `standardised`, people's, and the number of captions."""
+    images), the same `standardized`, people's, and the number of captions."""
 
     images: tuple[str, ...]
     scores: Floats
-    standardised: Floats
+    standardized: Floats
     human: Floats
     count: Floats
 
@@ -64,7 +64,7 @@ def _tables(judged: RatedCaptions, columns: tuple[Column, Column]) -> _Tables | 
     names, image = units_of([judged.examples[row].image for row in rows])
     who = np.unique([judged.examples[row].captioner for row in rows], return_inverse=True)[1]
     values = [column.scores[rows] for column in columns]
-    values += [standardised(v) for v in values]
+    values += [standardized(v) for v in values]
     values += [judged.human[rows], np.ones(len(rows))]
     sums = np.zeros((len(values), who.max() + 1, len(names)))
     for table, own in zip(sums, values, strict=True):
@@ -75,7 +75,7 @@ def _tables(judged: RatedCaptions, columns: tuple[Column, Column]) -> _Tables | 
 def _tests(
     judged: RatedCaptions, columns: tuple[Column, Column], replicates: int, seed: int = 0
 ) -> dict[str, Compared]:
-    """By figure: metrics swap their standardised scores of all captions of an image."""
+    """By figure: metrics swap their standardized scores of all captions of an image."""
     tables = _tables(judged, columns)
     if tables is None:
         return {}
@@ -87,7 +87,7 @@ def _tests(
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((drawn @ table.T) / (drawn @ tables.count.T))
 
-    one, other = tables.standardised
+    one, other = tables.standardized
     moved = [((1 - swap) @ a.T + swap @ b.T) / total for a, b in ((one, other), (other, one))]
     human = tables.human.sum(1) / total
     same = np.broadcast_to(human, moved[0].shape)
@@ -128,7 +128,7 @@ def _soft_test(
     """Of soft pairwise accuracy; an image that is drawn twice is two items."""
     with np.errstate(invalid="ignore", divide="ignore"):
         human, *cells = (t / tables.count for t in (tables.human, *tables.scores))
-        scaled = [t / tables.count for t in tables.standardised]
+        scaled = [t / tables.count for t in tables.standardized]
 
     def soft(metric: Floats, chosen: npt.NDArray[np.int64] | None = None) -> float:
         sides = [s if chosen is None else np.repeat(s, chosen, axis=1) for s in (metric, human)]

@@ -13,19 +13,19 @@ A rationale says what is wrong and what is there instead (VNLI-Critique, section
 that of the words it denies (“not red”, “rather than two”, “no dog”), or, where it denies nothing,
 of the words that it has and the sentence has not. These rules know no image and were written for
 the picture-book world: `tests/rating/test_error_types.py` holds them to its truth. On other
-rationales they were not measured, and what they do not recognise is `other`.
+rationales they were not measured, and what they do not recognize is `other`.
 """
 
 from __future__ import annotations
 
 import re
 
-from revise_captions.graphs.words import COLOURS, NUMBERS, SHADES, listed
+from revise_captions.graphs.words import COLORS, NUMBERS, SHADES, listed
 
 TYPES = ("object", "count", "attribute", "relation", "action", "text", "setting", "other")
 
 _ATTRIBUTES = (
-    COLOURS
+    COLORS
     | SHADES
     | listed(
         "small large big little tiny huge tall short long wide narrow thick thin striped plain "

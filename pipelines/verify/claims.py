@@ -340,6 +340,6 @@ def _place(claim: Claim) -> object:
 def kind_of_value(value: str) -> str:
     """ "colour", "count" or "": what can be exchanged for what."""
     parts = value.split()
-    if words.COLOURS.intersection(parts):
+    if words.COLORS.intersection(parts):
         return "colour"
     return "count" if parts and all(part.isdigit() for part in parts) else ""

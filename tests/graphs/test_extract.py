@@ -8,9 +8,9 @@ spacy = pytest.importorskip("spacy")
 
 from hand_parses import document, graph, told  # noqa: E402
 
+from revise_captions.graphs.dependencies.nodes import nodes  # noqa: E402
+from revise_captions.graphs.extract import extract  # noqa: E402
 from revise_captions.graphs.graph import AttributeKind  # noqa: E402
-from revise_captions.graphs.parser.extract import extract  # noqa: E402
-from revise_captions.graphs.parser.nodes import nodes  # noqa: E402
 
 #: The same sentences in Universal Dependencies and in ClearNLP-style labels.
 BOTH = {
@@ -284,7 +284,7 @@ def test_another_resolver_goes_before_the_rules():
     import sys
     from types import ModuleType
 
-    from revise_captions.graphs.parser.maverick import Maverick
+    from revise_captions.graphs.maverick import Maverick
 
     text = "a kite flies and the toy is red"
 
@@ -315,7 +315,7 @@ def test_another_resolver_goes_before_the_rules():
 
 def test_without_the_package_the_resolver_says_so():
     from revise_captions.errors import UserError
-    from revise_captions.graphs.parser.maverick import Maverick
+    from revise_captions.graphs.maverick import Maverick
 
     with pytest.raises(UserError, match="maverick-coref"):
         Maverick()

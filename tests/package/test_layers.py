@@ -77,6 +77,17 @@ def test_imports_go_downward():
     assert wrong == []
 
 
+def test_no_package_imports_scripts():
+    """They are not installed with it."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package, path in modules()
+        for name, line in imported(path, package)
+        if name.partition(".")[0] in ("scripts", "tests")
+    ]
+    assert wrong == []
+
+
 def module_name(package: str, path: Path) -> str:
     return package if path.name == "__init__.py" else f"{package}.{path.stem}"
 

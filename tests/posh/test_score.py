@@ -151,7 +151,7 @@ def test_marks_in_the_text():
         ("", " "),
         ("weak", "hat"),
     ]
-    shown = display.for_terminal(score, colour=False)
+    shown = display.for_terminal(score, color=False)
     assert "a [<red>] {hat}" in shown
     page = "".join(display.for_html([("<b>", score)], "sig"))
     assert '<mark class="wrong" title="not in the other text">&lt;red&gt;</mark>' in page
@@ -162,5 +162,13 @@ def test_marks_in_the_text():
 def test_a_text_cannot_steer_the_terminal():
     graph = Graph("a \x1b[2J hat")
     score = Score(Graded(graph, (), ()), ())
-    assert "\x1b" not in display.for_terminal(score, colour=True)
-    assert "U+001B" in display.for_terminal(score, colour=False)
+    assert "\x1b" not in display.for_terminal(score, color=True)
+    assert "U+001B" in display.for_terminal(score, color=False)
+
+
+def test_the_package_offers_its_own_names_only():
+    import revise_captions
+    from revise_captions import posh
+
+    for name in posh.__all__:
+        assert getattr(posh, name).__module__.startswith(revise_captions.__name__)

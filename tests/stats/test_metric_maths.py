@@ -27,7 +27,7 @@ from revise_captions.stats.paired_tests import (
     compared_sums,
     measured,
     measured_sums,
-    standardised,
+    standardized,
 )
 from revise_captions.stats.span_agreement import (
     best_token_macro_f1,
@@ -328,7 +328,7 @@ def test_a_better_correlation_is_found_and_a_scale_is_not():
     def pearson(x, y):
         return correlation("pearson", x, y)
 
-    options = {"comparable": standardised, "replicates": 300}
+    options = {"comparable": standardized, "replicates": 300}
     assert compared(pearson, good, 100 * bad, truth, names, **options).p_value < 0.02
     assert compared(pearson, good, 100 * good + 5, truth, names, **options).p_value > 0.9
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from revise_captions.graphs.dependencies.nodes import nodes
+from revise_captions.graphs.extract import extract
 from revise_captions.graphs.graph import Graph
-from revise_captions.graphs.parser.extract import extract
-from revise_captions.graphs.parser.nodes import nodes
 
 
 def document(parse: str) -> Doc:

@@ -64,7 +64,7 @@ def _attributes(graph: Graph, captions: Sequence[Graph]) -> Iterator[str]:
 
 
 def _colours(told: Iterable[Attribute]) -> frozenset[str]:
-    return frozenset(word for item in told for word in item.value.split()) & words.COLOURS
+    return frozenset(word for item in told for word in item.value.split()) & words.COLORS
 
 
 def _alike(first: frozenset[str], second: frozenset[str]) -> bool:

@@ -86,7 +86,7 @@ def of_attribute(item: Attribute) -> float:
     """Colours and numbers are easily wrong, other qualities less so."""
     if item.kind is AttributeKind.PLACE and side_of(item.value):
         return SIDE
-    exact = item.kind is AttributeKind.COUNT or frozenset(item.value.split()) & words.COLOURS
+    exact = item.kind is AttributeKind.COUNT or frozenset(item.value.split()) & words.COLORS
     return EXACT if exact else QUALITY
 
 

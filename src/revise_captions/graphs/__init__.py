@@ -5,6 +5,6 @@
     (graph,) = parse(["A man in a red hat feeds two horses."])
     graph.triples()
 
-`nodes` reads a parse of either label scheme, `extract` makes the graph of it in four passes.
-`train_parser` trains the parser in `bundled`.
+`dependencies` reads a dependency parse of either label scheme, `extract` turns it into a graph by
+`rules`, in four passes. `bundled` holds the spaCy pipeline.
 """

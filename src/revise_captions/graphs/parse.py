@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from revise_captions.errors import UserError
+from revise_captions.graphs.dependencies.nodes import nodes
+from revise_captions.graphs.extract import VERSION, extract
 from revise_captions.graphs.graph import Graph
-from revise_captions.graphs.parser.extract import VERSION, extract
-from revise_captions.graphs.parser.nodes import nodes
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
 

@@ -40,15 +40,15 @@ EFFECTS = listed(
 )
 #: Verbs that only link: their complement is the predicate.
 LINKING = listed("seem appear look be become remain stay feel")
-#: Verbs of colour: what follows names a quality.
-COLOURING = listed("paint color colour dye tint bathe hue")
-COLOURS = listed(
+#: Verbs of color: what follows names a quality.
+COLORING = listed("paint color colour dye tint bathe hue")
+COLORS = listed(
     "red green blue yellow white black brown gray grey orange pink purple silver gold golden beige "
     "tan maroon teal turquoise navy cream crimson scarlet violet magenta cyan olive burgundy "
     "bronze lavender peach khaki ivory azure blond blonde"
 )
 SHADES = listed("dark light bright pale deep vivid soft rich dull navy baby royal sky lime hot off")
-#: Nouns of colour: "hues of orange", "a shade of pink".
+#: Nouns of color: "hues of orange", "a shade of pink".
 HUES = listed("hue shade color colour tone tint")
 #: "a group of people": the people are the thing.
 GROUPS = listed(

@@ -79,7 +79,7 @@ class Fields:
     captions: tuple[str, ...] = ()
 
 
-def recognise(
+def recognize(
     rows: Sequence[Mapping[str, Any]], given: Fields, *, need_image: bool = True
 ) -> Fields:
     """`given`, completed from what the file's first rows contain.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.fields import Fields, recognise, to_record
+from revise_captions.io.fields import Fields, recognize, to_record
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.records import Record
 
@@ -155,7 +155,7 @@ def open_source(
     source = open_rows(name, spool)
     readable = (row.data for row in source.read() if isinstance(row, Row))
     try:
-        known = recognise(
+        known = recognize(
             list(itertools.islice(readable, FIRST_ROWS)), fields, need_image=need_image
         )
     except UserError as error:

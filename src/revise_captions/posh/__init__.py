@@ -20,28 +20,18 @@ if TYPE_CHECKING:
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.posh.score import Pair, Score, score_captions, signature_of
     from revise_captions.text.sentence_encoder import load_encoder
-    from scripts.research.posh.boxes import Box
-    from scripts.research.posh.claims import Claim, Support, check_claims
 
 __all__ = [
-    "Box",
-    "Claim",
     "LanguageJudge",
     "OfflineJudge",
     "Pair",
     "Score",
-    "Support",
-    "check_claims",
     "load_encoder",
     "score_captions",
     "signature_of",
 ]
 
 _HOMES = {
-    "Box": "scripts.research.posh.boxes",
-    "Claim": "scripts.research.posh.claims",
-    "Support": "scripts.research.posh.claims",
-    "check_claims": "scripts.research.posh.claims",
     "LanguageJudge": "revise_captions.posh.language_judge",
     "OfflineJudge": "revise_captions.posh.offline_judge",
     "Pair": "revise_captions.posh.score",

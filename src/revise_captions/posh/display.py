@@ -45,19 +45,19 @@ def _plain(text: str) -> str:
     return _UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
 
 
-def for_terminal(score: Score, *, colour: bool) -> str:
-    """Both texts; without colour, `[wrong]` and `{weak}`."""
+def for_terminal(score: Score, *, color: bool) -> str:
+    """Both texts; without color, `[wrong]` and `{weak}`."""
     lines = [f"{name:<11}{_number(value)}" for name, value in _values(score)]
     for title, graded in _texts(score):
-        shown = "".join(_terminal(state, _plain(text), colour) for state, text in pieces(graded))
+        shown = "".join(_terminal(state, _plain(text), color) for state, text in pieces(graded))
         lines += ["", title, shown]
     return "\n".join(lines)
 
 
-def _terminal(state: str, text: str, colour: bool) -> str:
+def _terminal(state: str, text: str, color: bool) -> str:
     if not state:
         return text
-    if colour:
+    if color:
         return f"{_STYLES[state]}{text}\x1b[0m"
     return f"[{text}]" if state == "wrong" else f"{{{text}}}"
 

@@ -7,7 +7,7 @@ compared:
 * an object matches the most similar object, its name as a phrase; a wider name ("person") matches
   what it is wider than, and two that exclude each other ("man", "woman") do not match;
 * an attribute must be said of an object that its own matches, be like it by itself ("tall", "high",
-  whatever they are said of), and a colour or a count be the same;
+  whatever they are said of), and a color or a count be the same;
 * a relation must hold between objects that its own two match, in the same direction.
 
 Of several targets the one that says it clearest counts; where none does, one that contradicts it
@@ -121,8 +121,8 @@ def _gist(source: _Side, targets: Sequence[_Side], table: Mapping[str, Vectors])
         return 0.0
     rows = _rows([target.graph.text for target in targets], table)
     own = table[source.graph.text]
-    centre = rows.sum(0)
-    return float((np.max(rows @ own) + centre @ own / max(np.linalg.norm(centre), 1e-9)) / 2)
+    center = rows.sum(0)
+    return float((np.max(rows @ own) + center @ own / max(np.linalg.norm(center), 1e-9)) / 2)
 
 
 def _phrases(side: _Side) -> Iterator[str]:
@@ -234,10 +234,10 @@ def _attributes(
 
 
 def _clash(first: str, second: str, kind: AttributeKind, other: AttributeKind) -> bool:
-    """Two counts, or two colours, that are not the same."""
+    """Two counts, or two colors, that are not the same."""
     if kind is AttributeKind.COUNT and other is AttributeKind.COUNT:
         return first.isdigit() and second.isdigit() and first != second
-    one, two = set(first.split()) & words.COLOURS, set(second.split()) & words.COLOURS
+    one, two = set(first.split()) & words.COLORS, set(second.split()) & words.COLORS
     return bool(one and two and not one & two)
 
 

@@ -143,7 +143,7 @@ def score_captions(
         judge: Grades components.
         pipeline: The spaCy pipeline that parses texts: `bundled` or another.
         coreference: A resolver that runs before the rules, such as
-            `graphs.parser.maverick.Maverick`.
+            `graphs.maverick.Maverick`.
 
     Yields:
         One score per pair, in order.

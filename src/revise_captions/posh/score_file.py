@@ -97,7 +97,7 @@ def load_coreference(job: PoshOptions) -> Coreference | None:
     """None for the rules alone. Raises UserError where the resolver cannot be had."""
     if job.coreference == "rules":
         return None
-    from revise_captions.graphs.parser.maverick import HUB_ID, Maverick
+    from revise_captions.graphs.maverick import HUB_ID, Maverick
 
     name = HUB_ID if job.coreference == "maverick" else job.coreference
     return Maverick(name, "cpu" if job.device == "auto" else job.device)
@@ -180,7 +180,7 @@ def _scored(
             out.write(_line(item, row, score, signature))
             if outcome.shown < job.show:
                 outcome.shown += 1
-                click.echo(for_terminal(score, colour=sys.stdout.isatty()) + "\n")
+                click.echo(for_terminal(score, color=sys.stdout.isatty()) + "\n")
             yield item.group, score
         click.echo(f"{len(outcome.rows)} pairs scored", err=True)
 

@@ -144,7 +144,7 @@ def ranks(scores: Floats) -> Floats:
     return np.asarray(rankdata(scores), dtype=np.float64)
 
 
-def standardised(scores: Floats) -> Floats:
+def standardized(scores: Floats) -> Floats:
     """Mean 0 and deviation 1: the scale for Pearson's r."""
     spread = scores.std()
     return (scores - scores.mean()) / spread if spread > 0 else scores - scores.mean()

@@ -131,11 +131,11 @@ def _adjective(
 
 def _next_is_colour(draft: GraphDraft, node: Node) -> bool:
     after = draft.nodes[node.index + 1] if node.index + 1 < len(draft.nodes) else None
-    return after is not None and after.text in words.COLOURS
+    return after is not None and after.text in words.COLORS
 
 
 def _goes_with(draft: GraphDraft, before: Node, node: Node) -> bool:
-    if before.text in words.SHADES and node.text in words.COLOURS:
+    if before.text in words.SHADES and node.text in words.COLORS:
         return True
     if before.role is not Role.ADVERB or before.head != node.index or before.text == "only":
         return False
@@ -160,14 +160,14 @@ def _of_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
         yield from _said_of_subject(draft, node)
     elif node.pos in NOMINAL and node.copula and not node.case and node.index not in draft.things:
         yield from _noun_predicate(draft, node)
-    elif node.lemma in words.COLOURS and node.role is Role.COMPLEMENT:
+    elif node.lemma in words.COLORS and node.role is Role.COMPLEMENT:
         yield from _said_of_subject(draft, node)
     elif node.pos in ("VERB", "AUX"):
         yield from _alone(draft, node)
         yield from _coloured(draft, node)
     if node.pos in NOMINAL and node.lemma in words.HUES:
         yield from _hues(draft, node)
-    elif node.pos in NOMINAL and node.lemma in words.COLOURS:
+    elif node.pos in NOMINAL and node.lemma in words.COLORS:
         yield from _blue_of(draft, node)
     elif node.lemma in words.PLACES and node.case:
         yield from _placed(draft, node)
@@ -200,7 +200,7 @@ def _noun_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
     if subject is None or draft.thing_of(subject.index) is None:
         return
     denied = node.negated
-    if node.lemma in words.COLOURS:
+    if node.lemma in words.COLORS:
         yield from _adjective(draft, subject.index, node, denied=denied)
     elif node.lemma not in words.HUES and node.lemma not in words.NO_OBJECTS:
         yield Said(subject.index, node.text, Span(node.start, node.end), denied=denied)
@@ -276,7 +276,7 @@ def _is_framing(draft: GraphDraft, node: Node) -> bool:
 
 def _coloured(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "Painted red", "painted in blue and grey"."""
-    if node.lemma not in words.COLOURING:
+    if node.lemma not in words.COLORING:
         return
     subject = subject_of(draft, node)
     if subject is None:
@@ -289,7 +289,7 @@ def _coloured(draft: GraphDraft, node: Node) -> Iterator[Said]:
 
 def _colours_in(draft: GraphDraft, thing: int, nodes: Sequence[Node]) -> Iterator[Said]:
     for node in nodes:
-        if node.lemma in words.COLOURS:
+        if node.lemma in words.COLORS:
             yield from _adjective(draft, thing, node)
 
 
@@ -304,7 +304,7 @@ def _hues(draft: GraphDraft, node: Node) -> Iterator[Said]:
             yield from _colours_in(draft, owner, conjuncts(draft, child))
         elif child.role in (Role.ADJECTIVE, Role.COMPOUND):
             for one in conjuncts(draft, child):
-                if one.lemma in words.COLOURS:
+                if one.lemma in words.COLORS:
                     yield from _adjective(draft, owner, one)
 
 

@@ -221,7 +221,7 @@ def _fits(entity: _Entity, lemma: str, plural: bool, values: set[str], wide: boo
 
 #: Qualities of which a thing has one: two different ones are two things.
 _EXCLUSIVE = (
-    words.COLOURS,
+    words.COLORS,
     listed("left right middle central upper lower front back top bottom"),
     listed("first second third fourth last next"),
     listed("large small big little tall short"),

@@ -54,7 +54,7 @@ def _names_a_thing(draft: GraphDraft, node: Node) -> bool:
         return False
     if node.role is Role.COMPOUND:
         return _is_whole(draft, node)
-    if node.lemma in words.COLOURS and (node.copula or node.role is Role.PLACE):
+    if node.lemma in words.COLORS and (node.copula or node.role is Role.PLACE):
         return False
     if node.role is Role.OTHER and node.head >= 0 and node.pos == "PUNCT":
         return False

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from revise_captions.graphs.dependencies.repairs import repair
+from revise_captions.graphs.dependencies.schemes import read_labels
 from revise_captions.graphs.lexicon import verb_forms
-from revise_captions.graphs.parser.repairs import repair
-from revise_captions.graphs.parser.schemes import read_labels
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.graphs.words import PLACES, listed
 

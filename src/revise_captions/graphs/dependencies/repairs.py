@@ -32,8 +32,8 @@ def _adjectives(found: Sequence[Node]) -> None:
     for node, after in pairwise(found):
         if node.role is not Role.COMPOUND or node.pos not in ("NOUN", "PROPN", "X"):
             continue
-        shade = node.text in words.SHADES and after.text in words.COLOURS
-        if shade or node.text in words.ADJECTIVES or node.text in words.COLOURS:
+        shade = node.text in words.SHADES and after.text in words.COLORS
+        if shade or node.text in words.ADJECTIVES or node.text in words.COLORS:
             node.role, node.pos = Role.ADJECTIVE, "ADJ"
 
 
@@ -80,7 +80,7 @@ def _quality(node: Node) -> bool:
         return node.role is Role.ADJECTIVE
     return not node.copula and (
         node.role is Role.ADJECTIVE
-        or (node.pos == "ADJ" and (node.role in kinds or node.text in words.COLOURS))
+        or (node.pos == "ADJ" and (node.role in kinds or node.text in words.COLORS))
     )
 
 
