@@ -1,7 +1,7 @@
-"""`annotate`: from a run to people, and from people to training data and figures.
+"""`annotate`: from a run to annotation tasks, and from annotations to figures and training data.
 
-cli ─ commands ┬ export ─ draw, units, interfaces, sheets, images        tasks for raters
-               ├ importing ─ answers ─ judge ─ figures, training         what they answered
-               └ convert ─ training                                      public data sets
-text           what the three print
+cli ─ commands ┬ tasks/      sampling, units, interfaces, sheets ─ export
+               ├ answers/    readers, consensus, estimates ─ import_answers
+               ├ data/       folders of training data ─ convert, matching
+               └ terminal    what the commands print
 """

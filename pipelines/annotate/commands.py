@@ -67,7 +67,7 @@ def _validation(default: float) -> Any:
 @shared("--allow-urls")
 @shared("--verbose")
 def export(run: str, out: Path, **options: Any) -> None:
-    """Draw a stratified sample of a run's sentences and write annotation tasks for it.
+    """StratifiedSampler a stratified sample of a run's sentences and write annotation tasks for it.
 
     RUN is the output of revise-captions. OUT gets a folder for each interface, with tasks and a
     configuration for Label Studio and a CSV sheet for other tools: `factuality` and `critique`, as
@@ -78,7 +78,7 @@ def export(run: str, out: Path, **options: Any) -> None:
     from revise_captions.pipelines.annotate.tasks.export import export as write_tasks
     from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
     from revise_captions.pipelines.annotate.tasks.sampling import SamplingDesign
-    from revise_captions.pipelines.annotate.text import exported_text
+    from revise_captions.pipelines.annotate.terminal import exported_text
 
     design = SamplingDesign(
         by=_names(options.pop("by")),
@@ -134,7 +134,7 @@ def import_(**options: Any) -> None:
         ImportOptions,
         import_answers,
     )
-    from revise_captions.pipelines.annotate.text import imported_text
+    from revise_captions.pipelines.annotate.terminal import imported_text
 
     settings = ImportOptions(**options)
     click.echo(imported_text(settings, import_answers(settings)))
@@ -180,7 +180,7 @@ def convert(**options: Any) -> None:
     the data's origin and license.
     """
     from revise_captions.pipelines.annotate.data.convert import ConvertOptions, convert_data
-    from revise_captions.pipelines.annotate.text import converted_text
+    from revise_captions.pipelines.annotate.terminal import converted_text
 
     settings = ConvertOptions(**options)
     click.echo(converted_text(settings, convert_data(settings)))
@@ -217,7 +217,7 @@ def match(captions: str, out: Path, **options: Any) -> None:
     """
     from revise_captions.pipelines.annotate.data.matching import MatchOptions
     from revise_captions.pipelines.annotate.data.matching import match as write_rows
-    from revise_captions.pipelines.annotate.text import matched_text
+    from revise_captions.pipelines.annotate.terminal import matched_text
 
     settings = MatchOptions(captions, out, fields=_fields(options), **options)
     click.echo(matched_text(settings, write_rows(settings)))

@@ -16,8 +16,10 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines.metrics import levels, people, systems
-from revise_captions.pipelines.metrics.figures import Figure
+from revise_captions.pipelines.metrics import levels, systems
+from revise_captions.pipelines.metrics.agreement import agreement_level
+from revise_captions.pipelines.metrics.estimates import Figure
+from revise_captions.pipelines.metrics.preferences import preference_level, ratings_of
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
 from revise_captions.pipelines.output.writers import replacing
@@ -82,7 +84,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
             if (rows := systems.system_table(judged, metrics))
         }
     if "preference" in options.levels and preferences:
-        found["ratings"] = people.ratings_of(preferences, options.replicates)
+        found["ratings"] = ratings_of(preferences, options.replicates)
     if options.out is not None:
         with replacing(options.out) as file:
             file.write(dumps(found).encode() + b"\n")
@@ -104,11 +106,11 @@ def _figures(
         if "system" in options.levels:
             found += systems.system_level(judged, metrics, options.replicates)
     if "preference" in options.levels and preferences and metrics:
-        found += people.preference_level(preferences, metrics, options.replicates)
+        found += preference_level(preferences, metrics, options.replicates)
     if "spans" in options.levels:
         found += span_level(examples, metrics, options.replicates)
     if "agreement" in options.levels:
-        found += people.agreement_level(examples, options.replicates)
+        found += agreement_level(examples, options.replicates)
     return found
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.benchmarks.types import Example
-from revise_captions.pipelines.metrics.figures import (
+from revise_captions.pipelines.metrics.estimates import (
     Column,
     Figure,
     FigureSpec,
-    ask,
     compared_shares,
+    compute_figures,
     from_measured,
     hits_of,
     tested,
@@ -73,14 +73,14 @@ def sentence_level(
         for metric in metrics
         if metric.sentences
     ]
-    questions = _sentence_questions(metrics)
+    specs = _sentence_specs(metrics)
     axis = "pooled over sentences"
-    asked = partial(ask, level="sentence", axis=axis, replicates=replicates)
+    asked = partial(compute_figures, level="sentence", axis=axis, replicates=replicates)
     found = [_floor_of(truth, images, axis, replicates)]
     found += [_coverage(column, images, axis, replicates) for column in columns]
-    found += asked(questions, columns, truth, images)
+    found += asked(specs, columns, truth, images)
     captioners = sorted({example.captioner for example in examples} - {""})
-    main = [q for q in questions if q.name.startswith(("ROC", "macro-F1 at"))]
+    main = [q for q in specs if q.name.startswith(("ROC", "macro-F1 at"))]
     for name in captioners if by_captioner and len(captioners) > 1 else ():
         own = np.array([example.captioner == name for example, _ in keys])
         chosen = [replace(column, scores=column.scores[own]) for column in columns]
@@ -90,7 +90,7 @@ def sentence_level(
     return found
 
 
-def _sentence_questions(metrics: Sequence[Scores]) -> list[FigureSpec]:
+def _sentence_specs(metrics: Sequence[Scores]) -> list[FigureSpec]:
     stored = sorted({m.threshold for m in metrics if m.threshold is not None})
     cuts = [
         (sentences.HALF, "0.5, the higher of two confidences"),
@@ -201,7 +201,7 @@ def segment_level(
     columns = caption_columns(judged, metrics)
     images = [example.image for example in judged.examples]
     axis = f"pooled over {'ratings' if each else 'captions'}, {judged.axis}"
-    found = ask(
+    found = compute_figures(
         _CORRELATIONS,
         columns,
         judged.human,

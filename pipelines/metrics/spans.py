@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.benchmarks.types import Example
-from revise_captions.pipelines.metrics.figures import Figure, from_measured, tested
+from revise_captions.pipelines.metrics.estimates import Figure, from_measured, tested
 from revise_captions.pipelines.metrics.scores import ScoredSpan, Scores
 from revise_captions.records import Span
 from revise_captions.stats import span_agreement as spans

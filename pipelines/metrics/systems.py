@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.pipelines.metrics.figures import Column, Figure, tested
+from revise_captions.pipelines.metrics.estimates import (
+    Column,
+    Figure,
+    from_resamples,
+    swap_test,
+    tested,
+)
 from revise_captions.pipelines.metrics.levels import RatedCaptions, caption_columns
 from revise_captions.pipelines.metrics.scores import Scores
 from revise_captions.stats.bootstrap import weights
@@ -20,7 +26,7 @@ from revise_captions.stats.correlations import (
     soft_pairwise_accuracy,
 )
 from revise_captions.stats.leaderboard import keys_of, resamples
-from revise_captions.stats.paired_tests import Compared, bounds, standardized, units_of
+from revise_captions.stats.paired_tests import Compared, standardized, units_of
 
 Floats = npt.NDArray[np.float64]
 #: Resamples of soft pairwise accuracy, each of which is a permutation test itself.
@@ -96,7 +102,7 @@ def _tests(
         values = [_of_rows(name, s.sum(1)[None] / total, human[None])[0] for s in tables.scores]
         spread = [_of_rows(name, means(s), means(tables.human)) for s in tables.scores]
         flipped = [_of_rows(name, side, same) for side in moved]
-        found[name] = _compared(values, spread, flipped, len(tables.images))
+        found[name] = swap_test(values, spread, flipped, len(tables.images))
     soft = min(replicates, _SOFT)
     found[SOFT] = _soft_test(tables, drawn[:soft].astype(np.int64), swap[:soft] > 0)
     return found
@@ -108,18 +114,6 @@ def _of_rows(name: str, x: Floats, y: Floats) -> Floats:
         pairs = zip(x, y, strict=True)
         return np.array([pairwise_accuracy(a, b, threshold=None).accuracy for a, b in pairs])
     return row_correlations(name, x, y)  # type: ignore[arg-type]
-
-
-def _compared(
-    values: Sequence[float], spread: Sequence[Floats], flipped: Sequence[Floats], units: int
-) -> Compared:
-    observed = float(values[0] - values[1])
-    if not np.isfinite(observed):
-        return Compared(None, None, None, None)
-    gaps = np.abs(flipped[0] - flipped[1])
-    known = gaps[np.isfinite(gaps)]
-    p_value = (1 + int((known >= abs(observed) - 1e-12).sum())) / (1 + len(known))
-    return Compared(observed, *bounds(spread[0] - spread[1], units), p_value)
 
 
 def _soft_test(
@@ -140,7 +134,7 @@ def _soft_test(
         np.array([soft(np.where(chosen, b, a)) for chosen in swap])
         for a, b in (scaled, scaled[::-1])
     ]
-    return _compared(values, spread, flipped, len(tables.images))
+    return swap_test(values, spread, flipped, len(tables.images))
 
 
 def _systems(judged: RatedCaptions, column: Column, replicates: int) -> list[Figure]:
@@ -168,20 +162,8 @@ def _systems(judged: RatedCaptions, column: Column, replicates: int) -> list[Fig
     axis = f"{len(captioners)} captioners, means over images, {judged.axis}"
 
     def figure(name: str, value: float, spread: Floats, note: str = "") -> Figure:
-        exists = bool(np.isfinite(value))
-        low, high = bounds(spread, len(images)) if exists else (None, None)
-        return Figure(
-            "system",
-            name,
-            axis,
-            column.metric,
-            value if exists else None,
-            low,
-            high,
-            len(captioners),
-            len(images),
-            note=note,
-        )
+        sizes = len(captioners), len(images)
+        return from_resamples("system", name, axis, column.metric, value, spread, *sizes, note)
 
     found = [
         figure(kind, correlation(kind, *means),

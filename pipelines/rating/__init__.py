@@ -1,6 +1,6 @@
-"""`rate-captions`: from captions by captioners to a leaderboard in every format.
+"""`rate-captions`: judged captions to a leaderboard of captioners.
 
-cli ─ rate ─ autorater (judged rows to ratings, error_types) ┬ formats, page    the leaderboard
-                                                             ├ error_rates      what goes wrong
-                                                             └ people           beside people's
+cli ─ leaderboard ┬ autorater ─ error_types        counts by captioner and image, from judged rows
+                  ├ formats, error_rates, page     tables and the HTML page
+                  └ human_scores                   correlation with people's scores
 """

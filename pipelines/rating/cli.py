@@ -49,8 +49,8 @@ def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **opt
     come from the input (`error_type` of its labeled sentences) or from the critic's rationales.
     """
     from revise_captions.pipelines.options import Options
-    from revise_captions.pipelines.rating.rate import RatingOptions, as_text
-    from revise_captions.pipelines.rating.rate import rate_captions as rate
+    from revise_captions.pipelines.rating.leaderboard import RatingOptions, as_text
+    from revise_captions.pipelines.rating.leaderboard import rate_captions as rate
 
     field, replicates = options.pop("captioner_field"), options.pop("replicates")
     found = rate(RatingOptions(inputs, out, field, replicates, Options.from_cli(options), people))

@@ -26,7 +26,7 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
 from revise_captions.pipelines.report import charts
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow
-from revise_captions.pipelines.verify.report import findings, lines, not_verified
+from revise_captions.pipelines.verify.findings import findings, lines, not_verified
 from revise_captions.text.formatting import duration, percent, plural, signed
 from revise_captions.text.html import clip, difference, plain, visible
 

@@ -16,7 +16,7 @@ from typing import Any
 from PIL import Image
 
 from revise_captions.pipelines.output.outcomes import Outcome, captions_of, outcome_of
-from revise_captions.pipelines.verify.report import went_wrong
+from revise_captions.pipelines.verify.findings import went_wrong
 
 SIZE = 60
 #: At least so many of each outcome where there are as many; the rest is a plain random sample.

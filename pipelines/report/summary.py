@@ -44,7 +44,7 @@ from revise_captions.pipelines.output.shares import (
     table_6,
 )
 from revise_captions.pipelines.report.headline import headline
-from revise_captions.pipelines.verify.figures import VerificationTally
+from revise_captions.pipelines.verify.tally import VerificationTally
 from revise_captions.records import Why
 from revise_captions.stats.bootstrap import LEVEL, REPLICATES, Sums, weights
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.pipelines.verify.report import not_verified
+from revise_captions.pipelines.verify.findings import not_verified
 from revise_captions.text.formatting import duration, percent, signed
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""What a revision did to a caption: checks by name, in a run or afterwards.
+"""Checks of what a revision did to a caption, during a run or afterwards.
 
-names ─ load ─ verifier ┬ claims, visual      the checks; POSH's is `revise_captions.posh`
-                        └ as_json             what they put into a row
-cli ─ run               `verify-revisions`, on a file that is revised already
-figures, report         what they add up to
+names ─ load ─ verifier ┬ claims, visual      the checks; `posh` is the package `revise_captions.posh`
+                        └ as_json             `revision.verification` in an output row
+tally                                         figures of a whole run
+findings                                      what the report says about them
 """

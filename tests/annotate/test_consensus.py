@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from revise_captions.pipelines.annotate.answers import consensus
-from revise_captions.pipelines.annotate.answers.figures import RatioTerm, share, tables
+from revise_captions.pipelines.annotate.answers.estimates import RatioTerm, share, tables
 from revise_captions.pipelines.annotate.answers.readers import Problem, RaterAnswer
-from revise_captions.pipelines.annotate.tasks.sampling import Place
+from revise_captions.pipelines.annotate.tasks.sampling import SentenceLocation
 from revise_captions.pipelines.annotate.tasks.units import ItemTarget, SentenceInCaption, Unit
-from revise_captions.pipelines.annotate.text import _tables, percent
+from revise_captions.pipelines.annotate.terminal import _tables, percent
 from revise_captions.records import Span
 
 # --- What cannot be used ------------------------------------------------------------------------
@@ -22,14 +22,16 @@ def unit(name: str = "u", *, image: str = "i", weight: float = 1.0, **more) -> U
     text = SentenceInCaption("It sleeps.", Span(0, 10), 1, 1)
     given = {"p_factual": 0.1, "flagged": True} | more
     p, flagged = given.pop("p_factual"), given.pop("flagged")
-    return Unit(name, Place(1, "", 0), "s", weight, text, p, flagged, image=image, **given)
+    return Unit(
+        name, SentenceLocation(1, "", 0), "s", weight, text, p, flagged, image=image, **given
+    )
 
 
 def said(item: str, rater: str, label: str, *, when: str = "", **more: str) -> RaterAnswer:
     return RaterAnswer(item, rater, {"label": label} | more, "here", when)
 
 
-def collected(answers, planned: int = 5, least: int = 3) -> consensus.Collected:
+def collected(answers, planned: int = 5, least: int = 3) -> consensus.CollectedAnswers:
     one = unit()
     return consensus.collect([one], answers, planned, least, ["factuality"])
 
@@ -84,8 +86,8 @@ def test_everything_odd_is_named():
         consensus.AGAIN: 1,
         consensus.FEWER: 1,
     }
-    (opinion,) = found.opinions
-    assert opinion.labels == {"0": "entailment", "1": "contradiction", "2": "contradiction"}
+    (result,) = found.results
+    assert result.labels == {"0": "entailment", "1": "contradiction", "2": "contradiction"}
 
 
 def test_of_two_answers_the_later_one_counts():
@@ -128,7 +130,7 @@ def test_the_papers_table_5_is_of_342_and_179_sentences(right, total, printed):
 @pytest.mark.parametrize(("before", "after"), [(15, 61), (24, 75)])
 def test_the_papers_table_6(before, after):
     """100 flagged sentences as in DetailCaps and PixelProse: the line that the paper prints."""
-    opinions = []
+    results = []
     for k in range(100):
         text = SentenceInCaption("It is awake.", Span(0, 12), 1, 1)
         one = unit(
@@ -138,9 +140,10 @@ def test_the_papers_table_6(before, after):
             (ItemTarget.ORIGINAL, k < before),
             (ItemTarget.REVISED, k >= 100 - after),
         ):
-            opinions.append(consensus.Opinion(one, asked, {}, None, good))
+            results.append(consensus.ItemResult(one, asked, {}, None, good))
     found = {
-        (s.row, s.column): s for s in tables(consensus.Collected(tuple(opinions), ()), 0.5, 200)
+        (s.row, s.column): s
+        for s in tables(consensus.CollectedAnswers(tuple(results), ()), 0.5, 200)
     }
     line = [found["all rewrites, people", column] for column in ("original", "fixed", "change")]
     assert [round(100 * (s.value or 0)) for s in line] == [before, after, after - before]

@@ -62,7 +62,15 @@ def unit(caption="A cat. It sleeps.", rewrite: str | None = "It is awake.", **mo
         revised = SentenceInCaption(text, Span(start, len(text)), 2, 2)
     given = {"rationale": "It is awake.", "attempted": True, "accepted": True} | more
     return Unit(
-        "u1", sampling.Place(1, "", 1), "s", 2.0, original, 0.1, True, revised=revised, **given
+        "u1",
+        sampling.SentenceLocation(1, "", 1),
+        "s",
+        2.0,
+        original,
+        0.1,
+        True,
+        revised=revised,
+        **given,
     )
 
 

@@ -19,7 +19,12 @@ from revise_captions.finetune.data.check import check_data
 from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.data import matching
-from revise_captions.pipelines.annotate.data.matching import MatchOptions, Own, Pool, match
+from revise_captions.pipelines.annotate.data.matching import (
+    MatchOptions,
+    OwnSentences,
+    SentencePool,
+    match,
+)
 
 NAMES = ("tent", "kite", "wagon", "robot", "flag", "drum", "boat", "lamp")
 
@@ -129,7 +134,7 @@ def test_a_seed_decides_everything(tmp_path):
 def test_the_pool_is_drawn_from_all_alike(monkeypatch):
     """Reservoir sampling: of 200 sentences, each is in a pool of 20 in a tenth of the draws."""
     monkeypatch.setattr(matching, "POOL", 20)
-    captions = [Own(str(k), f"{k}.png", (f"{k}.",)) for k in range(200)]
+    captions = [OwnSentences(str(k), f"{k}.png", (f"{k}.",)) for k in range(200)]
     drawn = Counter(text for seed in range(400) for _, text in matching._drawn(captions, seed))
     assert sum(drawn.values()) == 400 * 20
     assert len(drawn) == 200
@@ -163,9 +168,9 @@ def test_one_image_is_not_enough(tmp_path):
 
 def test_another_caption_of_the_image_is_its_own_too(tmp_path):
     """Not so where captions, not images, are told apart."""
-    mine, also = Own("1", "a.png", ("A tent.",)), Own("2", "a.png", ("A kite.",))
-    other = Own("3", "b.png", ("A wagon.", "a TENT."))
-    pool = Pool.of([(own, text) for own in (mine, also, other) for text in own.sentences])
+    mine, also = OwnSentences("1", "a.png", ("A tent.",)), OwnSentences("2", "a.png", ("A kite.",))
+    other = OwnSentences("3", "b.png", ("A wagon.", "a TENT."))
+    pool = SentencePool.of([(own, text) for own in (mine, also, other) for text in own.sentences])
     job = MatchOptions("", tmp_path, others=5)
     row = matching.row_of(mine, pool, job)
     texts = [row["caption"][s["start"] : s["end"]] for s in row["sentences"]]

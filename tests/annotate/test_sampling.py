@@ -35,13 +35,13 @@ def test_proportional_allocation_is_by_size_and_leaves_no_stratum_out():
 
 def drawn(sizes: dict[str, int], design: SamplingDesign, order: random.Random | None = None):
     places = [
-        (name, sampling.Place(line, "", k))
+        (name, sampling.SentenceLocation(line, "", k))
         for line, name in enumerate(sizes)
         for k in range(sizes[name])
     ]
     if order is not None:
         order.shuffle(places)
-    found = sampling.Draw(design)
+    found = sampling.StratifiedSampler(design)
     for name, place in places:
         found.add((name,), place)
     return list(found.drawn())
@@ -57,24 +57,24 @@ def test_a_sample_is_the_seeds_and_no_matter_of_order():
 
 
 def test_memory_is_bounded_by_strata_and_size_not_by_the_run():
-    found = sampling.Draw(SamplingDesign(size=5))
+    found = sampling.StratifiedSampler(SamplingDesign(size=5))
     for k in range(3000):
-        found.add((str(k % 3),), sampling.Place(k, "", 0))
+        found.add((str(k % 3),), sampling.SentenceLocation(k, "", 0))
     assert all(len(heap) == 5 for heap in found._kept.values())
     for k in range(sampling.MAX_STRATA - 3):
-        found.add((f"x{k}",), sampling.Place(k, "", 1))
+        found.add((f"x{k}",), sampling.SentenceLocation(k, "", 1))
     with pytest.raises(UserError, match="more than 500 strata"):
-        found.add(("one more",), sampling.Place(0, "", 2))
+        found.add(("one more",), sampling.SentenceLocation(0, "", 2))
 
 
 def test_every_sentence_is_drawn_as_often_as_every_other_of_its_stratum():
-    times: Counter[sampling.Place] = Counter()
+    times: Counter[sampling.SentenceLocation] = Counter()
     for seed in range(400):
         times.update(
             found.place for found in drawn({"a": 20, "b": 4}, SamplingDesign(size=8, seed=seed))
         )
-    mine = [times[sampling.Place(0, "", k)] for k in range(20)]
-    assert all(times[sampling.Place(1, "", k)] == 400 for k in range(4))
+    mine = [times[sampling.SentenceLocation(0, "", k)] for k in range(20)]
+    assert all(times[sampling.SentenceLocation(1, "", k)] == 400 for k in range(4))
     assert sum(mine) == 400 * 4
     assert all(45 < n < 120 for n in mine)  # 80 each; 400 draws of probability 0.2: deviation 8
 

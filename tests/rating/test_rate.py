@@ -15,8 +15,8 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
 from revise_captions.pipelines.rating.error_types import type_of
+from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.pipelines.rating.page import lead
-from revise_captions.pipelines.rating.rate import RatingOptions, rate_captions
 
 FAST = ("--replicates", "200")
 

@@ -14,8 +14,8 @@ from revise_captions.pipelines.report.page import write_report
 from revise_captions.pipelines.report.sample import FOUND, ReportRow, Sampler
 from revise_captions.pipelines.report.summary import Tally
 from revise_captions.pipelines.report.terminal import render_table
-from revise_captions.pipelines.verify.figures import VerificationTally, warnings_for
-from revise_captions.pipelines.verify.report import findings
+from revise_captions.pipelines.verify.findings import findings
+from revise_captions.pipelines.verify.tally import VerificationTally, warnings_for
 
 HOSTILE = "</script><script>alert(1)</script>\u202e"
 SENTENCE = {

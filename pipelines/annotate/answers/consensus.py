@@ -44,7 +44,7 @@ ORIGINAL, REVISED = "original", "revised"
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class ItemResult:
     """What the raters of one item say together.
 
     `labels`: each rater's answer, in its canonical spelling (of pairs: original, revised, …).
@@ -63,17 +63,17 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedAnswers:
     """Opinions of all items that were asked and answered, and what was wrong on the way."""
 
-    opinions: tuple[Opinion, ...]
+    results: tuple[ItemResult, ...]
     problems: tuple[Problem, ...]
 
-    def of(self, asked: ItemTarget) -> dict[str, Opinion]:
+    def of(self, asked: ItemTarget) -> dict[str, ItemResult]:
         """By unit, those that decide something."""
         return {
             found.unit.id: found
-            for found in self.opinions
+            for found in self.results
             if found.asked is asked and found.good is not None
         }
 
@@ -84,7 +84,7 @@ def collect(
     planned: int,
     least: int,
     only: Sequence[str],
-) -> Collected:
+) -> CollectedAnswers:
     """Everything that raters said. `only`: the interfaces that were asked."""
     asked = {
         unit.item(one): (unit, one) for unit in units for one in unit.asked() if ASKING[one] in only
@@ -100,14 +100,14 @@ def collect(
             problems.append(problem)
         else:
             _keep(answer, kept.setdefault(answer.item, {}), problems)
-    opinions = []
+    results = []
     for item, (unit, one) in asked.items():
         given = kept.get(item, {})
-        found = _opinion(unit, one, list(given.values()), least)
+        found = _result(unit, one, list(given.values()), least)
         problems += _reservations(item, one, given, found, planned, least)
         if given:
-            opinions.append(found)
-    return Collected(tuple(opinions), tuple(problems))
+            results.append(found)
+    return CollectedAnswers(tuple(results), tuple(problems))
 
 
 def _misses(answer: RaterAnswer, asked: ItemTarget) -> Problem | None:
@@ -141,7 +141,9 @@ def _keep(answer: RaterAnswer, raters: dict[str, RaterAnswer], problems: list[Pr
     raters[answer.rater] = answer
 
 
-def _opinion(unit: Unit, asked: ItemTarget, answers: Sequence[RaterAnswer], least: int) -> Opinion:
+def _result(
+    unit: Unit, asked: ItemTarget, answers: Sequence[RaterAnswer], least: int
+) -> ItemResult:
     main = INTERFACES[ASKING[asked]].main
     labels = {
         answer.rater: _shown(unit, _canonical(answer.said[main], asked) or "", asked)
@@ -152,17 +154,17 @@ def _opinion(unit: Unit, asked: ItemTarget, answers: Sequence[RaterAnswer], leas
     if asked in (ItemTarget.ORIGINAL, ItemTarget.REVISED):
         ratings = tuple(rating_of(answer) for answer in answers)
         if not ratings:
-            return Opinion(unit, asked, labels, None, None)
+            return ItemResult(unit, asked, labels, None, None)
         found = verdict(ratings)
         against = sum(rating.vote in AGAINST for rating in ratings)
         decided = enough and 2 * against != len(ratings)
-        return Opinion(
+        return ItemResult(
             unit, asked, labels, majority, found.factual if decided else None, found, ratings
         )
     good = CORRECT if asked is ItemTarget.CRITIQUE else REVISED
     votes = sum(label == good for label in labels.values())
     decided = enough and 2 * votes != len(labels)
-    return Opinion(unit, asked, labels, majority, 2 * votes > len(labels) if decided else None)
+    return ItemResult(unit, asked, labels, majority, 2 * votes > len(labels) if decided else None)
 
 
 def _shown(unit: Unit, label: str, asked: ItemTarget) -> str:
@@ -190,7 +192,7 @@ def _reservations(
     item: str,
     asked: ItemTarget,
     given: Mapping[str, RaterAnswer],
-    found: Opinion,
+    found: ItemResult,
     planned: int,
     least: int,
 ) -> list[Problem]:

@@ -20,10 +20,10 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import parse_image
 from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines.annotate.answers import figures
+from revise_captions.pipelines.annotate.answers import estimates
 from revise_captions.pipelines.annotate.answers.consensus import (
-    Collected,
-    Opinion,
+    CollectedAnswers,
+    ItemResult,
     collect,
 )
 from revise_captions.pipelines.annotate.answers.readers import (
@@ -34,8 +34,8 @@ from revise_captions.pipelines.annotate.answers.readers import (
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
+    open_training_folder,
     splits,
-    training_folder,
     write_about,
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
@@ -89,7 +89,7 @@ def import_answers(options: ImportOptions) -> Imported:
     asked = [name for name, number in about["items"].items() if number]
     answers = [answer for path in files_of(options.answers) for answer in read_answers(path)]
     found = collect(units, answers, planned, least, asked)
-    if not found.opinions:
+    if not found.results:
         raise UserError(
             f"none of {len(answers):,} answers is about an item of {options.export}",
             hint="are these the answers to that export? each names its `item`",
@@ -105,8 +105,8 @@ def import_answers(options: ImportOptions) -> Imported:
     with replacing(options.out / "figures.json") as file:
         file.write(dumps(measured).encode() + b"\n")
     return Imported(
-        sum(len(opinion.labels) for opinion in found.opinions),
-        len(found.opinions),
+        sum(len(result.labels) for result in found.results),
+        len(found.results),
         sum(about["items"].values()),
         measured["problems"],
         measured,
@@ -131,42 +131,44 @@ def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         file.writelines(dumps(row).encode() + b"\n" for row in rows)
 
 
-def _figures(options: ImportOptions, about: Mapping[str, Any], found: Collected) -> dict[str, Any]:
-    shares = figures.tables(found, about.get("threshold"), options.replicates)
+def _figures(
+    options: ImportOptions, about: Mapping[str, Any], found: CollectedAnswers
+) -> dict[str, Any]:
+    shares = estimates.tables(found, about.get("threshold"), options.replicates)
     return {
         "run": about.get("run"),
         "signature": about.get("signature"),
         "raters": about["raters"],
         "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
         "figures": [share.as_json() for share in shares],
-        "agreement": figures.agreement(found, options.replicates),
-        "annotators": figures.raters(found.opinions),
+        "agreement": estimates.agreement(found, options.replicates),
+        "annotators": estimates.raters(found.results),
     }
 
 
-def _records(units: Sequence[Unit], found: Collected) -> Iterator[dict[str, Any]]:
+def _records(units: Sequence[Unit], found: CollectedAnswers) -> Iterator[dict[str, Any]]:
     """A row for each sampled sentence, answered or not."""
     said: dict[str, dict[str, Any]] = {unit.id: {} for unit in units}
-    for opinion in found.opinions:
-        said[opinion.unit.id][str(opinion.asked)] = _said(opinion)
+    for result in found.results:
+        said[result.unit.id][str(result.asked)] = _said(result)
     for unit in units:
         yield unit.as_json() | {"people": said[unit.id]}
 
 
-def _said(opinion: Opinion) -> dict[str, Any]:
+def _said(result: ItemResult) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "decided": opinion.good is not None,
-        "majority": opinion.majority,
-        "answers": dict(opinion.labels),
+        "decided": result.good is not None,
+        "majority": result.majority,
+        "answers": dict(result.labels),
     }
-    verdict = opinion.verdict
+    verdict = result.verdict
     if verdict is not None:
         row |= {
-            "label": _label(opinion.good),
+            "label": _label(result.good),
             "assessable": verdict.assessable,
             "needs_image": verdict.needs_image,
             "rationale": verdict.rationale,
-            "rationales": _rationales(opinion),
+            "rationales": _rationales(result),
         }
     return row
 
@@ -175,29 +177,29 @@ def _label(factual: bool | None) -> str | None:
     return None if factual is None else "factual" if factual else "nonfactual"
 
 
-def _rationales(opinion: Opinion) -> list[str]:
+def _rationales(result: ItemResult) -> list[str]:
     """The longest first; the same words once."""
-    texts = dict.fromkeys(rating.rationale for rating in opinion.ratings if rating.rationale)
+    texts = dict.fromkeys(rating.rationale for rating in result.ratings if rating.rationale)
     return sorted(texts, key=len, reverse=True)
 
 
-def text_of(opinion: Opinion) -> SentenceInCaption:
+def text_of(result: ItemResult) -> SentenceInCaption:
     """The caption and sentence that raters were shown."""
-    unit = opinion.unit
-    text = unit.revised if opinion.asked is ItemTarget.REVISED else unit.original
+    unit = result.unit
+    text = unit.revised if result.asked is ItemTarget.REVISED else unit.original
     if text is None:
         raise ValueError(f"unit {unit.id} has no rewrite")
     return text
 
 
-def _annotations(found: Collected) -> Iterator[dict[str, Any]]:
+def _annotations(found: CollectedAnswers) -> Iterator[dict[str, Any]]:
     """Rows as `benchmarks.protocol.rows_of_votes` reads them; the “model” is the version."""
-    for opinion in found.opinions:
-        text = text_of(opinion)
-        for rating in opinion.ratings:
+    for result in found.results:
+        text = text_of(result)
+        for rating in result.ratings:
             yield {
-                "image": opinion.unit.image,
-                "model": str(opinion.asked),
+                "image": result.unit.image,
+                "model": str(result.asked),
                 "caption": text.caption,
                 "start": text.span.start,
                 "end": text.span.end,
@@ -212,10 +214,10 @@ def _annotations(found: Collected) -> Iterator[dict[str, Any]]:
 
 
 def _training(
-    options: ImportOptions, about: Mapping[str, Any], found: Collected
+    options: ImportOptions, about: Mapping[str, Any], found: CollectedAnswers
 ) -> tuple[dict[str, SplitCounts], list[Problem]]:
     """The folder for finetune-critic, where sentences were judged; what is missing from it."""
-    sentences = [o for o in found.opinions if o.verdict is not None and o.good is not None]
+    sentences = [o for o in found.results if o.verdict is not None and o.good is not None]
     if not sentences:
         return {}, [Problem(NO_SPLIT, detail="no sentence has a label")]
     store = ImageFolder(options.out)
@@ -231,7 +233,7 @@ def _training(
     except UserError as error:
         return {}, [*problems, Problem(NO_SPLIT, detail=error.message)]
     rewrites = {name: o for name, o in found.of(ItemTarget.REVISED).items() if o.good}
-    with training_folder(options.out, sides) as folder:
+    with open_training_folder(options.out, sides) as folder:
         for row in training_rows(usable, rewrites):
             folder.add(row)
     name = f"annotations of {about.get('run')}"
@@ -249,12 +251,12 @@ def _training(
 
 
 def _stored(
-    options: ImportOptions, store: ImageFolder, opinions: Sequence[Opinion]
+    options: ImportOptions, store: ImageFolder, results: Sequence[ItemResult]
 ) -> tuple[dict[str, str], list[Problem]]:
     """Where each image of the key lies below `out`."""
     stored: dict[str, str] = {}
     problems = []
-    for image in sorted({opinion.unit.image for opinion in opinions}):
+    for image in sorted({result.unit.image for result in results}):
         try:
             stored[image] = store.add(parse_image(image), folder=options.export)
         except BadRecord as error:
@@ -262,53 +264,53 @@ def _stored(
     return stored, problems
 
 
-def _distinct(opinions: Iterable[Opinion]) -> tuple[list[Opinion], list[Problem]]:
+def _distinct(results: Iterable[ItemResult]) -> tuple[list[ItemResult], list[Problem]]:
     """The first about each sentence of each caption: a run may hold a record twice."""
-    first: dict[tuple[str, str, Span], Opinion] = {}
+    first: dict[tuple[str, str, Span], ItemResult] = {}
     problems = []
-    for opinion in opinions:
-        text = text_of(opinion)
-        if first.setdefault((opinion.unit.image, text.caption, text.span), opinion) is not opinion:
-            problems.append(Problem(SAME, opinion.unit.item(opinion.asked)))
+    for result in results:
+        text = text_of(result)
+        if first.setdefault((result.unit.image, text.caption, text.span), result) is not result:
+            problems.append(Problem(SAME, result.unit.item(result.asked)))
     return list(first.values()), problems
 
 
 def training_rows(
-    opinions: Sequence[Opinion], rewrites: Mapping[str, Opinion]
+    results: Sequence[ItemResult], rewrites: Mapping[str, ItemResult]
 ) -> Iterator[dict[str, Any]]:
     """Judged sentences by the caption that they stand in, as `finetune.data` describes rows.
 
     `rewrites`: by unit, the judged rewrites that people call factual.
     """
-    captions: dict[tuple[str, str], dict[Span, Opinion]] = {}
-    for opinion in opinions:
-        text = text_of(opinion)
-        captions.setdefault((opinion.unit.image, text.caption), {})[text.span] = opinion
+    captions: dict[tuple[str, str], dict[Span, ItemResult]] = {}
+    for result in results:
+        text = text_of(result)
+        captions.setdefault((result.unit.image, text.caption), {})[text.span] = result
     for number, ((image, caption), spans) in enumerate(sorted(captions.items())):
         yield {
             "id": str(number),
             "image": image,
             "caption": caption,
             "sentences": [
-                _sentence(span, opinion, rewrites) for span, opinion in sorted(spans.items())
+                _sentence(span, result, rewrites) for span, result in sorted(spans.items())
             ],
         }
 
 
-def _sentence(span: Span, opinion: Opinion, rewrites: Mapping[str, Opinion]) -> dict[str, Any]:
-    verdict = opinion.verdict
+def _sentence(span: Span, result: ItemResult, rewrites: Mapping[str, ItemResult]) -> dict[str, Any]:
+    verdict = result.verdict
     if verdict is None:
-        raise ValueError(f"unit {opinion.unit.id} has no verdict")
+        raise ValueError(f"unit {result.unit.id} has no verdict")
     row: dict[str, Any] = {
         "start": span.start,
         "end": span.end,
-        "label": _label(opinion.good),
+        "label": _label(result.good),
         "assessable": verdict.assessable,
     }
-    if opinion.good:
+    if result.good:
         return row
-    row |= {"rationale": verdict.rationale, "rationales": _rationales(opinion)}
-    unit = opinion.unit
-    if opinion.asked is ItemTarget.ORIGINAL and unit.id in rewrites and unit.revised is not None:
+    row |= {"rationale": verdict.rationale, "rationales": _rationales(result)}
+    unit = result.unit
+    if result.asked is ItemTarget.ORIGINAL and unit.id in rewrites and unit.revised is not None:
         row |= {"rewrite": unit.revised.sentence, "needs_context": not unit.same_context}
     return row

@@ -19,8 +19,8 @@ from revise_captions.io.perceptual_hash import fingerprint, groups
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
+    open_training_folder,
     splits,
-    training_folder,
     write_about,
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
@@ -89,7 +89,7 @@ def convert_data(options: ConvertOptions) -> Converted:
         )
     seen: set[bytes] = set()
     sides = splits(groups(store.prints), options.validation, options.test)
-    with training_folder(options.out, sides) as folder:
+    with open_training_folder(options.out, sides) as folder:
         for example in _chosen(entry, options, left_out):
             if (image := images.get(_name(example))) is None:
                 left_out[NO_IMAGE] += 1

@@ -85,7 +85,7 @@ def splits(groups: Mapping[str, str], validation: float, test: float = 0.0) -> d
 
 
 @dataclass(slots=True)
-class Folder:
+class TrainingFolder:
     """Takes rows, one after another. `counts` by split."""
 
     sides: Mapping[str, str]
@@ -101,7 +101,7 @@ class Folder:
 
 
 @contextmanager
-def training_folder(out: Path, sides: Mapping[str, str]) -> Iterator[Folder]:
+def open_training_folder(out: Path, sides: Mapping[str, str]) -> Iterator[TrainingFolder]:
     """The split files, which appear when the block ends well. Test rows go to test/captions.jsonl,
     where `evaluate-metric plain OUT/test` reads them."""
     with ExitStack() as stack:
@@ -110,14 +110,14 @@ def training_folder(out: Path, sides: Mapping[str, str]) -> Iterator[Folder]:
             path = out / ("test/captions.jsonl" if side == TEST else f"{side}.jsonl")
             path.parent.mkdir(parents=True, exist_ok=True)
             files[side] = stack.enter_context(replacing(path))
-        folder = Folder(sides, files, {side: SplitCounts() for side in files})
+        folder = TrainingFolder(sides, files, {side: SplitCounts() for side in files})
         yield folder
 
 
 def write_about(
     out: Path,
     about: Provenance,
-    folder: Folder,
+    folder: TrainingFolder,
     made_by: str,
     left_out: Mapping[str, int] = Counter(),
 ) -> None:

@@ -30,8 +30,8 @@ from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
+    open_training_folder,
     splits,
-    training_folder,
     write_about,
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
@@ -86,7 +86,7 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnSentences:
     """What one caption says of its image: sentences that speak of themselves."""
 
     id: str
@@ -95,14 +95,14 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class SentencePool:
     """Sentences to draw from, each with whose it is; `contrasts` of their texts, in this order."""
 
-    said: Sequence[tuple[Own, str]]
+    said: Sequence[tuple[OwnSentences, str]]
     contrasts: Contrasts
 
     @classmethod
-    def of(cls, said: Sequence[tuple[Own, str]]) -> Pool:
+    def of(cls, said: Sequence[tuple[OwnSentences, str]]) -> SentencePool:
         return cls(said, Contrasts([text for _, text in said]))
 
 
@@ -120,8 +120,8 @@ def match(options: MatchOptions) -> Matched:
             f"{options.captions}: fewer than two images with sentences to tell apart",
             hint="--image-root says where image paths start, --caption-field where captions are",
         )
-    sides, pool = splits(groups(store.prints), options.validation), Pool.of(drawn)
-    with training_folder(options.out, sides) as folder:
+    sides, pool = splits(groups(store.prints), options.validation), SentencePool.of(drawn)
+    with open_training_folder(options.out, sides) as folder:
         for own in _said(source, images, Counter()):
             folder.add(row_of(own, pool, options))
     names = ("others", "contrasts", "validation", "seed")
@@ -148,7 +148,9 @@ def _images(
     return found
 
 
-def _said(source: Source, images: Mapping[int, str], left_out: Counter[str]) -> Iterator[Own]:
+def _said(
+    source: Source, images: Mapping[int, str], left_out: Counter[str]
+) -> Iterator[OwnSentences]:
     """Captions that say something that can be asked of another image."""
     for record in source:
         if isinstance(record, BadRow) or record.line not in images:
@@ -158,14 +160,14 @@ def _said(source: Source, images: Mapping[int, str], left_out: Counter[str]) -> 
             kept = tuple(text for text in texts if not _REFERS.search(text))
             left_out[REFERS] += len(texts) - len(kept)
             if kept:
-                yield Own(f"{record.line}-{field}", images[record.line], kept)
+                yield OwnSentences(f"{record.line}-{field}", images[record.line], kept)
             else:
                 left_out[NOTHING] += 1
 
 
-def _drawn(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
+def _drawn(captions: Iterable[OwnSentences], seed: int) -> list[tuple[OwnSentences, str]]:
     """At most `POOL` sentences and whose they are, drawn alike from all (reservoir sampling)."""
-    rng, pool = random.Random(f"{seed}.pool"), list[tuple[Own, str]]()
+    rng, pool = random.Random(f"{seed}.pool"), list[tuple[OwnSentences, str]]()
     for number, said in enumerate((own, text) for own in captions for text in own.sentences):
         if len(pool) < POOL:
             pool.append(said)
@@ -174,7 +176,7 @@ def _drawn(captions: Iterable[Own], seed: int) -> list[tuple[Own, str]]:
     return pool
 
 
-def row_of(own: Own, pool: Pool, options: MatchOptions) -> dict[str, Any]:
+def row_of(own: OwnSentences, pool: SentencePool, options: MatchOptions) -> dict[str, Any]:
     """A caption of an image's own sentences and as many of others, and asides of both."""
     rng = random.Random(f"{options.seed}.{own.id}")
     theirs = _others(own, pool, len(own.sentences) + options.others, options.contrasts, rng)
@@ -199,7 +201,9 @@ def row_of(own: Own, pool: Pool, options: MatchOptions) -> dict[str, Any]:
     }
 
 
-def _others(own: Own, pool: Pool, count: int, contrasts: float, rng: random.Random) -> list[str]:
+def _others(
+    own: OwnSentences, pool: SentencePool, count: int, contrasts: float, rng: random.Random
+) -> list[str]:
     """`count` sentences of other images that are not said of this one, fewer if hard to find."""
     said, found = {text.casefold() for text in own.sentences}, list[str]()
     for _ in range(20 * count):

@@ -42,7 +42,7 @@ class Contrasts:
     def draw(self, text: str, rng: random.Random) -> int | None:
         """The number of a text that differs from `text` in one place, if there is one: a short one.
 
-        Drawn as often as it was said, so that a text by itself does not tell whose it is.
+        SampledLocation as often as it was said, so that a text by itself does not tell whose it is.
         """
         own = list(frames(text))
         values = np.array([frame for _, frame in own], np.uint64)

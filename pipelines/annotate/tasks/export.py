@@ -32,10 +32,10 @@ from revise_captions.pipelines.annotate.tasks.interfaces import (
     data_of,
 )
 from revise_captions.pipelines.annotate.tasks.sampling import (
-    Draw,
-    Drawn,
-    Place,
+    SampledLocation,
     SamplingDesign,
+    SentenceLocation,
+    StratifiedSampler,
     bin_names,
     name_of,
     stratum_of,
@@ -118,9 +118,9 @@ def export(options: ExportOptions) -> Exported:
     return result
 
 
-def _draw(source: Source, design: SamplingDesign) -> tuple[Draw, str, int]:
+def _draw(source: Source, design: SamplingDesign) -> tuple[StratifiedSampler, str, int]:
     """The draw over all sentences; the run's signature; rows that could not be read."""
-    draw, bins = Draw(design), bin_names(design.bins)
+    draw, bins = StratifiedSampler(design), bin_names(design.bins)
     signature, bad = "", 0
     for judged in captions_in(source):
         if isinstance(judged, BadRow):
@@ -131,7 +131,7 @@ def _draw(source: Source, design: SamplingDesign) -> tuple[Draw, str, int]:
         try:
             for index, sentence in enumerate(judged.stored["sentences"]):
                 stratum = stratum_of(sentence, error_types(judged, sentence), design, bins)
-                draw.add(stratum, Place(line, judged.field, index))
+                draw.add(stratum, SentenceLocation(line, judged.field, index))
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"{source.name}, line {line}: not a sentence that revise-captions wrote: {error!r}"
@@ -140,10 +140,10 @@ def _draw(source: Source, design: SamplingDesign) -> tuple[Draw, str, int]:
 
 
 def _fetch(
-    options: ExportOptions, source: Source, drawn: Sequence[Drawn]
+    options: ExportOptions, source: Source, drawn: Sequence[SampledLocation]
 ) -> tuple[list[Unit], list[str]]:
     """The units of the drawn places, with their images; what was left out, in words."""
-    wanted: dict[int, list[Drawn]] = {}
+    wanted: dict[int, list[SampledLocation]] = {}
     for one in drawn:
         wanted.setdefault(one.place.line, []).append(one)
     store = ImageFolder(options.out)
@@ -206,7 +206,7 @@ def _where(options: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, 
     return str(real.resolve()), options.image_prefix + ref.path
 
 
-def _reweighted(units: Sequence[Unit], draw: Draw) -> list[Unit]:
+def _reweighted(units: Sequence[Unit], draw: StratifiedSampler) -> list[Unit]:
     """Weights of what is left where images were missing, in an order that shows nothing."""
     left = Counter(unit.stratum for unit in units)
     sizes = {name_of(stratum): size for stratum, size in draw.sizes.items()}
@@ -214,7 +214,7 @@ def _reweighted(units: Sequence[Unit], draw: Draw) -> list[Unit]:
     return sorted(again, key=lambda unit: unit.id)
 
 
-def _strata(draw: Draw, units: Sequence[Unit]) -> list[dict[str, Any]]:
+def _strata(draw: StratifiedSampler, units: Sequence[Unit]) -> list[dict[str, Any]]:
     left = Counter(unit.stratum for unit in units)
     rows = []
     for stratum, number in draw.allocation().items():

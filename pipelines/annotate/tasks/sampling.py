@@ -28,7 +28,7 @@ UNSCORED = "unscored"
 Stratum = tuple[str, ...]
 
 
-class Place(NamedTuple):
+class SentenceLocation(NamedTuple):
     """A sentence of a run: the row's line, the caption's field where it has several, its number."""
 
     line: int
@@ -37,10 +37,10 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SampledLocation:
     """A sentence of the sample. `weight`: how many of the run's sentences it stands for."""
 
-    place: Place
+    place: SentenceLocation
     stratum: str
     weight: float
 
@@ -102,15 +102,15 @@ def name_of(stratum: Stratum) -> str:
     return ", ".join(filter(None, stratum)) or "all"
 
 
-class Draw:
+class StratifiedSampler:
     """Takes places one after another; holds at most `design.size` of each stratum."""
 
     def __init__(self, design: SamplingDesign) -> None:
         self.design = design
         self.sizes: Counter[Stratum] = Counter()
-        self._kept: dict[Stratum, list[tuple[int, Place]]] = {}
+        self._kept: dict[Stratum, list[tuple[int, SentenceLocation]]] = {}
 
-    def add(self, stratum: Stratum, place: Place) -> None:
+    def add(self, stratum: Stratum, place: SentenceLocation) -> None:
         """Raises `UserError` at `MAX_STRATA`."""
         self.sizes[stratum] += 1
         if stratum not in self._kept:
@@ -134,15 +134,15 @@ class Draw:
         given = share([self.sizes[name] for name in names], self.design.size)
         return dict(zip(names, given, strict=True))
 
-    def drawn(self) -> Iterator[Drawn]:
+    def drawn(self) -> Iterator[SampledLocation]:
         """The sample, stratum by stratum, each in the order of its hashes."""
         for stratum, number in self.allocation().items():
             chosen = sorted(self._kept[stratum], reverse=True)[:number]
             for _, place in chosen:
-                yield Drawn(place, name_of(stratum), self.sizes[stratum] / number)
+                yield SampledLocation(place, name_of(stratum), self.sizes[stratum] / number)
 
 
-def rank(seed: int, place: Place) -> int:
+def rank(seed: int, place: SentenceLocation) -> int:
     """A hash of seed and place, below 2**64."""
     text = f"{seed}\0{place.line}\0{place.field}\0{place.sentence}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")

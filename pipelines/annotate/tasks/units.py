@@ -19,7 +19,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import captions_of
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.pipelines.annotate.tasks.sampling import Drawn, Place
+from revise_captions.pipelines.annotate.tasks.sampling import SampledLocation, SentenceLocation
 from revise_captions.pipelines.draft import compose
 from revise_captions.pipelines.output import outcomes
 from revise_captions.pipelines.output.schema import from_json
@@ -61,7 +61,7 @@ class Unit:
     """
 
     id: str
-    place: Place
+    place: SentenceLocation
     stratum: str
     weight: float
     original: SentenceInCaption
@@ -107,7 +107,7 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
     return Unit(
         **values
         | {
-            "place": Place(**row["place"]),
+            "place": SentenceLocation(**row["place"]),
             "error_types": tuple(row["error_types"]),
             "original": _text(row["original"]),
             "revised": None if revised is None else _text(revised),
@@ -191,7 +191,7 @@ def _types(sentence: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(kind) for kind in several if kind) if isinstance(several, list) else ()
 
 
-def unit(judged: RunCaption, drawn: Drawn, seed: int, name: str) -> Unit:
+def unit(judged: RunCaption, drawn: SampledLocation, seed: int, name: str) -> Unit:
     """The unit of a drawn sentence. Raises `UserError` where the row does not hold together."""
     stored = {"revision": judged.stored, "revised_caption": judged.revised_caption}
     try:

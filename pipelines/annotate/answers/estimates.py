@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.benchmarks.annotation_protocol import AGAINST
-from revise_captions.pipelines.annotate.answers.consensus import Collected, Opinion
+from revise_captions.pipelines.annotate.answers.consensus import CollectedAnswers, ItemResult
 from revise_captions.pipelines.annotate.tasks.interfaces import ASKING
 from revise_captions.pipelines.annotate.tasks.units import ItemTarget, Unit
-from revise_captions.pipelines.metrics.people import agreement_of
+from revise_captions.pipelines.metrics.agreement import agreement_of
 from revise_captions.stats.bootstrap import LEVEL, weights
 from revise_captions.stats.leaderboard import keys_of
 from revise_captions.stats.paired_tests import bounds, units_of
@@ -104,7 +104,9 @@ def _interval(
 # --- The tables ---------------------------------------------------------------------------------
 
 
-def tables(found: Collected, threshold: float | None, replicates: int) -> list[ShareEstimate]:
+def tables(
+    found: CollectedAnswers, threshold: float | None, replicates: int
+) -> list[ShareEstimate]:
     """All tables for which there are answers."""
     return [
         *_critic(found, replicates),
@@ -115,7 +117,7 @@ def tables(found: Collected, threshold: float | None, replicates: int) -> list[S
     ]
 
 
-def _critic(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
+def _critic(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
     """Whether what the critic flags is wrong, and whether it flags what is wrong."""
     judged = list(found.of(ItemTarget.ORIGINAL).values())
     flagged = [RatioTerm(o.unit, not o.good) for o in judged if o.unit.flagged]
@@ -129,7 +131,7 @@ def _critic(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
         yield share(name, "accuracy", "judged sentences labelled as by people", agree, replicates)
 
 
-def _table_5(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
+def _table_5(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
     """The paper's Table 5: rationales that people call correct, of sentences that are wrong."""
     judged = found.of(ItemTarget.CRITIQUE)
     truth = found.of(ItemTarget.ORIGINAL)
@@ -145,7 +147,9 @@ def _table_5(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
         yield share("5", "all explained sentences", "correct", every, replicates)
 
 
-def _table_6(found: Collected, threshold: float | None, replicates: int) -> Iterator[ShareEstimate]:
+def _table_6(
+    found: CollectedAnswers, threshold: float | None, replicates: int
+) -> Iterator[ShareEstimate]:
     """The paper's Table 6: flagged sentences that are factual, before and after the rewrite.
 
     Sentences that people judged in both versions. The paper keeps every rewrite; here a rewrite
@@ -184,18 +188,18 @@ def _change(
         yield share("6", row, column, rows, replicates)
 
 
-def _run(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
+def _run(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
     """All of the run's sentences, before and after: rewrites that were accepted, deletions gone."""
     before, after = found.of(ItemTarget.ORIGINAL), found.of(ItemTarget.REVISED)
     pairs = []
-    for name, opinion in before.items():
-        unit = opinion.unit
+    for name, result in before.items():
+        unit = result.unit
         if unit.accepted and unit.revised is not None:
             if name in after:
-                pairs.append((opinion, float(after[name].good or 0), 1.0))
+                pairs.append((result, float(after[name].good or 0), 1.0))
         else:
             stays = not unit.gone
-            pairs.append((opinion, float(stays and bool(opinion.good)), float(stays)))
+            pairs.append((result, float(stays and bool(result.good)), float(stays)))
     if pairs:
         first = [RatioTerm(o.unit, float(o.good or 0)) for o, _, _ in pairs]
         last = [RatioTerm(o.unit, top, bottom) for o, top, bottom in pairs]
@@ -203,11 +207,11 @@ def _run(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
         yield share("run", "factual sentences", "after", last, replicates)
 
 
-def _preferences(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
+def _preferences(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
     judged = found.of(ItemTarget.PREFERENCE).values()
-    said = Counter(opinion.majority or "no majority" for opinion in judged)
+    said = Counter(result.majority or "no majority" for result in judged)
     for subset, accepted in (("accepted rewrites", True), ("rejected rewrites", False)):
-        own = [opinion for opinion in judged if opinion.unit.accepted is accepted]
+        own = [result for result in judged if result.unit.accepted is accepted]
         for label in sorted(said) if own else ():
             rows = [RatioTerm(o.unit, (o.majority or "no majority") == label) for o in own]
             yield share("preference", subset, label.lower(), rows, replicates)
@@ -216,11 +220,11 @@ def _preferences(found: Collected, replicates: int) -> Iterator[ShareEstimate]:
 # --- Raters -------------------------------------------------------------------------------------
 
 
-def agreement(found: Collected, replicates: int) -> list[dict[str, Any]]:
+def agreement(found: CollectedAnswers, replicates: int) -> list[dict[str, Any]]:
     """Krippendorff's α and Fleiss' κ of each interface, of the sample as it is (unweighted)."""
     figures = []
     for name in dict.fromkeys(ASKING.values()):
-        own = [o for o in found.opinions if ASKING[o.asked] == name and len(o.labels) > 1]
+        own = [o for o in found.results if ASKING[o.asked] == name and len(o.labels) > 1]
         images = [o.unit.image for o in own]
         if not own:
             continue
@@ -235,7 +239,7 @@ def agreement(found: Collected, replicates: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def raters(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+def raters(results: Sequence[ItemResult]) -> list[dict[str, Any]]:
     """Each rater by interface: answers, and how often they said what most of the others said.
 
     Of sentences: whether they are wrong; neutral and contradiction are one.
@@ -243,11 +247,11 @@ def raters(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
     answers: Counter[tuple[str, str]] = Counter()
     compared: Counter[tuple[str, str]] = Counter()
     agreed: Counter[tuple[str, str]] = Counter()
-    for opinion in opinions:
-        wrong = {rating.rater: str(rating.vote in AGAINST) for rating in opinion.ratings}
-        labels = wrong or opinion.labels
+    for result in results:
+        wrong = {rating.rater: str(rating.vote in AGAINST) for rating in result.ratings}
+        labels = wrong or result.labels
         for rater, label in labels.items():
-            key = ASKING[opinion.asked], rater
+            key = ASKING[result.asked], rater
             answers[key] += 1
             usual = _usual([other for who, other in labels.items() if who != rater])
             compared[key] += usual is not None

@@ -29,9 +29,9 @@ from revise_captions.pipelines.rating.autorater import (
     read_ratings,
     write_ratings,
 )
+from revise_captions.pipelines.rating.human_scores import against_people, read_people
+from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
 from revise_captions.pipelines.rating.page import page
-from revise_captions.pipelines.rating.people import against_people, read_people
-from revise_captions.pipelines.rating.people import as_text as people_as_text
 from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
 
 RATINGS = "ratings.json"

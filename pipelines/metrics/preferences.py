@@ -1,8 +1,8 @@
-"""Preferences, and agreement between raters."""
+"""Preferences between two captions: accuracy, correlation, Bradley–Terry ratings of captioners."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any
@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.benchmarks.annotation_protocol import AGAINST
-from revise_captions.benchmarks.types import Example, Preference
-from revise_captions.pipelines.metrics.figures import (
+from revise_captions.benchmarks.types import Preference
+from revise_captions.pipelines.metrics.estimates import (
     Column,
     Figure,
     FigureSpec,
-    ask,
     compared_shares,
+    compute_figures,
+    from_resamples,
     hits_of,
+    swap_test,
     tested,
 )
 from revise_captions.pipelines.metrics.levels import share_bounds
 from revise_captions.pipelines.metrics.scores import Scores
-from revise_captions.stats.agreement import counts_of, fleiss_kappa, krippendorff_alpha
-from revise_captions.stats.bootstrap import weights
 from revise_captions.stats.bradley_terry import (
     Battles,
     battles,
@@ -40,19 +39,16 @@ from revise_captions.stats.correlations import (
     row_correlations,
     threshold_for_tie_rate,
 )
-from revise_captions.stats.leaderboard import keys_of
-from revise_captions.stats.paired_tests import Compared, bounds, units_of
+from revise_captions.stats.paired_tests import units_of
 
 Floats = npt.NDArray[np.float64]
-#: More different scores than these are no labels: agreement is then of intervals only.
-_LABELS = 12
 _RATING_KINDS: tuple[Kind, ...] = ("spearman", "kendall-b")
 
 
 def preference_level(
     preferences: Sequence[Preference], metrics: Sequence[Scores], replicates: int
 ) -> list[Figure]:
-    """By axis: how often the metric's better caption is people's, with ties on purpose."""
+    """Accuracy, correlations and captioner ratings for each axis of people's preferences."""
     found = []
     for axis in sorted({p.axis for p in preferences}):
         own = [p for p in preferences if p.axis == axis and p.first_id and p.second_id]
@@ -60,7 +56,7 @@ def preference_level(
         images = [p.image for p in own]
         columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.scores_captions]
         found += _accuracies(columns, human, images, axis, replicates)
-        found += ask(
+        found += compute_figures(
             [FigureSpec(kind, partial(correlation, kind)) for kind in ("kendall-b", "spearman")],
             columns,
             human,
@@ -86,8 +82,8 @@ def _gaps(preferences: Sequence[Preference], metric: Scores) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A way to count agreement: the pairs that count, and up to where the metric ties."""
+class _TieRule:
+    """Which pairs count, and the difference of scores up to which the metric ties."""
 
     name: str
     rows: npt.NDArray[np.bool_]
@@ -95,22 +91,22 @@ class _Way:
     note: str
 
 
-def _ways(x: Floats, y: Floats) -> list[_Way]:
+def _tie_rules(x: Floats, y: Floats) -> list[_TieRule]:
     decided, every = y != 0, np.ones(len(y), dtype=bool)
     best = accuracy_of_differences(x, y, threshold=None).threshold
     rate = threshold_for_tie_rate(x, float((~decided).mean()))
     tied = "accuracy with ties"
     return [
-        _Way("accuracy without human ties", decided, -1.0, "the metric's ties are wrong"),
-        _Way(tied, every, best, f"calibrated on these pairs: up to {best:.4g}"),
-        _Way(tied, every, rate, f"the metric ties as often as people: up to {rate:.4g}"),
+        _TieRule("accuracy without human ties", decided, -1.0, "the metric's ties are wrong"),
+        _TieRule(tied, every, best, f"calibrated on these pairs: up to {best:.4g}"),
+        _TieRule(tied, every, rate, f"the metric ties as often as people: up to {rate:.4g}"),
     ]
 
 
 def _accuracies(
     columns: Sequence[Column], human: Floats, images: Sequence[str], axis: str, replicates: int
 ) -> list[Figure]:
-    """Without human ties, and with them, the metric's ties calibrated in two ways.
+    """Without human ties, and with them, the metric's ties calibrated in two rules.
 
     Interval and test hold the thresholds fixed.
     """
@@ -123,20 +119,20 @@ def _accuracies(
             found.append(Figure("preference", "accuracy", axis, column.metric, None, note=note))
             continue
         x, y = column.scores[kept], human[kept]
-        for number, way in enumerate(_ways(x, y)):
-            hits = hits_of(x, y, way.threshold)[way.rows]
-            own = list(names[kept][way.rows])
+        for number, rule in enumerate(_tie_rules(x, y)):
+            hits = hits_of(x, y, rule.threshold)[rule.rows]
+            own = list(names[kept][rule.rows])
             value = float(hits.mean()) if len(hits) else None
             figure = Figure(
                 "preference",
-                way.name,
+                rule.name,
                 f"pooled over pairs, {axis}",
                 column.metric,
                 value,
                 *(share_bounds(hits, own, replicates) if len(hits) else (None, None)),
                 len(hits),
                 len(set(own)),
-                note=way.note,
+                note=rule.note,
             )
             if place and value is not None:
                 pair = columns[0], column
@@ -157,12 +153,12 @@ def _tested(
     y = human[both]
     if not both.any():
         return figure
-    ways = [_ways(column.scores[both], y)[number] for column in columns]
+    rules = [_tie_rules(column.scores[both], y)[number] for column in columns]
     hits = [
-        hits_of(column.scores[both], y, way.threshold)[way.rows]
-        for column, way in zip(columns, ways, strict=True)
+        hits_of(column.scores[both], y, rule.threshold)[rule.rows]
+        for column, rule in zip(columns, rules, strict=True)
     ]
-    own = list(names[both][ways[0].rows])
+    own = list(names[both][rules[0].rows])
     return tested(figure, compared_shares(hits[0], hits[1], own, replicates)) if own else figure
 
 
@@ -214,21 +210,18 @@ def _ranking(
     images = len({p.image for p in own})
     found = []
     for kind in _RATING_KINDS:
-        value = correlation(kind, *values)
-        exists = bool(np.isfinite(value))
-        found.append(
-            Figure(
-                "preference",
-                f"{kind} of Bradley–Terry ratings",
-                f"{len(sides[0].captioners)} captioners, {axis}",
-                column.metric,
-                value if exists else None,
-                *(bounds(row_correlations(kind, *drawn), images) if exists else (None, None)),
-                len(own),
-                images,
-                note="" if exists else "somebody never wins or never loses: no estimate",
-            )
+        figure = from_resamples(
+            "preference",
+            f"{kind} of Bradley–Terry ratings",
+            f"{len(sides[0].captioners)} captioners, {axis}",
+            column.metric,
+            correlation(kind, *values),
+            row_correlations(kind, *drawn),
+            len(own),
+            images,
+            undefined="somebody never wins or never loses: no estimate",
         )
+        found.append(figure)
     return found
 
 
@@ -257,102 +250,12 @@ def _ranking_tests(
     moved = [bradley_terry(wins(people, None, won)) for won in swapped]
     found = []
     for figure, kind in zip(figures, _RATING_KINDS, strict=True):
-        observed = correlation(kind, truth, values[0]) - correlation(kind, truth, values[1])
-        if not np.isfinite(observed):
-            found.append(figure)
-            continue
-        spread = np.subtract(*(row_correlations(kind, drawn[0], side) for side in drawn[1:]))
         same = np.broadcast_to(truth, moved[0].shape)
-        gaps = np.subtract(*(row_correlations(kind, same, side) for side in moved))
-        known = np.abs(gaps[np.isfinite(gaps)])
-        p_value = (1 + int((known >= abs(observed) - 1e-12).sum())) / (1 + len(known))
-        test = Compared(float(observed), *bounds(spread, len(names)), p_value)
-        found.append(tested(figure, test))
-    return found
-
-
-def agreement_level(examples: Sequence[Example], replicates: int) -> list[Figure]:
-    """Krippendorff's α and Fleiss' κ of sentence labels and of caption scores."""
-    votes = [(e.image, {r.rater: r for r in s.ratings}) for e in examples for s in e.sentences]
-    votes = [(image, ratings) for image, ratings in votes if len(ratings) > 1]
-    found = []
-    if votes:
-        images = [image for image, _ in votes]
-        four = [{who: str(r.vote) for who, r in ratings.items()} for _, ratings in votes]
-        two = [{who: r.vote in AGAINST for who, r in ratings.items()} for _, ratings in votes]
-        found += agreement_of(two, images, "sentences, wrong or not", replicates)
-        found += agreement_of(four, images, "sentences, four labels", replicates)
-    by_axis: dict[str, list[tuple[str, dict[str, float]]]] = {}
-    for example in examples:
-        given: dict[str, dict[str, float]] = {}
-        for score in example.scores:
-            if score.rater:
-                given.setdefault(score.axis, {})[score.rater] = score.value
-        for axis, scores in given.items():
-            if len(scores) > 1:
-                by_axis.setdefault(axis, []).append((example.image, scores))
-    for axis, rows in sorted(by_axis.items()):
-        images = [image for image, _ in rows]
-        found += agreement_of(
-            [scores for _, scores in rows], images, f"captions, {axis}", replicates
+        test = swap_test(
+            [correlation(kind, truth, side) for side in values],
+            [row_correlations(kind, drawn[0], side) for side in drawn[1:]],
+            [row_correlations(kind, same, side) for side in moved],
+            len(names),
         )
-    return found
-
-
-def agreement_of(
-    items: Sequence[Mapping[str, Any]], images: Sequence[str], axis: str, replicates: int
-) -> list[Figure]:
-    """Of items, each with the label that every rater gave it; `images`: the image of each."""
-    labels = sorted({label for item in items for label in item.values()})
-    numeric = all(isinstance(label, float) for label in labels)
-    table = counts_of(items, labels)
-    names, unit = units_of(images)
-    drawn = weights(keys_of(names), replicates)[unit]
-    found = []
-
-    def add(name: str, value: Floats, spread: Floats, rows: int, note: str = "") -> None:
-        exists = bool(np.isfinite(value[0]))
-        low, high = bounds(spread, len(names)) if exists else (None, None)
-        found.append(
-            Figure(
-                "agreement",
-                name,
-                axis,
-                "people",
-                float(value[0]) if exists else None,
-                low,
-                high,
-                rows,
-                len(names),
-                note=note if exists else "everybody always says the same",
-            )
-        )
-
-    if numeric:
-        add(
-            "Krippendorff's α (interval)",
-            krippendorff_alpha(table, labels),
-            krippendorff_alpha(table, labels, drawn),
-            len(items),
-        )
-    if len(labels) <= _LABELS:
-        add(
-            "Krippendorff's α (nominal)",
-            krippendorff_alpha(table),
-            krippendorff_alpha(table, None, drawn),
-            len(items),
-        )
-        raters = table.sum(1)
-        usual = np.bincount(raters.astype(int)).argmax()
-        same = raters == usual
-        note = (
-            "" if same.all() else f"only items with {usual} raters, {int((~same).sum())} left out"
-        )
-        add(
-            "Fleiss' κ",
-            fleiss_kappa(table[same]),
-            fleiss_kappa(table[same], drawn[same]),
-            int(same.sum()),
-            note,
-        )
+        found.append(figure if test.difference is None else tested(figure, test))
     return found

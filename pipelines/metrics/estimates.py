@@ -15,6 +15,7 @@ from revise_captions.stats.paired_tests import (
     ResampledFigure,
     Scale,
     Statistic,
+    bounds,
     compared,
     measured,
     ranks,
@@ -83,8 +84,8 @@ class FigureSpec:
         return not self.of_probabilities or column.are_probabilities()
 
 
-def ask(
-    questions: Sequence[FigureSpec],
+def compute_figures(
+    specs: Sequence[FigureSpec],
     columns: Sequence[Column],
     truth: Floats,
     images: Sequence[str],
@@ -94,29 +95,27 @@ def ask(
     replicates: int,
     subset: str = "",
 ) -> list[Figure]:
-    """Every question for every metric, of the rows that it judged; of the whole, every other metric
+    """Every spec for every metric, of the rows that it judged; of the whole, every other metric
     is also compared with the first, on the rows that both judged."""
     names = np.asarray(images, dtype=object)
     found = []
-    for question in questions:
+    for spec in specs:
         for place, column in enumerate(columns):
             kept = np.isfinite(column.scores)
-            if not question.applies(column):
+            if not spec.applies(column):
                 continue
             one = measured(
-                question.statistic,
+                spec.statistic,
                 column.scores[kept],
                 truth[kept],
                 list(names[kept]),
                 replicates,
-                question.batch,
+                spec.batch,
             )
-            figure = from_measured(
-                one, level, question.name, axis, column.metric, subset, question.note
-            )
-            if place and not subset and question.applies(columns[0]):
+            figure = from_measured(one, level, spec.name, axis, column.metric, subset, spec.note)
+            if place and not subset and spec.applies(columns[0]):
                 pair = columns[0], column
-                figure = _with_test(figure, question, pair, truth, names, replicates)
+                figure = _with_test(figure, spec, pair, truth, names, replicates)
             found.append(figure)
     return found
 
@@ -137,9 +136,55 @@ def from_measured(
     )
 
 
+def from_resamples(
+    level: str,
+    name: str,
+    axis: str,
+    metric: str,
+    value: float,
+    spread: Floats,
+    rows: int,
+    units: int,
+    note: str = "",
+    undefined: str | None = None,
+) -> Figure:
+    """A figure with the percentile interval of its resamples.
+
+    Args:
+        value: NaN if the statistic does not exist for these rows.
+        spread: The statistic of every resample.
+        undefined: Replaces `note` where the value does not exist.
+    """
+    if not np.isfinite(value):
+        note = note if undefined is None else undefined
+        return Figure(level, name, axis, metric, None, rows=rows, units=units, note=note)
+    low, high = bounds(spread, units)
+    return Figure(level, name, axis, metric, float(value), low, high, rows, units, note=note)
+
+
+def swap_test(
+    values: Sequence[float], spread: Sequence[Floats], swapped: Sequence[Floats], units: int
+) -> Compared:
+    """The paired permutation test of two metrics whose scores of an image swap places.
+
+    Args:
+        values: Both metrics' statistics.
+        spread: Their bootstrap resamples.
+        swapped: Their statistics in every permutation.
+        units: Number of images.
+    """
+    observed = float(values[0] - values[1])
+    if not np.isfinite(observed):
+        return Compared(None, None, None, None)
+    gaps = np.abs(swapped[0] - swapped[1])
+    known = gaps[np.isfinite(gaps)]
+    p_value = (1 + int((known >= abs(observed) - 1e-12).sum())) / (1 + len(known))
+    return Compared(observed, *bounds(spread[0] - spread[1], units), p_value)
+
+
 def _with_test(
     figure: Figure,
-    question: FigureSpec,
+    spec: FigureSpec,
     columns: tuple[Column, Column],
     truth: Floats,
     names: npt.NDArray[np.object_],
@@ -148,14 +193,14 @@ def _with_test(
     first, second = columns[0].scores, columns[1].scores
     both = np.isfinite(first) & np.isfinite(second)
     test = compared(
-        question.statistic,
+        spec.statistic,
         first[both],
         second[both],
         truth[both],
         list(names[both]),
-        comparable=question.comparable,
+        comparable=spec.comparable,
         replicates=replicates,
-        batch=question.batch,
+        batch=spec.batch,
     )
     return tested(figure, test)
 
