@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from revise_captions.pipelines.report.page import asset, content_policy, environment
+from revise_captions.pipelines.report.templating import asset, content_policy, environment
 from revise_captions.stats.leaderboard import ALPHA
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CriterionView:
     """One criterion as the page shows it. `at` places a share on the chart, in percent."""
 
     name: str
@@ -29,7 +29,7 @@ class Shown:
 
 def page(board: Mapping[str, Any]) -> str:
     """The page of what `rate.as_json` gives."""
-    criteria = [_shown(name, found) for name, found in board["criteria"].items()]
+    criteria = [_view(name, found) for name, found in board["criteria"].items()]
     style = asset("report.css") + asset("board.css")
     return (
         environment()
@@ -46,7 +46,7 @@ def page(board: Mapping[str, Any]) -> str:
     )
 
 
-def _shown(name: str, found: Mapping[str, Any]) -> Shown:
+def _view(name: str, found: Mapping[str, Any]) -> CriterionView:
     """The chart spans all intervals, in steps of five percent."""
     table = found["table"]
     ends = [row[key] for row in table for key in ("low", "high", "score") if row[key] is not None]
@@ -58,7 +58,7 @@ def _shown(name: str, found: Mapping[str, Any]) -> Shown:
 
     controlled = any(row["length_controlled"] is not None for row in table)
     wins, p_values = found["wins"], found["p_values"]
-    return Shown(name, found["heading"], table, wins, p_values, low, high, at, controlled)
+    return CriterionView(name, found["heading"], table, wins, p_values, low, high, at, controlled)
 
 
 #: Pixels between two names beside the scatter plot.

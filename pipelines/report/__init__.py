@@ -1,8 +1,7 @@
-"""What a run tells its user: the summary, the table, the report.
+"""What a run shows its user: figures, table, report.
 
-summary        an addable tally over the output's rows ─ headline
-sample         the records that are shown
-page           the report, one HTML file of `templates` ─ charts
-terminal       the table at the end
-results        all of them, when a run has finished
+results ┬ summary ─ headline                     the figures: a tally over the output's rows
+        ├ sample                                 the records that the report shows
+        ├ page ─ panels ─ charts, cards          the report; `templates/` has the HTML
+        └ terminal                               the table at the end
 """

@@ -11,7 +11,7 @@ _NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparisonLine:
     """A line of the table. `before` None: a share of the change itself. `scale`: 100 for per cent;
     1 for POSH's scores, of which 1 is the best.
     """
@@ -24,29 +24,29 @@ class Line:
     scale: int = 100
 
 
-def lines(summary: Mapping[str, Any]) -> list[Line]:
+def lines(summary: Mapping[str, Any]) -> list[ComparisonLine]:
     """The table's lines; those without a value are left out."""
     found = summary["verification"]
     return [] if found is None else [x for x in _lines(found) if x.after["value"] is not None]
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[Line]:
+def _lines(found: Mapping[str, Any]) -> Iterator[ComparisonLine]:
     if (posh := found["posh"]) is not None:
         for name, note in (
             ("mistakes", "how much of the caption the reference says"),
             ("omissions", "how much of the reference the caption says"),
             ("overall", "harmonic mean of the two"),
         ):
-            yield Line(f"POSH, {name}", note, **posh[name], scale=1)
+            yield ComparisonLine(f"POSH, {name}", note, **posh[name], scale=1)
     if (share := found["preservation"]) is not None:
         note = f"of {share['denominator']:,} claims that nobody flagged, still made"
-        yield Line("Preservation", note, None, share, None)
+        yield ComparisonLine("Preservation", note, None, share, None)
     if (share := found["edit_scope"]) is not None:
         note = f"of {share['denominator']:,} claims that came or went, named by a rationale"
-        yield Line("Edit scope", note, None, share, None)
+        yield ComparisonLine("Edit scope", note, None, share, None)
     if (visual := found["visual"]) is not None:
         note = "of a caption's single components, put to the critic"
-        yield Line("What the critic sees", note, **visual)
+        yield ComparisonLine("What the critic sees", note, **visual)
 
 
 def not_verified(summary: Mapping[str, Any]) -> list[str]:

@@ -16,13 +16,8 @@ from report_pages import HOSTILE, hostile_row, write_book
 from revise_captions.errors import UserError
 from revise_captions.pipelines.output.outcomes import Outcome
 from revise_captions.pipelines.report import charts
-from revise_captions.pipelines.report.page import (
-    RECORDS_LIMIT,
-    THUMBNAIL,
-    figures_path,
-    thumbnail,
-    write_report,
-)
+from revise_captions.pipelines.report.cards import RECORDS_LIMIT, THUMBNAIL, thumbnail
+from revise_captions.pipelines.report.page import figures_path, write_report
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow, Sampler
 from revise_captions.pipelines.report.summary import Tally
 from revise_captions.text.html import difference, visible

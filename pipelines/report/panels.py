@@ -1,0 +1,142 @@
+"""The panels of the report, in order.
+
+To add a panel, write `templates/panel_ID.html.j2` (a `<section id="ID">`) and add it to `PANELS`
+with a function that computes what the template needs. Page and navigation follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from revise_captions.pipelines.report import charts
+from revise_captions.pipelines.report.cards import render_cards
+from revise_captions.pipelines.report.sample import QUOTA, ReportRow
+from revise_captions.pipelines.verify.findings import ComparisonLine, lines, not_verified
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """What panels are made from. `figures`: what the JSON file beside the page holds."""
+
+    figures: Mapping[str, Any]
+    rows: Sequence[ReportRow]
+    templates: Environment
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        summary: Mapping[str, Any] = self.figures["summary"]
+        return summary
+
+    def shared_values(self) -> Values:
+        """The names that every template may use."""
+        sentences = self.summary["sentences"]
+        return {
+            "figures": self.figures,
+            "summary": self.summary,
+            "records": self.summary["records"],
+            "sentences": sentences,
+            "flagged": sentences["flagged"] + sentences["flagged_later"],
+            "all": self.summary["factuality"]["all"],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A section of the report. `values` gives what its template needs, None to leave it out."""
+
+    id: str
+    title: str
+    values: Callable[[ReportData], Values | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPanel:
+    """A panel as the page holds it."""
+
+    id: str
+    title: str
+    html: Markup
+
+
+def rendered(data: ReportData) -> list[RenderedPanel]:
+    """The panels that have something to show."""
+    found = []
+    for panel in PANELS:
+        if (values := panel.values(data)) is not None:
+            template = data.templates.get_template(f"panel_{panel.id}.html.j2")
+            html = template.render(data.shared_values() | values)
+            found.append(RenderedPanel(panel.id, panel.title, Markup(html)))
+    return found
+
+
+def _factuality(data: ReportData) -> Values | None:
+    summary = data.summary
+    shares, critic = summary["factuality"], summary["critic_on_flagged"]
+    made = [ComparisonLine("Sentences", "all that the critic judged", **shares["all"])]
+    if summary["sentences"]["not_assessable"]:
+        note = "without those that claim nothing visible"
+        made.append(ComparisonLine("Sentences with a claim", note, **shares["assessable"]))
+    captions = summary["captions"]["all_factual"]
+    made.append(
+        ComparisonLine("Captions", "where every judged sentence is", **captions, change=None)
+    )
+    zero = {"value": 0.0, "low": None, "high": None}
+    for key, note in (("of_flagged", "of all flagged ones"), ("of_rewritten", "of rewritten ones")):
+        made.append(ComparisonLine("Flagged sentences", note, zero, critic[key], None))
+    known = [line for line in made if line.before is not None and line.before["value"] is not None]
+    return {"factuality": known} if known else None
+
+
+def _verified(data: ReportData) -> Values | None:
+    verification = lines(data.summary)
+    if not verification:
+        return None
+    return {"verification": verification, "not_verified": not_verified(data.summary)}
+
+
+def _flow(data: ReportData) -> Values:
+    return {"flow": charts.flow(data.summary["flow"])}
+
+
+def _confidence(data: ReportData) -> Values:
+    found, threshold = data.summary["histogram"], data.summary["threshold"]
+    top = max([*found["before"], *found["after"]])
+    names = ("Before", "After")
+    return {"histograms": [(n, charts.histogram(found[n.lower()], top, threshold)) for n in names]}
+
+
+def _groups(data: ReportData) -> Values | None:
+    return {} if data.summary["groups"] else None
+
+
+def _records(data: ReportData) -> Values:
+    cards, left_out = render_cards(data.templates, data.rows, data.summary["threshold"])
+    names = [str(outcome) for outcome in QUOTA]
+    found = sorted((card.outcome for card in cards), key=names.index)
+    outcomes = [(name, len(list(group))) for name, group in groupby(found)]
+    return {"cards": cards, "outcomes": outcomes, "left_out": left_out}
+
+
+def _run(_: ReportData) -> Values:
+    return {}
+
+
+PANELS = (
+    Panel("factuality", "Factuality", _factuality),
+    Panel("verified", "Verified", _verified),
+    Panel("flow", "Where sentences went", _flow),
+    Panel("confidence", "Confidence", _confidence),
+    Panel("groups", "Groups", _groups),
+    Panel("records", "Records", _records),
+    Panel("run", "The run", _run),
+)
