@@ -213,7 +213,7 @@ def book(records: int, *, strange: bool = False) -> tuple[dict, list[ReportRow]]
         ):
             sampler.add(item)
     rows = sampler.rows(lambda r: None if r.reason else picture(r.line))
-    sentences = tally.counts["sentences"]
+    sentences = tally.counts.totals["sentences"]
     return tally.to_json(Speed(sentences / 118.4, records, sentences)), rows
 
 

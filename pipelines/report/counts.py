@@ -1,0 +1,180 @@
+"""What sentences and captions of the output add to a run's counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from revise_captions.pipelines.output.outcomes import (
+    End,
+    Outcome,
+    Step,
+    end_of,
+    is_flagged,
+    outcome_of,
+    step_of,
+)
+from revise_captions.pipelines.output.shares import by_count
+from revise_captions.records import Why
+
+#: Bins of the histograms of P(factual).
+BINS = 20
+GUARDS = frozenset(
+    {
+        Why.UNCHANGED,
+        Why.EMPTY,
+        Why.NOT_ONE_SENTENCE,
+        Why.LEAKED_MARKUP,
+        Why.NEW_CONTENT,
+        Why.REPEATED,
+    }
+)
+_CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED})
+
+
+class Counts:
+    """Counts that need no interval, over all captions of a run. `+=` adds a shard's.
+
+    `totals` counts records, captions, sentences, attempts by name; `flow` flagged sentences by what
+    was done and how they ended; `outcomes` captions by outcome.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+        self.totals: Counter[str] = Counter()
+        self.unscored: Counter[str] = Counter()
+        self.quarantined: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.flow: Counter[tuple[str, str]] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.before = np.zeros(BINS, dtype=np.int64)
+        self.after = np.zeros(BINS, dtype=np.int64)
+        self._before: list[float] = []
+        self._after: list[float] = []
+
+    def __iadd__(self, other: Counts) -> Counts:
+        for counts in (self, other):
+            counts.flush()
+        for name in ("totals", "unscored", "quarantined", "refused", "flow", "outcomes"):
+            getattr(self, name).update(getattr(other, name))
+        self.before += other.before
+        self.after += other.after
+        return self
+
+    def flush(self) -> None:
+        """Moves the probabilities that are held into the histograms."""
+        self.before += _histogram(self._before)
+        self.after += _histogram(self._after)
+        self._before.clear()
+        self._after.clear()
+
+    def add_caption(self, sentences: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
+        """Adds a caption.
+
+        Returns:
+            Its counts, one for each of `shares.COLUMNS`, and whether anything in it changed.
+        """
+        threshold = self.threshold
+        before, now = self._before, self._after
+        scored = good = claims = good_claims = 0
+        scored_after = good_after = claims_after = good_claims_after = 0
+        steady = steady_claims = 0  # factual before and after, untouched: most sentences
+        flagged: list[Mapping[str, Any]] = []
+        for s in sentences:
+            p, after, claim = s["p_factual"], s["p_after"], s["assessable"] is not False
+            is_good = s["label"] == "factual"
+            if is_good and not s["attempts"] and after is not None and after >= threshold:
+                before.append(p)
+                now.append(after)
+                steady += 1
+                steady_claims += claim
+                continue
+            if p is None:
+                self.unscored[s["reason"]] += 1
+            else:
+                before.append(p)
+                scored += 1
+                good += is_good
+                claims += claim
+                good_claims += claim and is_good
+            if after is not None and not s["dropped"]:
+                now.append(after)
+                is_good = after >= threshold
+                scored_after += 1
+                good_after += is_good
+                claims_after += claim
+                good_claims_after += claim and is_good
+            if is_flagged(s, threshold):
+                flagged.append(s)
+        scored, good = scored + steady, good + steady
+        scored_after, good_after = scored_after + steady, good_after + steady
+        claims, good_claims = claims + steady_claims, good_claims + steady_claims
+        claims_after += steady_claims
+        good_claims_after += steady_claims
+        touched = [self._flagged(s) for s in flagged]
+        first = [f for f in touched if f.first]
+        whole = not flagged and scored == len(sentences)
+        self.outcomes[Outcome.KEPT if whole else outcome_of(sentences, threshold)] += 1
+        counts = [
+            *(scored, good, claims, good_claims),
+            *(scored_after, good_after, claims_after, good_claims_after),
+            *(len(first), sum(f.rewritten for f in first), sum(f.fixed for f in first)),
+            *(scored > 0, 0 < scored == good),
+            *(scored_after > 0, 0 < scored_after == good_after),
+        ]
+        return counts, any(f.changed for f in touched)
+
+    def _flagged(self, s: Mapping[str, Any]) -> _Flagged:
+        """Adds one flagged sentence to the counts that need no interval."""
+        step, end = step_of(s), end_of(s, self.threshold)
+        self.flow[step, end] += 1
+        rewritten = False
+        for attempt in s["attempts"]:
+            rewritten = rewritten or bool(attempt["text"])
+            self.totals["attempts"] += 1
+            self.totals["warnings"] += bool(attempt["warning"])
+            if attempt["accepted"] is False:
+                self.refused[attempt["why"]] += 1
+        first = s["label"] == "nonfactual"
+        dropped = bool(s["dropped"])
+        self.totals["flagged_first" if first else "flagged_later"] += 1
+        self.totals["rewritten"] += rewritten
+        self.totals["accepted"] += step == Step.ACCEPTED and not dropped
+        self.totals["deleted"] += step == Step.DELETED
+        self.totals["dropped"] += dropped and step != Step.DELETED
+        fixed = step == Step.ACCEPTED and end is End.FACTUAL
+        return _Flagged(first, rewritten, fixed, dropped or bool(s["accepted"]))
+
+    def attempts_json(self) -> dict[str, Any]:
+        guard = {why: n for why, n in self.refused.items() if why in GUARDS}
+        critic = {why: n for why, n in self.refused.items() if why in _CRITIC}
+        other = {w: n for w, n in self.refused.items() if w not in guard and w not in critic}
+        return {
+            "total": self.totals["attempts"],
+            "warnings": self.totals["warnings"],
+            "refused_by_guard": by_count(guard),
+            "refused_by_critic": by_count(critic),
+            "refused_otherwise": by_count(other),
+        }
+
+    def flow_json(self) -> list[dict[str, Any]]:
+        """Flagged sentences (also the later flagged), by what was done and how they ended."""
+        items = sorted(self.flow.items(), key=lambda item: (-item[1], item[0]))
+        return [{"step": str(s), "end": str(e), "sentences": n} for (s, e), n in items]
+
+
+class _Flagged(NamedTuple):
+    first: bool
+    rewritten: bool
+    fixed: bool
+    changed: bool
+
+
+def _histogram(values: list[float]) -> npt.NDArray[np.int64]:
+    """Counts in `[0, .05), … [.95, 1]` of probabilities with four decimals, without float edges."""
+    scaled = np.rint(np.array(values, dtype=np.float64) * 10_000).astype(np.int64)
+    return np.bincount(np.minimum(scaled * BINS // 10_000, BINS - 1), minlength=BINS)
