@@ -185,7 +185,7 @@ def test_histogram_after_leaves_out_what_is_gone(summary):
 )
 def test_outcome(sentences, outcome):
     assert outcome_of(sentences, 0.5) is outcome
-    assert tally_of(row(*sentences)).outcomes[outcome] == 1
+    assert tally_of(row(*sentences)).counts.outcomes[outcome] == 1
 
 
 def test_several_captions_a_record_are_one_unit_for_the_bootstrap():
