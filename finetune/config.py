@@ -1,82 +1,249 @@
-"""Everything that decides how a critic is trained, in one frozen value."""
+"""Everything that decides how a critic is trained, in one frozen value; each field is an option."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.errors import UserError
+from revise_captions.finetune.options import grouped, option, option_name
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """Length of training."""
+
+    minutes: float = option(0.0, "Stop after so many minutes of training (0: no limit).")
+    steps: int = option(0, "Stop after so many optimizer steps (0: no limit).")
+    epochs: float = option(0.0, "Stop after so many passes through the data (0: no limit).")
+    patience: int = option(0, "Stop after so many validations without a better one (0: never).")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Model."""
+
+    attention_mode: AttentionMode = option(
+        AttentionMode.IMAGE_PREFIX,
+        "Which tokens attend to which; stored in the checkpoint.",
+        choices=tuple(map(str, AttentionMode)),
+    )
+    change_attention_mode: bool = option(
+        False, "Start from a checkpoint of another attention mode and retrain it."
+    )
+    targets: str = option(
+        "language,tower,projector", "Parts to train: some of language, tower, projector."
+    )
+    dropout: float = option(0.0, "Dropout of attention weights.")
+    max_length: int = option(1024, "Longest packed row in tokens, image included.")
+    new_words: int = option(
+        0, "Add tokens for at most so many words that a small tokenizer splits into pieces."
+    )
+    vocab_size: int = option(
+        2048, "Vocabulary size of a new tokenizer (--base new).", research=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LoraSettings:
+    """LoRA."""
+
+    method: str = option(
+        "full",
+        "Train all weights, LoRA adapters, or adapters on a 4-bit base (bitsandbytes).",
+        choices=("full", "lora", "qlora"),
+    )
+    rank: int = option(16, "Rank of the adapters.", name="lora_rank")
+    alpha: float = option(32.0, "Scale of the adapters: alpha / rank.", name="lora_alpha")
+    dropout: float = option(0.0, "Dropout before the adapters.", name="lora_dropout")
+    merge: bool = option(False, "Write merged weights, and keep the adapter in OUT/adapter.")
+
+
+@dataclass(frozen=True, slots=True)
+class DataSettings:
+    """Data."""
+
+    batch_size: int = option(16, "Captions per optimizer step, over all processes.")
+    replay: str = option(
+        "", "Folder or JSONL file of earlier training data to mix in, against forgetting."
+    )
+    replay_share: float = option(0.5, "Share of the training captions drawn from --replay.")
+    rationales: int = option(2, "Rationales per caption and step, at most.")
+    rewrites: float = option(
+        0.7, "Probability of asking about a wrong sentence's true rewrite as well."
+    )
+    auxiliary_sentences: int = option(8, "Auxiliary sentences per caption and step, at most.")
+    robust_share: float = option(0.35, "Share of images rescaled and JPEG-compressed.")
+    recolor_share: float = option(
+        0.0, "Share of images in other colors, with sentences that name none.", research=True
+    )
+    describe_early: float = option(
+        0.35, "Share of captions with a description target, first half.", research=True
+    )
+    describe_late: float = option(0.15, "The same, second half.", research=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LossSettings:
+    """Losses (weights of each task's mean per token; the verdict's is 1)."""
+
+    rationale: float = option(0.5, "Weight of the rationale loss.", name="rationale_weight")
+    balance: float = option(0.0, "1: both classes weigh the same in total; 0: by frequency.")
+    follow: float = option(
+        0.2, "Weight of the tokens after Yes or No.", name="follow_weight", research=True
+    )
+    describe: float = option(
+        0.5, "Weight of the description loss.", name="describe_weight", research=True
+    )
+    caption: float = option(
+        0.3, "Weight of the next-word loss on true sentences.", name="caption_weight", research=True
+    )
+    error_onset: float = option(
+        1.0,
+        "Weight of predicting, at each word, whether the sentence is wrong so far.",
+        name="error_onset_weight",
+        research=True,
+    )
+    tower: float = option(
+        2.0, "Weight of the dense-label loss in the main phase.", name="tower_weight", research=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TowerSettings:
+    """Image tower."""
+
+    minutes: float = option(
+        0.0,
+        "Train the image tower alone on dense labels first, for so long.",
+        name="tower_minutes",
+        research=True,
+    )
+    source: str = option(
+        "",
+        "Start a new model's image tower from this checkpoint folder.",
+        name="tower_from",
+        research=True,
+    )
+    align: bool = option(
+        True, "Initialize a new model's projector from its dense labels.", research=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerSettings:
+    """Optimizer."""
+
+    name: str = option(
+        "adamw",
+        "AdamW, or Muon for the layers' matrices and AdamW for the rest.",
+        name="optimizer",
+        choices=("adamw", "muon"),
+    )
+    learning_rate: float = option(1.5e-3, "Peak learning rate.")
+    tower_rate: float = option(0.1, "The image tower's rate in the main phase, relative to that.")
+    warmup: int = option(200, "Steps of linear warmup.")
+    schedule: str = option(
+        "cosine", "Learning rate after the warmup.", choices=("cosine", "constant")
+    )
+    weight_decay: float = option(0.02, "Decoupled weight decay, on matrices only.")
+    beta2: float = option(0.98, "AdamW's second-moment decay.")
+    clip: float = option(1.0, "Clip the gradient to this norm (0: do not clip).")
+    ema: float = option(
+        0.998, "Decay of the averaged weights, which are validated and written (0: none)."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeSettings:
+    """Devices, memory and processes."""
+
+    device: str = option("auto", "auto, cpu, cuda, …")
+    dtype: str = option(
+        "bfloat16",
+        "Compute dtype; the optimizer keeps float32 copies of the weights.",
+        choices=("bfloat16", "float32"),
+    )
+    micro_batch: int = option(
+        0, "Captions per forward pass (0: the process's whole share of the batch)."
+    )
+    checkpointing: bool = option(
+        False, "Recompute activations in the backward pass: less memory, slower."
+    )
+    compile: bool = option(True, "Compile the layers (needs a C++ compiler).")
+    sharded: bool = option(
+        False, "Shard the optimizer's state among processes: less memory (AdamW only)."
+    )
+    shard_weights: bool = option(
+        False, "Shard weights and gradients too (FSDP): still less memory, slower."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationSettings:
+    """Validation and saving."""
+
+    minutes: float = option(4.0, "Minutes between validations.", name="validate_minutes")
+    steps: int = option(
+        0, "Steps between validations, instead of minutes (0: minutes).", name="validate_steps"
+    )
+    captions: int = option(
+        400, "Captions per interim validation (0: all); the last uses all.",
+        name="validate_captions",
+    )  # fmt: skip
+    samples: int = option(0, "Log the rationales of so many sentences at each validation.")
+    keep: str = option(
+        "last", "Weights to write: the last, or the best by validation.", choices=("last", "best")
+    )
+    wrong_share: float = option(
+        0.0, "Share of wrong sentences in use, to calibrate the threshold for (0: as validated)."
+    )
+    save_minutes: float = option(5.0, "Minutes between saves.")
+    save_steps: int = option(0, "Steps between saves, instead of minutes (0: minutes).")
+    tensorboard: bool = option(False, "Write curves to OUT/training/tensorboard.")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """`minutes`, `steps` and `epochs` limit the main phase, whichever comes first; 0: no limit.
+    """Settings by group; an option's name on the command line is unique over all groups.
 
-    `describe_early` and `describe_late`: share of captions that ask for the image's description in
-    the first half of training and after. `*_weight` scale each task's mean loss per token.
-    `replay`: data whose captions are mixed in, `replay_share` of all, not to be forgotten.
-    `targets`: what learns (`adapters.PARTS`), by `method` with all its weights or through LoRA.
-    The defaults are for a small model from nothing; `presets.PRESETS` has those for large ones.
+    The first of the three limits that is reached ends the main phase. The defaults suit a small
+    model from scratch; `presets.PRESETS` has settings for large ones.
     """
 
-    attention_mode: AttentionMode = AttentionMode.IMAGE_PREFIX
-    change_attention_mode: bool = False
-    minutes: float = 0.0
-    steps: int = 0
-    tower_minutes: float = 0.0
-    tower_from: str = ""
-    batch_size: int = 16
-    learning_rate: float = 1.5e-3
-    tower_rate: float = 0.1
-    warmup: int = 200
-    schedule: str = "cosine"
-    weight_decay: float = 0.02
-    optimizer: str = "adamw"
-    sharded: bool = False
-    shard_weights: bool = False
-    beta2: float = 0.98
-    clip: float = 1.0
-    ema: float = 0.998
-    dtype: str = "bfloat16"
-    seed: int = 0
-    replay: str = ""
-    replay_share: float = 0.5
-    rationales: int = 2
-    rewrites: float = 0.7
-    asides: int = 8
-    align: bool = True
-    describe_early: float = 0.35
-    describe_late: float = 0.15
-    rationale_weight: float = 0.5
-    describe_weight: float = 0.5
-    follow_weight: float = 0.2
-    caption_weight: float = 0.3
-    trace_weight: float = 1.0
-    tower_weight: float = 2.0
-    robust_share: float = 0.35
-    recolour_share: float = 0.0
-    max_length: int = 1024
-    vocab_size: int = 2048
-    new_words: int = 0
-    save_minutes: float = 5.0
-    validate_minutes: float = 4.0
-    validate_captions: int = 400
-    compile: bool = True
-    epochs: float = 0.0
-    micro_batch: int = 0
-    method: str = "full"
-    targets: str = "language,tower,projector"
-    lora_rank: int = 16
-    lora_alpha: float = 32.0
-    lora_dropout: float = 0.0
-    dropout: float = 0.0
-    checkpointing: bool = False
-    balance: float = 0.0
-    device: str = "auto"
-    keep: str = "last"
-    patience: int = 0
-    validate_steps: int = 0
-    save_steps: int = 0
-    wrong_share: float = 0.0
-    samples: int = 0
-    tensorboard: bool = False
-    merge: bool = False
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    lora: LoraSettings = field(default_factory=LoraSettings)
+    data: DataSettings = field(default_factory=DataSettings)
+    losses: LossSettings = field(default_factory=LossSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    compute: ComputeSettings = field(default_factory=ComputeSettings)
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
+    tower: TowerSettings = field(default_factory=TowerSettings)
+    seed: int = option(0, "Seed of initial weights, data order and every random choice.")
+
+    def options(self) -> dict[str, Any]:
+        """Every value by its option's name: what cards and logs store."""
+        return {
+            option_name(item): getattr(getattr(self, group) if group else self, item.name)
+            for group, item in grouped(self)
+        }
+
+    def with_options(self, **values: Any) -> TrainingSettings:
+        """These settings with other values, by option name. Raises KeyError for an unknown one."""
+        homes = {option_name(item): (group, item.name) for group, item in grouped(self)}
+        changed: dict[str, dict[str, Any]] = {}
+        for name, value in values.items():
+            group, member = homes[name]
+            changed.setdefault(group, {})[member] = value
+        whole = changed.pop("", {})
+        groups = {group: replace(getattr(self, group), **new) for group, new in changed.items()}
+        return replace(self, **groups, **whole)
+
+
+def require_limit(settings: TrainingSettings) -> None:
+    """Raises UserError for settings under which training would never stop."""
+    limits = settings.limits
+    if not limits.minutes and not limits.steps and not limits.epochs:
+        raise UserError("training without an end", hint="add --minutes, --steps or --epochs")

@@ -1,4 +1,4 @@
-"""Named settings: how the paper trained, and what fits on one card."""
+"""Named settings: as the paper trained, and what fits on one GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOR_REAL_DATA: Mapping[str, Any] = {
     "rationale_weight": 1.0,
     "follow_weight": 0.2,
     "caption_weight": 0.0,
-    "trace_weight": 0.0,
+    "error_onset_weight": 0.0,
     "tower_weight": 0.0,
     "robust_share": 0.0,
     "max_length": 4096,
@@ -41,10 +41,12 @@ _FOR_A_NEW_DOMAIN: Mapping[str, Any] = {
     "keep": "best",
 }
 
-#: `small`: the defaults of `Settings`, which trained the bundled critic. `paper`: appendix B of
-#: VNLI-Critique, with PaliGemma's own attention; its batch of 128 prompts is about 16 captions of
-#: eight sentences. `lora`: one card. `match`, then `adapt`: a small critic of ours in a new domain,
-#: from captions that nobody judged and then from judged ones.
+#: Options by preset.
+#: `small`: the defaults of `TrainingSettings`, which trained the bundled critic.
+#: `paper`: VNLI-Critique, appendix B, with PaliGemma's own attention; its batch of 128 prompts is
+#: about 16 captions of eight sentences.
+#: `lora`: one GPU.
+#: `match`, then `adapt`: a small critic in a new domain, from unlabeled and then labeled captions.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "small": {},
     "paper": {
@@ -84,7 +86,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "epochs": 8.0,
         "learning_rate": 1e-3,
         "tower_rate": 0.3,
-        "asides": 12,
+        "auxiliary_sentences": 12,
         "rewrites": 0.0,
         "caption_weight": 1.0,
     },

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
-from revise_captions.errors import UserError
-from revise_captions.finetune.config import TrainingSettings
+from revise_captions.finetune.config import TrainingSettings, require_limit
 from revise_captions.finetune.export.checkpoint import export, snapshot
 from revise_captions.finetune.optim.distributed import stop
 from revise_captions.finetune.trainer.loop import (
@@ -20,12 +19,6 @@ from revise_captions.finetune.trainer.loop import (
 from revise_captions.finetune.trainer.setup import Report, TrainingRun, best_name, prepare
 
 
-def needs_an_end(settings: TrainingSettings) -> None:
-    """Raises UserError for settings under which training would never stop."""
-    if not settings.minutes and not settings.steps and not settings.epochs:
-        raise UserError("training without an end", hint="add --minutes, --steps or --epochs")
-
-
 def finetune(
     data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
 ) -> Path:
@@ -33,10 +26,10 @@ def finetune(
 
     The loop, its state and its log are in `out/training`; `resume` goes on from the last save.
     """
-    needs_an_end(settings)
+    require_limit(settings)
     run = prepare(data, base, out, settings, resume=resume, report=report)
     train_tower(run, snapshot)
-    if base == "new" and run.dense is not None and settings.align and run.progress.step == 0:
+    if base == "new" and run.dense is not None and settings.tower.align and run.progress.step == 0:
         align(run, run.dense)
     train_all(run, snapshot)
     save(run, snapshot)
@@ -50,10 +43,10 @@ def _finish(run: TrainingRun, out: Path) -> None:
     """The best weights, or the last ones, measured on the whole validation split and written."""
     run.parallel.wait()  # the first may still be writing the best ones
     name = best_name(run.optimizer.share)
-    best = run.folder.load(name) if run.settings.keep == "best" else None
+    best = run.folder.load(name) if run.settings.validation.keep == "best" else None
     if best is not None:
         run.optimizer.average.copy_(best["average"])
-    run.settings = replace(run.settings, validate_captions=0)
+    run.settings = run.settings.with_options(validate_captions=0)
     with averaged(run):
         if run.parallel.first:
             validate(run)

@@ -121,9 +121,9 @@ def check_data(
     found: list[tuple[str, str, str]] = []
     found += _unexplained(train, settings)
     found += _twice(train)
-    add_replay(train, settings.replay, settings.replay_share)
-    if settings.replay:
-        lines += [f"replayed: {len(train) - train.own:,} captions of {settings.replay}"]
+    add_replay(train, settings.data.replay, settings.data.replay_share)
+    if settings.data.replay:
+        lines += [f"replayed: {len(train) - train.own:,} captions of {settings.data.replay}"]
     prints = fingerprints([train.root / i for i in train.images], train.images)
     others = [("validation", [validation.root / i for i in validation.images])]
     others += [(str(path), list(images_of(path))) for path in held_out]
@@ -166,7 +166,7 @@ def _unexplained(train: Examples, settings: TrainingSettings) -> Iterator[tuple[
         for s in example.sentences
         if not s.factual and not s.rationales
     ]
-    if without and settings.rationale_weight and provenance(train.root).get("judged", True):
+    if without and settings.losses.rationale and provenance(train.root).get("judged", True):
         yield (
             "missing-rationales",
             f"{len(without):,} wrong sentences have no rationale (first: caption {without[0][0]})",

@@ -73,7 +73,7 @@ def add_words(
             "--new-words is for small critics with a tokenizer of this project's own kind",
             hint="leave it out: a large model can spell",
         )
-    if settings.method != "full" or "language" not in settings.targets:
+    if settings.lora.method != "full" or "language" not in settings.model.targets:
         raise UserError(
             "--new-words needs embeddings that learn, and adapters leave them as they are",
             hint="add --method full, with language among --targets; or leave --new-words out",

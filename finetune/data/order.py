@@ -36,7 +36,7 @@ NOTHING = Replayed()
 
 def replay_of(train: Examples, settings: TrainingSettings) -> Replayed:
     """As many of an epoch's captions as `replay_share` says."""
-    total, share = len(train) - train.own, settings.replay_share
+    total, share = len(train) - train.own, settings.data.replay_share
     return Replayed(total, round(train.own * share / (1 - share))) if total else NOTHING
 
 
@@ -75,7 +75,7 @@ def endless(
     train: Examples, settings: TrainingSettings, epoch: int, step: int
 ) -> Iterator[tuple[int, int, list[int]]]:
     """(epoch, step in epoch, example indices) for ever, from a given place on."""
-    size, seed, more = settings.batch_size, settings.seed, replay_of(train, settings)
+    size, seed, more = settings.data.batch_size, settings.seed, replay_of(train, settings)
     while True:
         for index, batch in enumerate(batches(train.sizes, size, seed, epoch, replayed=more)):
             if index >= step:

@@ -50,7 +50,7 @@ def snapshot(run: TrainingRun, path: Path) -> None:
 def export(run: TrainingRun, out: Path) -> None:
     """The finished critic in `out`: adapter or weights, `critic.json`, and the card for people."""
     snapshot(run, out)
-    if run.wrapped is not None and run.settings.merge:
+    if run.wrapped is not None and run.settings.lora.merge:
         merge(run, out)
     card = json.loads((out / "critic.json").read_text())
     (out / "README.md").write_text(model_card(run, card), encoding="utf-8")
@@ -72,7 +72,7 @@ def merge(run: TrainingRun, out: Path) -> None:
     folder = run.base.folder
     assert folder is not None
     model = merged_model(folder, adapter)
-    model.to(torch.bfloat16 if run.settings.dtype == "bfloat16" else torch.float32)
+    model.to(torch.bfloat16 if run.settings.compute.dtype == "bfloat16" else torch.float32)
     model.save_pretrained(out, safe_serialization=True)
     write_hub_names(out)
 
@@ -92,10 +92,9 @@ def critic_card(run: TrainingRun) -> CriticCard:
         transformers=transformers_version,
         max_length=longest(run),
         training={
-            **asdict(settings),
+            **settings.options(),
             **asdict(run.progress),
             **origin,
-            "attention_mode": str(settings.attention_mode),
             "train_captions": run.train.own,
             "train_images": run.train.own_images,
             "replayed_captions": len(run.train) - run.train.own,
@@ -103,7 +102,7 @@ def critic_card(run: TrainingRun) -> CriticCard:
     )
     if run.measured is None or not 0 < run.measured.factual.mean() < 1:
         return card
-    share = settings.wrong_share or None
+    share = settings.validation.wrong_share or None
     calibration = calibrate(run.measured.p, run.measured.factual, share)
     return replace(
         card,
@@ -114,7 +113,7 @@ def critic_card(run: TrainingRun) -> CriticCard:
 
 def longest(run: TrainingRun) -> int:
     """The longest prompt that the critic can be asked: what its base could, or training saw."""
-    seen = run.progress.longest or run.settings.max_length
+    seen = run.progress.longest or run.settings.model.max_length
     folder = run.base.folder
     if folder is None or (run.folder.training / "base").exists():
         return seen

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,7 +138,7 @@ Judges each sentence of a caption against its image, and says what is wrong with
 `finetune-critic`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
 
 - Base: {base} (licence: {licence_of(run.base.folder, base)}).
-- Trained: {what[settings.method]} of {learned} parameters.
+- Trained: {what[settings.lora.method]} of {learned} parameters.
 - Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {attention_mode}.
 - Data: {data}
 - Licence of the data: {data_licence(run.train.root)}.
@@ -159,7 +158,7 @@ It knows the kind of images and captions that it was trained on. On others, meas
 
 ## Training
 
-{run.progress.step:,} steps of {settings.batch_size} captions; the seed, and everything else:
+{run.progress.step:,} steps of {settings.data.batch_size} captions; the seed, and everything else:
 
 | setting | value |
 | --- | --- |
@@ -168,7 +167,7 @@ It knows the kind of images and captions that it was trained on. On others, meas
 
 
 def _data_lines(run: TrainingRun) -> str:
-    train, share = run.train, run.settings.replay_share
+    train, share = run.train, run.settings.data.replay_share
     sentences = [s for i in range(train.own) for s in train[i].sentences]
     wrong = sum(not s.factual for s in sentences)
     explained = sum(not s.factual and bool(s.rationales) for s in sentences)
@@ -192,8 +191,7 @@ def _data_lines(run: TrainingRun) -> str:
 
 def _chosen(settings: TrainingSettings) -> list[tuple[str, str]]:
     """Every setting with its value, as the command line names it."""
-    values = asdict(settings)
     return [
-        (f"--{item.name.replace('_', '-')}", str(values[item.name]) or "–")
-        for item in fields(TrainingSettings)
+        (f"--{name.replace('_', '-')}", str(value) or "–")
+        for name, value in settings.options().items()
     ]

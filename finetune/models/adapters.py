@@ -32,7 +32,7 @@ def part_of(name: str) -> str:
 
 def parts(settings: TrainingSettings) -> tuple[str, ...]:
     """The parts that are to learn. Raises UserError for one that does not exist."""
-    found = tuple(part.strip() for part in settings.targets.split(",") if part.strip())
+    found = tuple(part.strip() for part in settings.model.targets.split(",") if part.strip())
     if unknown := sorted(set(found) - set(PARTS)):
         raise UserError(
             f"--targets has no part {', '.join(unknown)}", hint=f"expected {', '.join(PARTS)}"
@@ -59,7 +59,7 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
     Raises UserError where a part that was asked for has no weights to train that way.
     """
     chosen = parts(settings)
-    if settings.method == "full":
+    if settings.lora.method == "full":
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(part_of(name) in chosen)
         for part in chosen:
@@ -77,9 +77,9 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
-        r=settings.lora_rank,
-        lora_alpha=settings.lora_alpha,
-        lora_dropout=settings.lora_dropout,
+        r=settings.lora.rank,
+        lora_alpha=settings.lora.alpha,
+        lora_dropout=settings.lora.dropout,
         target_modules=sorted(name for names in layers.values() for name in names),
     )
     wrapped = get_peft_model(model, config)
@@ -98,7 +98,7 @@ def four_bit(settings: TrainingSettings, device: str) -> Any | None:
 
     Raises UserError where bitsandbytes is not installed or cannot quantise on this device.
     """
-    if settings.method != "qlora":
+    if settings.lora.method != "qlora":
         return None
     _needed("bitsandbytes", "pip install 'revise-captions[qlora]', or take --method lora")
     from transformers import BitsAndBytesConfig
@@ -117,7 +117,9 @@ def four_bit(settings: TrainingSettings, device: str) -> Any | None:
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32,
+        bnb_4bit_compute_dtype=torch.bfloat16
+        if settings.compute.dtype == "bfloat16"
+        else torch.float32,
     )
 
 

@@ -80,12 +80,12 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
     """
     torch.manual_seed(settings.seed)
     if base == "new":
-        if settings.method != "full":
+        if settings.lora.method != "full":
             raise UserError("a new model has nothing to adapt", hint="leave --method out")
-        codec = PromptTokenizer(train_tokenizer(texts(train), settings.vocab_size))
+        codec = PromptTokenizer(train_tokenizer(texts(train), settings.model.vocab_size))
         model = new_model(codec)
-        if settings.tower_from:
-            copy_tower(Path(settings.tower_from), model)
+        if settings.tower.source:
+            copy_tower(Path(settings.tower.source), model)
         return Base(model, codec, None, None)
     folder = base_folder(base)
     assert folder is not None
@@ -95,11 +95,14 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
 
     if (folder / CARD).exists():
         trained = read_card(folder).attention_mode
-        if trained is not settings.attention_mode and not settings.change_attention_mode:
+        if (
+            trained is not settings.model.attention_mode
+            and not settings.model.change_attention_mode
+        ):
             raise UserError(
-                f"{base} was trained {trained}, this run is set to {settings.attention_mode}",
+                f"{base} was trained {trained}, this run is set to {settings.model.attention_mode}",
                 hint=f"add --attention-mode {trained}, or --change-attention-mode to teach it "
-                f"{settings.attention_mode}",
+                f"{settings.model.attention_mode}",
             )
     bits = four_bit(settings, device)
     more = {"quantization_config": bits, "device_map": {"": device}} if bits else {}
@@ -113,15 +116,15 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
         ) from None
     use_tree_attention(model)
     codec, found = PromptTokenizer(tokenizer), list[str]()
-    if settings.new_words:
-        found = new_words(codec, texts(train), settings.new_words)
+    if settings.model.new_words:
+        found = new_words(codec, texts(train), settings.model.new_words)
         codec = add_words(model, codec, found, settings)
     return Base(model, codec, None, BUNDLED if base == "bundled" else folder, tuple(found))
 
 
 def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) -> Base:
-    dense = settings.tower_minutes or settings.tower_weight or settings.recolour_share
-    if dense or settings.new_words or settings.compile:
+    dense = settings.tower.minutes or settings.losses.tower or settings.data.recolor_share
+    if dense or settings.model.new_words or settings.compute.compile:
         raise UserError(
             f"{base} is an instruct model: it has no dense labels to learn, gains no words, and is "
             "not compiled",
@@ -132,7 +135,7 @@ def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) 
     engine = load_engine(
         str(folder),
         option="--base",
-        dtype=settings.dtype,
+        dtype=settings.compute.dtype,
         device=device,
         scores=True,
         quantization=four_bit(settings, device),

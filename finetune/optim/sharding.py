@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 def check_sharding(settings: TrainingSettings, base: str) -> None:
     """Raises UserError for what does not go with divided weights."""
-    if not settings.shard_weights:
+    if not settings.compute.shard_weights:
         return
     for wrong, hint in (
-        (settings.compile, "add --no-compile"),
-        (settings.method == "qlora", "use --method lora: weights of four bits are small"),
-        (settings.tower_minutes or base == "new", "a new model is small: leave it out"),
-        (settings.optimizer == "muon", "Muon needs whole matrices: use adamw"),
+        (settings.compute.compile, "add --no-compile"),
+        (settings.lora.method == "qlora", "use --method lora: weights of four bits are small"),
+        (settings.tower.minutes or base == "new", "a new model is small: leave it out"),
+        (settings.optimizer.name == "muon", "Muon needs whole matrices: use adamw"),
     ):
         if wrong:
             raise UserError("--shard-weights does not go with these settings", hint=hint)

@@ -15,13 +15,14 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from revise_captions.errors import UserError
+from revise_captions.finetune.options import add_options, option
 from revise_captions.finetune.reviser.data import Wrong, read_wrong, stream
 from revise_captions.finetune.reviser.synthetic import RewriteExample, edit
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
@@ -43,23 +44,33 @@ CHUNK = 2048
 class ReviserTrainingSettings:
     """Everything that decides how a reviser is trained. `minutes` or `steps` 0: no such limit."""
 
-    minutes: float = 20.0
-    steps: int = 0
-    tokens: int = 512
-    learning_rate: float = 3e-3
-    warmup: int = 150
-    weight_decay: float = 0.02
-    ema: float = 0.995
-    dtype: str = "float32"
-    synthetic: float = 0.3
-    copies: int = 30_000
-    examples: int = 400_000
-    vocab_size: int = 1536
-    seed: int = 0
-    base: str = ""
-    save_minutes: float = 2.0
-    validate_minutes: float = 4.0
-    validate_examples: int = 300
+    minutes: float = option(20.0, "End of training, in minutes of it (0: no limit).")
+    steps: int = option(0, "End of training, in optimiser steps (0: no limit).")
+    tokens: int = option(512, "Positions in a batch, padding included.")
+    learning_rate: float = option(3e-3, "Peak learning rate; cosine to 2 % of it.")
+    warmup: int = option(150, "Steps of linear warmup.")
+    weight_decay: float = option(0.02, "Decoupled weight decay, on matrices only.")
+    ema: float = option(
+        0.995, "Decay of the averaged weights, which are the ones validated and written."
+    )
+    dtype: str = option(
+        "float32",
+        "Compute dtype; the weights' masters are float32.",
+        choices=("bfloat16", "float32"),
+    )
+    synthetic: float = option(0.3, "Share of made-up edits among the examples.")
+    copies: int = option(30_000, "The first so many examples are sentences to repeat as they are.")
+    examples: int = option(400_000, "At most so many wrong sentences are read from train.jsonl.")
+    vocab_size: int = option(1536, "Bound of the tokenizer's vocabulary.")
+    seed: int = option(0, "Decides initial weights, data order, and every random choice.")
+    base: str = option(
+        "", "Start from this checkpoint's weights and tokenizer (a folder, or 'bundled')."
+    )
+    save_minutes: float = option(2.0, "Minutes between saves.")
+    validate_minutes: float = option(4.0, "Minutes between validations (0: only at the end).")
+    validate_examples: int = option(
+        300, "Held-out sentences in the last validation; a third of them before."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,40 +354,6 @@ def _export(run: ReviserRun, out: Path, figures: dict[str, Any]) -> None:
     save_reviser(run.model, run.codec, ReviserCard(training=training, figures=figures), out)
 
 
-HELP = {
-    "minutes": "End of training, in minutes of it (0: no limit).",
-    "steps": "End of training, in optimiser steps (0: no limit).",
-    "tokens": "Positions in a batch, padding included.",
-    "learning_rate": "Peak learning rate; cosine to 2 % of it.",
-    "warmup": "Steps of linear warmup.",
-    "weight_decay": "Decoupled weight decay, on matrices only.",
-    "ema": "Decay of the averaged weights, which are the ones validated and written.",
-    "dtype": "Compute dtype; the weights' masters are float32.",
-    "synthetic": "Share of made-up edits among the examples.",
-    "copies": "The first so many examples are sentences to repeat as they are.",
-    "examples": "At most so many wrong sentences are read from train.jsonl.",
-    "vocab_size": "Bound of the tokenizer's vocabulary.",
-    "base": "Start from this checkpoint's weights and tokenizer (a folder, or 'bundled').",
-    "seed": "Decides initial weights, data order, and every random choice.",
-    "save_minutes": "Minutes between saves.",
-    "validate_minutes": "Minutes between validations (0: only at the end).",
-    "validate_examples": "Held-out sentences in the last validation; a third of them before.",
-}
-
-
-def _options(command: Any) -> Any:
-    """One option per setting, in the order in which `ReviserTrainingSettings` lists them."""
-    for item in reversed(fields(ReviserTrainingSettings)):
-        kind = type(item.default)
-        chosen = click.Choice(["bfloat16", "float32"]) if item.name == "dtype" else kind
-        flag = f"--{item.name.replace('_', '-')}"
-        option = click.option(
-            flag, type=chosen, default=item.default, show_default=True, help=HELP[item.name]
-        )
-        command = option(command)
-    return command
-
-
 @click.command(
     help=(__doc__ or "").replace("\n    python", "\n\n\b\n    python"),
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -384,7 +361,7 @@ def _options(command: Any) -> Any:
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
 @click.option("--resume", is_flag=True, help="Go on from the last save in --out.")
-@_options
+@add_options(ReviserTrainingSettings)
 def main(data: Path, out: Path, resume: bool, **settings: Any) -> None:
     try:
         train(data, out, ReviserTrainingSettings(**settings), resume=resume, report=_print)

@@ -7,7 +7,6 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -29,8 +28,10 @@ def optimiser_bytes(trained: int, settings: TrainingSettings, share: int = 1) ->
     `share`: processes that divide all of it, but the gradient in the model's dtype only where the
     weights are divided, too.
     """
-    width = DTYPES[settings.dtype].itemsize / (share if settings.shard_weights else 1)
-    copies = 4 * (3 + bool(settings.ema)) + 4  # float32; the last is the gradient in the step
+    compute = settings.compute
+    width = DTYPES[compute.dtype].itemsize / (share if compute.shard_weights else 1)
+    copies = 4 * (3 + bool(settings.optimizer.ema))  # float32
+    copies += 4  # the gradient in the step
     return math.ceil(trained * (copies / share + width))
 
 
@@ -41,7 +42,7 @@ def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str
     """
     with tempfile.TemporaryDirectory(prefix="finetune-critic-") as folder:
         lines: list[Mapping[str, object]] = []
-        tried = replace(settings, tensorboard=False, compile=False)
+        tried = settings.with_options(tensorboard=False, compile=False)
         run = prepare(data, base, Path(folder), tried, resume=False, report=lines.append)
         # PyTorch's own count where there is a GPU; on a CPU the process's largest size
         if torch.cuda.is_available():
@@ -71,11 +72,13 @@ def _report(
     trained = sum(parts.values())
     total = sum(p.numel() for p in run.model.parameters())
     named = ", ".join(f"{part} {count:,}" for part, count in parts.items())
-    yield f"learns: {trained:,} of {total:,} parameters ({named}), {settings.method}"
-    yield f"device: {run.model.device}, {settings.dtype}, {run.parallel.world} process(es)"
+    yield f"learns: {trained:,} of {total:,} parameters ({named}), {settings.lora.method}"
+    processes = f"{run.parallel.world} process(es)"
+    yield f"device: {run.model.device}, {settings.compute.dtype}, {processes}"
     steps = _steps(run, settings)
     if steps is None:
-        yield f"steps: as many as fit into {settings.minutes:g} minutes, at {seconds:.2f} s each"
+        minutes = settings.limits.minutes
+        yield f"steps: as many as fit into {minutes:g} minutes, at {seconds:.2f} s each"
     else:
         yield f"steps: {steps:,} at {seconds:.2f} s each: {_hours(steps * seconds)}"
     if torch.cuda.is_available():
@@ -87,22 +90,23 @@ def _report(
         f"memory: {peak:.1f} GiB at its peak in these steps, of which the optimiser "
         f"{optimiser:.1f} GiB; longer captions need more"
     )
-    state = trained * 4 * (3 + bool(settings.ema))
-    whole = total * DTYPES[settings.dtype].itemsize if run.wrapped is None or settings.merge else 0
+    state = trained * 4 * (3 + bool(settings.optimizer.ema))
+    written = total if run.wrapped is None or settings.lora.merge else 0
+    whole = written * DTYPES[settings.compute.dtype].itemsize
     disk = 2 * state + 3 * whole  # two copies while one replaces the other, and the result
-    if settings.keep == "best":
+    if settings.validation.keep == "best":
         disk += 2 * trained * 4
     yield f"disk: {disk / GIB:.1f} GiB in {out}"
 
 
 def _steps(run: TrainingRun, settings: TrainingSettings) -> int | None:
     """How many steps the limits allow; None where only the clock ends training."""
-    limits = [settings.steps] if settings.steps else []
-    if settings.epochs:
-        limits.append(
-            math.ceil(settings.epochs * epoch_size(run.train, settings) / settings.batch_size)
-        )
-    return min(limits) if limits else None
+    limits = settings.limits
+    allowed = [limits.steps] if limits.steps else []
+    if limits.epochs:
+        captions = limits.epochs * epoch_size(run.train, settings)
+        allowed.append(math.ceil(captions / settings.data.batch_size))
+    return min(allowed) if allowed else None
 
 
 def _hours(seconds: float) -> str:

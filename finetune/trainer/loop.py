@@ -34,7 +34,7 @@ Snapshot = Callable[[TrainingRun, Path], None]
 def train_tower(run: TrainingRun, snapshot: Snapshot) -> None:
     """Trains the image tower alone on dense labels for `tower_minutes`."""
     settings, progress = run.settings, run.progress
-    limit = settings.tower_minutes * 60
+    limit = settings.tower.minutes * 60
     if run.dense is None or progress.tower_seconds >= limit:
         return
     size, count = 64, len(run.train.images)
@@ -51,11 +51,11 @@ def train_tower(run: TrainingRun, snapshot: Snapshot) -> None:
             rate(
                 progress.tower_seconds / limit,
                 progress.tower_step,
-                peak=settings.learning_rate,
-                warmup=settings.warmup,
+                peak=settings.optimizer.learning_rate,
+                warmup=settings.optimizer.warmup,
                 schedule="cosine",
             ),
-            settings.clip,
+            settings.optimizer.clip,
         )
         tally.append((float(loss.detach()), right))
         progress.tower_step += 1
@@ -82,7 +82,7 @@ def _pixels(
 ) -> torch.Tensor:
     """Pixel values of images, some of them the worn variant."""
     assert run.train_pixels is not None
-    worn = rng.random(len(images)) < run.settings.robust_share
+    worn = rng.random(len(images)) < run.settings.data.robust_share
     variants = np.where(worn, 1, 0) if run.train_pixels.variants else np.zeros(len(images), int)
     pixels = run.train_pixels.take(images.tolist(), variants.tolist())
     return pixel_values(pixels, run.model.dtype).to(run.model.device)
@@ -99,22 +99,22 @@ def align(run: TrainingRun, dense: Dense) -> None:
 def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
     """The main phase: every task, until a limit is reached or validations get no better."""
     settings, progress = run.settings, run.progress
+    every, patience = settings.validation, settings.limits.patience
     order = endless(run.train, settings, progress.epoch, progress.batch)
     shown = saved = validated = time.monotonic()
     tally: list[dict[str, float]] = []
     run.learn()
     for epoch, index, members in order:
-        if fraction(run) >= 1 or (settings.patience and progress.worse >= settings.patience):
+        if fraction(run) >= 1 or (patience and progress.worse >= patience):
             break
         began = time.monotonic()
         tally.append(step(run, epoch, index, members))
         now = time.monotonic()
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
         # the first process's clock is everybody's: all must stop, validate and save together
-        due_validate = _due(progress.step, settings.validate_steps, settings.validate_minutes,
-                            now - validated)  # fmt: skip
-        due_save = _due(progress.step, settings.save_steps, settings.save_minutes, now - saved)
-        took, check, keep = run.parallel.agree(now - began, due_validate, due_save)
+        check_due = _due(progress.step, every.steps, every.minutes, now - validated)
+        save_due = _due(progress.step, every.save_steps, every.save_minutes, now - saved)
+        took, check, keep = run.parallel.agree(now - began, check_due, save_due)
         progress.seconds += took
         if now - shown > 20:
             _show(run, tally, now - shown)
@@ -125,7 +125,7 @@ def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
         if keep:
             save(run, snapshot)
             saved = time.monotonic()
-    if settings.keep == "best" and progress.checked < progress.step:
+    if every.keep == "best" and progress.checked < progress.step:
         _compare(run)
 
 
@@ -144,7 +144,7 @@ def _compare(run: TrainingRun) -> None:
         if progress.best is None or score > progress.best:
             progress.best, progress.best_step, progress.worse = score, progress.step, 0
             share = run.optimizer.share
-            if settings.keep == "best" and (run.parallel.first or share.world > 1):
+            if settings.validation.keep == "best" and (run.parallel.first or share.world > 1):
                 kept = {"average": run.optimizer.average, "step": progress.step}
                 run.folder.save(kept, best_name(share))
         else:
@@ -182,10 +182,12 @@ def validate(run: TrainingRun) -> ValidationResult:
     """Measures the weights as they are on the validation split and logs figures and samples."""
     began = time.monotonic()
     rng = np.random.default_rng(run.settings.seed)
-    count = min(len(run.validation), run.settings.validate_captions or len(run.validation))
+    count = min(len(run.validation), run.settings.validation.captions or len(run.validation))
     indices = np.sort(rng.choice(len(run.validation), count, replace=False)).tolist()
     run.measured = measure_learner(run.learner, run.validation, indices)
-    said = list(samples(run.learner, run.learner.card(), run.validation, run.settings.samples))
+    said = list(
+        samples(run.learner, run.learner.card(), run.validation, run.settings.validation.samples)
+    )
     run.log(
         "validation",
         step=run.progress.step,
@@ -206,7 +208,8 @@ def save(run: TrainingRun, snapshot: Snapshot) -> None:
     state: dict[str, Any] = {"progress": asdict(run.progress), "rng": torch.get_rng_state()}
     if share.world > 1:
         folder.save(run.optimizer.state(), part_name(step, share))
-        state["parts"], state["weights_divided"] = share.world, run.settings.shard_weights
+        state["parts"] = share.world
+        state["weights_divided"] = run.settings.compute.shard_weights
         run.parallel.wait()
     else:
         state["optimizer"] = run.optimizer.state()

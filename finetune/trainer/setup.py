@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,7 @@ class TrainingRun:
     def learn(self) -> None:
         """Train mode, where dropout and gradient checkpointing act; other runs do without it."""
         settings = self.settings
-        if settings.dropout or settings.lora_dropout or settings.checkpointing:
+        if settings.model.dropout or settings.lora.dropout or settings.compute.checkpointing:
             self.network.train()
 
     def see(self, asked: ForwardInputs) -> ForwardOutputs:
@@ -162,8 +162,8 @@ def prepare(
     if not resume and (folder.training / "state.pt").exists():
         raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
     train, validation = open_split(data, "train"), open_split(data, "validation")
-    add_replay(train, settings.replay, settings.replay_share)
-    device, _ = device_and_dtype(settings.device, "auto")
+    add_replay(train, settings.data.replay, settings.data.replay_share)
+    device, _ = device_and_dtype(settings.compute.device, "auto")
     if device == "cuda" and parallel.world > 1:
         device = f"cuda:{parallel.local}"
     copied = folder.training / "base"
@@ -175,32 +175,34 @@ def prepare(
     wrapped = choose_weights(loaded.model, settings, named(base))
     caches = _caches(parallel, loaded, settings, train, validation)
     dense, network = _network(loaded, settings, train, device)
-    if settings.shard_weights:
+    if settings.compute.shard_weights:
         shard(network, parallel)
     learner = _learner(loaded, settings, network, caches)
     optimizer = FlatOptimizer(
         network,
-        weight_decay=settings.weight_decay,
-        betas=(0.9, settings.beta2),
-        ema=settings.ema,
+        weight_decay=settings.optimizer.weight_decay,
+        betas=(0.9, settings.optimizer.beta2),
+        ema=settings.optimizer.ema,
         slow=lambda name: part_of(name) == "tower",
-        muon=lambda name: settings.optimizer == "muon" and ".layers." in name,
-        share=parallel if settings.sharded or settings.shard_weights else None,
+        muon=lambda name: settings.optimizer.name == "muon" and ".layers." in name,
+        share=parallel if settings.compute.sharded or settings.compute.shard_weights else None,
     )
     progress = TrainingProgress()
     if saved is not None:
-        optimizer.load(_optimizer_state(folder, saved, optimizer.share, settings.shard_weights))
+        optimizer.load(
+            _optimizer_state(folder, saved, optimizer.share, settings.compute.shard_weights)
+        )
         progress = TrainingProgress(**saved["progress"])
         torch.set_rng_state(saved["rng"])
         if "cuda_rng" in saved and torch.cuda.is_available():
             torch.cuda.set_rng_state(saved["cuda_rng"])
-    if settings.compile and loaded.codec is not None:
+    if settings.compute.compile and loaded.codec is not None:
         compile_layers(loaded.model, training=True)
     run = TrainingRun(
         settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
         caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
     )  # fmt: skip
-    if settings.tensorboard and parallel.first:
+    if settings.validation.tensorboard and parallel.first:
         from revise_captions.finetune.trainer.tensorboard import open_board
 
         run.board = open_board(folder.training / "tensorboard")
@@ -253,7 +255,7 @@ def _log_start(run: TrainingRun, *, resumed: bool) -> None:
     settings, dense = run.settings, run.dense
     run.log(
         "start",
-        settings={**asdict(settings), "attention_mode": str(settings.attention_mode)},
+        settings=settings.options(),
         resumed=resumed,
         new_words=list(run.base.new_words),
         parameters=sum(p.numel() for p in run.model.parameters()),
@@ -274,7 +276,7 @@ def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSet
     if loaded.folder is None:
         codec = loaded.codec
         assert codec is not None
-        card = CriticCard(settings.attention_mode)
+        card = CriticCard(settings.model.attention_mode)
         folder.export("base", lambda path: save_critic(loaded.model, codec.tokenizer, card, path))
 
 
@@ -300,7 +302,7 @@ def _caches(
     if not parallel.first:
         parallel.wait()
     for number, split in enumerate(splits):
-        worn = 1 if settings.robust_share > 0 and number == 0 else 0
+        worn = 1 if settings.data.robust_share > 0 and number == 0 else 0
         made[split.path] = pixel_cache(
             split.root, split.images, split.root / ".pixels", size=size, variants=worn
         )
@@ -318,26 +320,26 @@ def _network(
         vision = base.model.config.vision_config
         grid = vision.image_size // vision.patch_size
         dense = dense_labels(train.root, train.path.stem, train.own_images, grid)
-    if dense is not None and settings.replay:
-        if settings.tower_weight or settings.tower_minutes:
+    if dense is not None and settings.data.replay:
+        if settings.losses.tower or settings.tower.minutes:
             raise UserError(
                 "there are dense labels of the data's own images, and of none that are replayed",
                 hint="add --tower-weight 0, or train without --replay",
             )
         dense = None
-    if settings.tower_minutes and dense is None:
+    if settings.tower.minutes and dense is None:
         raise UserError(f"--tower-minutes needs dense labels: {train.root}/labels/train.npy")
     heads = Heads(base.model.config.vision_config.hidden_size, dense.sizes) if dense else None
     network = Network(base.model, heads)
-    cast(network, DTYPES[settings.dtype])
-    if settings.method != "qlora":
+    cast(network, DTYPES[settings.compute.dtype])
+    if settings.lora.method != "qlora":
         network.to(device)
     else:
         network.trace.to(device)
     network.eval()  # no dropout: a critic this small underfits
-    if settings.dropout:
-        set_dropout(base.model, settings.dropout)
-    if settings.checkpointing:
+    if settings.model.dropout:
+        set_dropout(base.model, settings.model.dropout)
+    if settings.compute.checkpointing:
         enable = getattr(base.model, "activation_checkpointing_enable", None)
         (enable or base.model.gradient_checkpointing_enable)({"use_reentrant": False})
     return dense, network
@@ -348,14 +350,14 @@ def _learner(
 ) -> Learner:
     if base.codec is None:
         assert base.engine is not None
-        return ChatLearner(base.engine, settings.max_length)
+        return ChatLearner(base.engine, settings.model.max_length)
     return PackedLearner(
         base.model,
         base.codec,
-        settings.attention_mode,
-        settings.max_length,
-        multiple=64 if settings.compile else 8,
-        trace=network.trace if settings.trace_weight else None,
+        settings.model.attention_mode,
+        settings.model.max_length,
+        multiple=64 if settings.compute.compile else 8,
+        trace=network.trace if settings.losses.error_onset else None,
         pixels=caches,
     )
 
@@ -365,12 +367,12 @@ def class_weights(train: Examples, settings: TrainingSettings) -> tuple[float, f
 
     In all of the data's own: what is replayed has a share of its own.
     """
-    if not settings.balance:
+    if not settings.losses.balance:
         return 1.0, 1.0
     truth = [one.factual for i in range(train.own) for one in train[i].sentences]
     true = sum(truth)
     wrong = len(truth) - true
     if not true or not wrong:
         return 1.0, 1.0
-    weights = [(len(truth) / (2 * count)) ** settings.balance for count in (wrong, true)]
+    weights = [(len(truth) / (2 * count)) ** settings.losses.balance for count in (wrong, true)]
     return weights[0], weights[1]

@@ -34,12 +34,12 @@ Floats = NDArray[np.float64]
 
 def fraction(run: TrainingRun) -> float:
     """How far the main phase is, in [0, 1], by whichever limit is nearer."""
-    settings, progress = run.settings, run.progress
-    by_time = progress.seconds / (settings.minutes * 60) if settings.minutes else 0.0
-    by_step = progress.step / settings.steps if settings.steps else 0.0
+    limits, progress = run.settings.limits, run.progress
+    by_time = progress.seconds / (limits.minutes * 60) if limits.minutes else 0.0
+    by_step = progress.step / limits.steps if limits.steps else 0.0
     by_epoch = 0.0
-    if settings.epochs:
-        by_epoch = progress.captions / (settings.epochs * epoch_size(run.train, settings))
+    if limits.epochs:
+        by_epoch = progress.captions / (limits.epochs * epoch_size(run.train, run.settings))
     return min(1.0, max(by_time, by_step, by_epoch))
 
 
@@ -50,7 +50,8 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
     totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(TRACE + 1)))
     if not totals[: len(TokenTask)].any():
         raise UserError(
-            f"no question about the captions of a batch fits into {run.settings.max_length} tokens",
+            "no question about the captions of a batch fits into "
+            f"{run.settings.model.max_length} tokens",
             hint="raise --max-length",
         )
     sums, dense = np.zeros(TRACE + 1), 0.0
@@ -58,10 +59,10 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
     for one, images in asked:
         seen = run.see(one)
         loss, parts = _loss(run, one, seen, totals)
-        if run.dense is not None and run.settings.tower_weight and seen.tower is not None:
+        if run.dense is not None and run.settings.losses.tower and seen.tower is not None:
             share = len(images.index) / len(members)
             found, _ = run.dense_loss(seen.tower, np.array(images.index), images.colours)
-            loss = loss + run.settings.tower_weight * share * found
+            loss = loss + run.settings.losses.tower * share * found
             dense += share * float(found.detach())
         _backward(run, loss)
         sums += parts
@@ -75,11 +76,13 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
     losses["rate"] = rate(
         fraction(run),
         progress.step,
-        peak=run.settings.learning_rate,
-        warmup=run.settings.warmup,
-        schedule=run.settings.schedule,
+        peak=run.settings.optimizer.learning_rate,
+        warmup=run.settings.optimizer.warmup,
+        schedule=run.settings.optimizer.schedule,
     )
-    losses["norm"] = run.optimizer.step(losses["rate"], run.settings.clip, run.settings.tower_rate)
+    losses["norm"] = run.optimizer.step(
+        losses["rate"], run.settings.optimizer.clip, run.settings.optimizer.tower_rate
+    )
     progress.longest = max([progress.longest, *(one.longest for one, _ in asked)])
     losses["captions"] = len(members)
     losses["sentences"] = totals[TokenTask.CLASSIFY]
@@ -121,14 +124,21 @@ def _asked(
     """A batch's parts, encoded, with their images: those of this process, or `mine`."""
     settings = run.settings
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
-    share = settings.describe_early if fraction(run) < 0.5 else settings.describe_late
+    share = settings.data.describe_early if fraction(run) < 0.5 else settings.data.describe_late
     describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
     examples = [run.train[i] for i in members]
     choices = [
-        choose(e, rng, settings.rationales, describe, settings.rewrites, settings.asides)
+        choose(
+            e,
+            rng,
+            settings.data.rationales,
+            describe,
+            settings.data.rewrites,
+            settings.data.auxiliary_sentences,
+        )
         for e in examples
     ]
-    worn = (rng.random(len(members)) < settings.robust_share).astype(int)
+    worn = (rng.random(len(members)) < settings.data.robust_share).astype(int)
     colours = _recolour(run, rng, examples, choices)
     asked = []
     for part in _parts(run, len(members)) if mine is None else mine:
@@ -147,7 +157,7 @@ def _asked(
 def _parts(run: TrainingRun, count: int) -> list[list[int]]:
     """This process's share of `count` captions, in parts that go through the model together."""
     mine = list(range(run.parallel.rank, count, run.parallel.world))
-    size = max(1, run.settings.micro_batch or len(mine))
+    size = max(1, run.settings.compute.micro_batch or len(mine))
     return [mine[start : start + size] for start in range(0, len(mine), size)]
 
 
@@ -159,11 +169,13 @@ def _recolour(
 ) -> list[int]:
     """Draws the images that are recoloured: their seeds, else 0. Their choices are changed."""
     settings, seeds = run.settings, [0] * len(examples)
-    if not settings.recolour_share:
+    if not settings.data.recolor_share:
         return seeds
     for k, example in enumerate(examples):
-        if rng.random() < settings.recolour_share:
-            choice = without_colours(example, rng, settings.rewrites, settings.asides)
+        if rng.random() < settings.data.recolor_share:
+            choice = without_colours(
+                example, rng, settings.data.rewrites, settings.data.auxiliary_sentences
+            )
             if choice is not None:
                 choices[k], seeds[k] = choice, int(rng.integers(1, 2**31))
     return seeds
@@ -187,12 +199,12 @@ def token_weights(run: TrainingRun, asked: ForwardInputs) -> Floats:
     settings = run.settings
     by_task = np.zeros(len(TokenTask))
     by_task[TokenTask.CLASSIFY] = 1.0
-    by_task[TokenTask.FOLLOW] = settings.follow_weight
-    by_task[TokenTask.RATIONALE] = settings.rationale_weight
-    by_task[TokenTask.DESCRIBE] = settings.describe_weight
-    by_task[TokenTask.CAPTION] = settings.caption_weight
+    by_task[TokenTask.FOLLOW] = settings.losses.follow
+    by_task[TokenTask.RATIONALE] = settings.losses.rationale
+    by_task[TokenTask.DESCRIBE] = settings.losses.describe
+    by_task[TokenTask.CAPTION] = settings.losses.caption
     weights = by_task[asked.tasks]
-    if settings.balance:
+    if settings.losses.balance:
         judged = asked.tasks == TokenTask.CLASSIFY
         wrong = np.isin(asked.ids, run.learner.wrong_ids)
         weights[judged & wrong] *= run.class_weights[0]
@@ -210,9 +222,9 @@ def _loss(
     loss = (each * torch.from_numpy(shares).to(device, each.dtype)).sum()
     costs = each.detach().double().cpu().numpy()
     sums: Floats = np.bincount(asked.tasks, costs, TRACE + 1).astype(np.float64)
-    if run.settings.trace_weight and seen.trace is not None and len(asked.trace):
+    if run.settings.losses.error_onset and seen.trace is not None and len(asked.trace):
         told = torch.from_numpy(asked.trace).to(device).float()
         trace = binary_cross_entropy_with_logits(seen.trace, told, reduction="sum")
         sums[TRACE] = float(trace.detach())
-        loss = loss + run.settings.trace_weight / totals[TRACE] * trace
+        loss = loss + run.settings.losses.error_onset / totals[TRACE] * trace
     return loss, sums

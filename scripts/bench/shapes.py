@@ -193,7 +193,9 @@ def training(
     given: argparse.Namespace, codec: PromptTokenizer, asked: list[JudgeRequest]
 ) -> dict[str, Any]:
     preset = dict(PRESETS["lora" if given.work == "lora" else "paper"])
-    settings = TrainingSettings(**{**preset, "dtype": given.dtype, "lora_dropout": 0.0})
+    settings = TrainingSettings().with_options(
+        **{**preset, "dtype": given.dtype, "lora_dropout": 0.0}
+    )
     model = build(given, codec)
     choose_weights(model, settings, given.shape)
     if given.checkpointing:

@@ -64,7 +64,7 @@ def test_wrong_sentences_without_a_rationale_are_counted(data):
     with pytest.raises(UserError, match=r"1 wrong sentences have no rationale .*caption 2"):
         check(data)
     assert "allowed: 1 wrong" in check(data, allow=("missing-rationales",))
-    check_data(data, (), (), TrainingSettings(rationale_weight=0.0))
+    check_data(data, (), (), TrainingSettings().with_options(rationale_weight=0.0))
 
 
 def test_the_same_row_twice_is_refused(data):

@@ -96,20 +96,22 @@ def test_an_adapter_of_other_weights_is_refused(data, base, tmp_path):
 def test_parts_are_named_on_purpose(base, vlm, data):
     train = open_split(data, "train")
     for folder, other in ((base, "language,tower,projector"), (vlm, "language,tower,projector")):
-        settings = TrainingSettings(method="lora", targets=other, compile=False, tower_weight=0)
+        settings = TrainingSettings().with_options(
+            method="lora", targets=other, compile=False, tower_weight=0
+        )
         loaded = load_base(str(folder), train, settings)
         choose_weights(loaded.model, settings, "x")
         learned = [n for n, p in loaded.model.named_parameters() if p.requires_grad]
         assert {part_of(n) for n in learned} == {"language", "tower", "projector"}
         assert all("lora_" in n for n in learned)
-    settings = TrainingSettings(targets="projector", compile=False, tower_weight=0)
+    settings = TrainingSettings().with_options(targets="projector", compile=False, tower_weight=0)
     loaded = load_base(str(base), train, settings)
     assert choose_weights(loaded.model, settings, "x") is None
     assert {part_of(n) for n, p in loaded.model.named_parameters() if p.requires_grad} == {
         "projector"
     }
     with pytest.raises(UserError, match="no part eyes"):
-        choose_weights(loaded.model, TrainingSettings(targets="eyes"), "x")
+        choose_weights(loaded.model, TrainingSettings().with_options(targets="eyes"), "x")
     assert set_dropout(loaded.model, 0.1) == 5  # layers of tower and language model
 
 

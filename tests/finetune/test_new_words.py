@@ -125,14 +125,20 @@ def test_the_same_seed_draws_the_same_words():
     tables = []
     for seed in (1, 1, 2):
         model, codec = tiny()
-        larger = add_words(model, codec, ["Ġrocket", "Ġrobot"], TrainingSettings(seed=seed))
+        larger = add_words(
+            model, codec, ["Ġrocket", "Ġrobot"], TrainingSettings().with_options(seed=seed)
+        )
         tables.append(model.get_input_embeddings().weight[list(larger.text(" rocket robot"))])
     assert torch.equal(tables[0], tables[1])
     assert not torch.equal(tables[0], tables[2])
 
 
 @pytest.mark.parametrize(
-    "settings", [TrainingSettings(method="lora"), TrainingSettings(targets="tower")]
+    "settings",
+    [
+        TrainingSettings().with_options(method="lora"),
+        TrainingSettings().with_options(targets="tower"),
+    ],
 )
 def test_embeddings_that_do_not_learn_are_refused(settings):
     model, codec = tiny()

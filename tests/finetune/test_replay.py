@@ -122,7 +122,9 @@ def test_an_epoch_counts_what_is_replayed(data, old, base, tmp_path):
 
 def test_what_cannot_be_replayed_is_said(data, old, base, tmp_path):
     def check(replay: Path, share: float = 0.5) -> str:
-        return check_data(data, (), (), TrainingSettings(replay=str(replay), replay_share=share))
+        return check_data(
+            data, (), (), TrainingSettings().with_options(replay=str(replay), replay_share=share)
+        )
 
     assert f"replayed: 9 captions of {old}" in check(old)
     with pytest.raises(UserError, match="replay-share 1, expected"):
