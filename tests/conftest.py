@@ -1,7 +1,12 @@
-"""Lets tests import the helper modules in `support`."""
+"""Lets tests import the helper modules in `support`; in parallel runs, one thread a worker."""
 
+import os
 import sys
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Before torch is imported, and for the processes that tests start: the workers are the threads.
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 

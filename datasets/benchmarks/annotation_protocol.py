@@ -76,7 +76,7 @@ def _majority(answers: Sequence[bool]) -> bool | None:
     return None if 2 * yes == len(answers) else 2 * yes > len(answers)
 
 
-def labelled(span: Span, ratings: Sequence[Rating]) -> LabeledSentence:
+def labeled(span: Span, ratings: Sequence[Rating]) -> LabeledSentence:
     """A sentence with the label that its raters' votes make."""
     found = verdict(ratings)
     return LabeledSentence(
@@ -210,7 +210,7 @@ def examples(answers: Iterable[_Answer]) -> Iterator[Example]:
     for number, (key, spans) in enumerate(found.items()):
         image, captioner, caption = key
         sentences = tuple(
-            labelled(span, tuple(ratings.values())) for span, ratings in sorted(spans.items())
+            labeled(span, tuple(ratings.values())) for span, ratings in sorted(spans.items())
         )
         row = record(first[key], caption, ImageRef(path=image))
         yield Example(str(number), row, image, captioner, sentences=sentences)

@@ -100,9 +100,9 @@ def bar_chart() -> Image.Image:
         ("Autumn", 172, "#f58518"),
         ("Winter", 215, "#b279a2"),
     )
-    for place, (name, height, colour) in enumerate(bars):
+    for place, (name, height, color) in enumerate(bars):
         left = 85 + 92 * place
-        pen.rectangle((left, 300 - height, left + 60, 300), fill=colour)
+        pen.rectangle((left, 300 - height, left + 60, 300), fill=color)
         pen.text((left + 12, 308), name, fill="#333333")
     pen.line((60, 50, 60, 300, 450, 300), fill="#333333", width=2)
     pen.text((170, 22), "Rainfall by season (mm)", fill="#333333")

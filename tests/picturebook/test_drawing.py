@@ -24,7 +24,7 @@ from revise_captions.picturebook.drawing.patch_labels import (
 from revise_captions.picturebook.drawing.pen import PALETTE
 from revise_captions.picturebook.world.sample import sample_scene, thing_size
 from revise_captions.picturebook.world.scene import (
-    COLOURS,
+    COLORS,
     KINDS,
     MARGIN,
     NONE,
@@ -289,18 +289,18 @@ def test_a_room_shows_the_time_by_its_window() -> None:
     assert changed(room, replace(room, time="night"), 128, 60).sum() > 300
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_colours_survive_jpeg_in_every_style(colour: str) -> None:
+@pytest.mark.parametrize("color", COLORS)
+def test_colours_survive_jpeg_in_every_style(color: str) -> None:
     """The nearest of the ten named colours, after JPEG at 128 pixels, is the one meant."""
-    palette = np.array([PALETTE[name] for name in COLOURS], float)
-    slots = {"walls": colour, "roof": "red", "door": "brown", "windows": "1"}
+    palette = np.array([PALETTE[name] for name in COLORS], float)
+    slots = {"walls": color, "roof": "red", "door": "brown", "windows": "1"}
     for style in range(25):
         picture = draw(alone("house", slots, style), 128)
         buffer = io.BytesIO()
         picture.save(buffer, "JPEG", quality=75)
         pixels = np.asarray(Image.open(buffer)).astype(float)
         wall = pixels[101:108, 47:54].reshape(-1, 3).mean(0)  # beside the door, under the windows
-        assert COLOURS[int(np.abs(palette - wall).sum(1).argmin())] == colour, (style, wall)
+        assert COLORS[int(np.abs(palette - wall).sum(1).argmin())] == color, (style, wall)
 
 
 def test_style_changes_pictures_but_no_labels() -> None:
@@ -391,6 +391,6 @@ def test_labelled_patches_are_drawn_and_drawn_patches_are_labelled(kind: str) ->
         scene = alone(kind, slots, 3)
         drawn = changed(scene, replace(scene, things=()), 128, 12)
         share = drawn.reshape(8, 16, 8, 16).mean((1, 3))
-        labelled = patch_labels(scene)[..., CHANNEL["kind"]] > 0
-        assert share[labelled].min() > 0.03, pose
-        assert share[~labelled].max() < 0.45, pose
+        labeled = patch_labels(scene)[..., CHANNEL["kind"]] > 0
+        assert share[labeled].min() > 0.03, pose
+        assert share[~labeled].max() < 0.45, pose

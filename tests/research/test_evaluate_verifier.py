@@ -142,7 +142,7 @@ def test_good_metrics_beat_the_baselines_and_bad_ones_do_not():
 
 def test_within_scenes_is_without_the_scenes_own_level():
     values = np.array([1.0, 3.0, 10.0, 10.0, 13.0])
-    assert evaluation.centred(values, list("aabbb")).tolist() == [-1, 1, -1, -1, 2]
+    assert evaluation.centered(values, list("aabbb")).tolist() == [-1, 1, -1, -1, 2]
 
 
 def test_a_metric_that_says_nothing_has_no_figure(items, made):

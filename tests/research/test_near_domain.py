@@ -15,7 +15,7 @@ from scripts.research.new_domains.far_domain import Claim
 from scripts.research.new_domains.generate import DOMAINS, main
 from scripts.research.new_domains.near_domain import (
     ASPECTS,
-    COLOURS,
+    COLORS,
     KINDS,
     STATES,
     Exhibit,
@@ -104,17 +104,15 @@ def test_every_error_is_one_and_every_rationale_of_it_is_right():
 def test_its_things_are_new_and_its_settings_and_colours_are_not():
     held = {value for kind in scene.KINDS.values() for value in kind.slots.get("holding", ())}
     assert set(KINDS).isdisjoint(set(scene.KINDS) | held)
-    assert set(COLOURS) <= set(scene.COLOURS)
+    assert set(COLORS) <= set(scene.COLORS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_picture_shows_state_and_colour(kind):
     """Another state or colour gives other pixels at the thing, and nowhere else."""
 
-    def alone(colour: str, state: str) -> np.ndarray:
-        yard = Yard(
-            "meadow", (Exhibit("tent", "red", "zipped up"), Exhibit(kind, colour, state)), 5
-        )
+    def alone(color: str, state: str) -> np.ndarray:
+        yard = Yard("meadow", (Exhibit("tent", "red", "zipped up"), Exhibit(kind, color, state)), 5)
         return np.asarray(draw(yard, 128)).astype(int)
 
     first, second = STATES[kind]

@@ -22,9 +22,9 @@ def _read(folder: Path, *, names: tuple[str, ...], axis: str) -> Iterator[Exampl
     for key, entry in json_entries(path):
         image = entry.text("image_path")
         by_caption: dict[str, list[float]] = {}
-        for judgement in entry.within("human_judgement"):
-            ratings = by_caption.setdefault(judgement.text("caption"), [])
-            ratings.append(judgement.number_at("rating"))
+        for judgment in entry.within("human_judgement"):
+            ratings = by_caption.setdefault(judgment.text("caption"), [])
+            ratings.append(judgment.number_at("rating"))
         for number, (caption, ratings) in enumerate(by_caption.items()):
             yield _example(folder, entry, f"{key}-{number}", caption, image, axis, ratings)
 

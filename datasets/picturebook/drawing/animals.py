@@ -39,10 +39,10 @@ def _snore(pen: Pen, x: float, y: float) -> None:
 
 
 def dog(pen: Pen, thing: Thing) -> None:
-    coat, pose = pen.colour(thing.slots["coat"]), thing.slots["pose"]
+    coat, pose = pen.color(thing.slots["coat"]), thing.slots["pose"]
     ear = lighter(coat, 0.22) if is_dark(coat) else darker(coat, 0.35)
     collar = thing.slots["collar"]
-    band = None if collar == NONE else pen.colour(collar)
+    band = None if collar == NONE else pen.color(collar)
     pen.shadow(0.5)
     if pose == "sleeping":
         pen.oval(-0.08, 0.74, 0.47, 0.25, coat)
@@ -85,7 +85,7 @@ def _dog_head(pen: Pen, coat: RGB, ear: RGB, *, asleep: bool) -> None:
 
 
 def cat(pen: Pen, thing: Thing) -> None:
-    coat, pose = pen.colour(thing.slots["coat"]), thing.slots["pose"]
+    coat, pose = pen.color(thing.slots["coat"]), thing.slots["pose"]
     belly = lighter(coat, 0.5)
     pen.shadow(0.40)
     if pose == "sleeping":
@@ -132,7 +132,7 @@ def _cat_head(pen: Pen, coat: RGB, *, asleep: bool) -> None:
 
 
 def bird(pen: Pen, thing: Thing) -> None:
-    coat = pen.colour(thing.slots["feathers"])
+    coat = pen.color(thing.slots["feathers"])
     wing = lighter(coat, 0.25) if is_dark(coat) else darker(coat, 0.22)
     if thing.slots["pose"] == "flying":
         tail = ((-0.24, 0.62), (-0.60, 0.56), (-0.54, 0.68), (-0.60, 0.82), (-0.24, 0.76))

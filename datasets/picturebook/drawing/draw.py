@@ -12,7 +12,7 @@ from revise_captions.picturebook.drawing.scenery import (
     gradient,
     rain,
     scenery,
-    sky_colours,
+    sky_colors,
 )
 from revise_captions.picturebook.drawing.things import DRAWERS
 from revise_captions.picturebook.world.scene import Scene
@@ -34,7 +34,7 @@ def draw(scene: Scene, size: int = 384) -> Image.Image:
     pixels = size * OVERSAMPLING
     style = style_of(scene.style)
     rng = style.rng("sky")
-    image = gradient(pixels, *sky_colours(scene, rng.randrange(6)), 0.56)
+    image = gradient(pixels, *sky_colors(scene, rng.randrange(6)), 0.56)
     pen = Pen(
         draw=ImageDraw.Draw(image),
         veil=ImageDraw.Draw(image, "RGBA"),

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from revise_captions.picturebook.world.layout import part
 from revise_captions.picturebook.world.scene import (
-    COLOURS,
+    COLORS,
     KINDS,
     NONE,
     SETTINGS,
@@ -25,13 +25,13 @@ from revise_captions.picturebook.world.scene import (
     Box,
     Scene,
     Thing,
-    centre,
+    center,
     size_word,
 )
 
 Labels = npt.NDArray[np.uint8]
 
-_COLOUR = (NONE, *COLOURS)
+_COLOR = (NONE, *COLORS)
 _KIND = (NONE, *KINDS)
 _HELD = (NONE, "absent", "balloon", "flag", "umbrella", "flower")
 _POSE = (NONE, "standing", "sitting", "jumping", "waving", "sleeping", "flying")
@@ -39,9 +39,9 @@ _POSE = (NONE, "standing", "sitting", "jumping", "waving", "sleeping", "flying")
 #: Channels and their classes, in the order of the last axis of `patch_labels`.
 PATCH_CHANNELS: list[tuple[str, tuple[str, ...]]] = [
     ("kind", _KIND),
-    ("main", _COLOUR),
-    ("second", (NONE, "absent", *COLOURS)),  # roof, hat, collar, sail
-    ("third", (NONE, "absent", *COLOURS)),  # door, colour of what is held
+    ("main", _COLOR),
+    ("second", (NONE, "absent", *COLORS)),  # roof, hat, collar, sail
+    ("third", (NONE, "absent", *COLORS)),  # door, colour of what is held
     ("windows", (NONE, "1", "2", "3")),
     ("pose", _POSE),
     ("holding", _HELD),
@@ -52,9 +52,9 @@ PATCH_CHANNELS: list[tuple[str, tuple[str, ...]]] = [
     ("support", _KIND),  # the kind that the thing stands on
     ("count", (NONE, "1", "2", "3", "4")),  # things of its kind in the scene
     ("kind2", _KIND),
-    ("main2", _COLOUR),
+    ("main2", _COLOR),
     ("centre", _KIND),  # of the thing whose centre lies in the patch
-    ("centre_main", _COLOUR),
+    ("centre_main", _COLOR),
     ("setting", (NONE, *SETTINGS)),
     ("time", (NONE, *TIMES)),
     ("weather", (NONE, *WEATHERS)),
@@ -169,7 +169,7 @@ def patch_labels(scene: Scene, grid: int = 8) -> Labels:
     labels[:, _PLACE["kind2"]] = second[:, _PLACE["kind"]]
     labels[:, _PLACE["main2"]] = second[:, _PLACE["main"]]
     for index, thing in sorted(enumerate(scene.things), key=lambda pair: pair[1].depth):
-        x, y = centre(thing.box)
+        x, y = center(thing.box)
         patch = min(grid - 1, int(y * grid)) * grid + min(grid - 1, int(x * grid))
         labels[patch, _PLACE["centre"]] = rows[index + 1, _PLACE["kind"]]
         labels[patch, _PLACE["centre_main"]] = rows[index + 1, _PLACE["main"]]

@@ -47,7 +47,7 @@ class Style:
     wobble: float
     waves: tuple[float, float, float, float]
     grain: int  # 0 to 3
-    colours: dict[str, RGB]
+    colors: dict[str, RGB]
 
     def rng(self, name: str) -> random.Random:
         """A stream for one part of the picture; what is drawn elsewhere does not change it."""
@@ -57,13 +57,13 @@ class Style:
 def style_of(seed: int) -> Style:
     """The drawing style that a scene's `style` number stands for."""
     rng = random.Random(f"style.{seed}")
-    colours = {}
+    colors = {}
     for name, (r, g, b) in PALETTE.items():
         h, s, v = colorsys.rgb_to_hsv(r / 255, g / 255, b / 255)
         h = (h + rng.uniform(-0.010, 0.010)) % 1
         s = min(1.0, s * rng.uniform(0.93, 1.05))
         v = min(1.0, v * rng.uniform(0.95, 1.04))
-        colours[name] = _rgb(*colorsys.hsv_to_rgb(h, s, v))
+        colors[name] = _rgb(*colorsys.hsv_to_rgb(h, s, v))
     return Style(
         seed=seed,
         outline=rng.choice((0.0, 0.0045, 0.006, 0.008)),
@@ -71,7 +71,7 @@ def style_of(seed: int) -> Style:
         wobble=rng.choice((0.0, 0.0, 0.0015, 0.0028)),
         waves=(rng.uniform(60, 110), rng.uniform(60, 110), rng.uniform(0, 6), rng.uniform(0, 6)),
         grain=rng.randrange(4),
-        colours=colours,
+        colors=colors,
     )
 
 
@@ -88,24 +88,24 @@ def mix(a: RGB, b: RGB, share: float) -> RGB:
     )
 
 
-def darker(colour: RGB, share: float = 0.25) -> RGB:
-    return mix(colour, (24, 14, 30), share)
+def darker(color: RGB, share: float = 0.25) -> RGB:
+    return mix(color, (24, 14, 30), share)
 
 
-def lighter(colour: RGB, share: float = 0.35) -> RGB:
-    return mix(colour, (255, 255, 255), share)
+def lighter(color: RGB, share: float = 0.35) -> RGB:
+    return mix(color, (255, 255, 255), share)
 
 
-def is_dark(colour: RGB) -> bool:
-    return 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 80
+def is_dark(color: RGB) -> bool:
+    return 0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2] < 80
 
 
-def is_black(colour: RGB) -> bool:
-    return max(colour) < 56
+def is_black(color: RGB) -> bool:
+    return max(color) < 56
 
 
-def is_light(colour: RGB) -> bool:
-    return min(colour) > 200
+def is_light(color: RGB) -> bool:
+    return min(color) > 200
 
 
 @cache
@@ -183,8 +183,8 @@ class Pen:
             half=self.half / scale,
         )
 
-    def colour(self, name: str) -> RGB:
-        return self.style.colours[name]
+    def color(self, name: str) -> RGB:
+        return self.style.colors[name]
 
     def ink(self, fill: RGB) -> RGB:
         if self.night and is_black(fill):

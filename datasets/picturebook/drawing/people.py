@@ -25,17 +25,17 @@ def person(pen: Pen, thing: Thing) -> None:
         pen.moved(shift, 0).shadow(0.17)
         pen = pen.moved(shift, 0.17 if pose == "sitting" else 0.0)
     if slots["holding"] != NONE:
-        held_thing(pen, slots["holding"], pen.colour(slots["held"]))
+        held_thing(pen, slots["holding"], pen.color(slots["held"]))
     girl = thing.kind == "girl"
     if girl:
         _long_hair(pen, hair)
     _legs(pen, pose, girl, skin, cloth)
-    shirt = pen.colour(slots["shirt"])
+    shirt = pen.color(slots["shirt"])
     pen.poly(((-0.12, 0.41), (0.12, 0.41), (0.155, 0.70), (-0.155, 0.70)), shirt, soft=0.06)
     _arms(pen, pose, slots["holding"] != NONE, shirt, skin)
     _head(pen, girl, skin, hair, pose)
     if slots["hat"] != NONE:
-        _hat(pen, pen.colour(slots["hat"]))
+        _hat(pen, pen.color(slots["hat"]))
 
 
 def _long_hair(pen: Pen, hair: RGB) -> None:
@@ -94,32 +94,32 @@ def _head(pen: Pen, girl: bool, skin: RGB, hair: RGB, pose: str) -> None:
     pen.smile(0, 0.345, 0.085, 0.018, (150, 50, 50))
 
 
-def _hat(pen: Pen, colour: RGB) -> None:
-    pen.poly(((-0.135, 0.17), (-0.11, 0.0), (0.11, 0.0), (0.135, 0.17)), colour, soft=0.06)
-    pen.poly(((-0.12, 0.155), (-0.115, 0.115), (0.115, 0.115), (0.12, 0.155)), darker(colour, 0.3),
+def _hat(pen: Pen, color: RGB) -> None:
+    pen.poly(((-0.135, 0.17), (-0.11, 0.0), (0.11, 0.0), (0.135, 0.17)), color, soft=0.06)
+    pen.poly(((-0.12, 0.155), (-0.115, 0.115), (0.115, 0.115), (0.12, 0.155)), darker(color, 0.3),
              line=False)  # fmt: skip
-    pen.oval(0, 0.175, 0.215, 0.042, colour)
+    pen.oval(0, 0.175, 0.215, 0.042, color)
 
 
-def held_thing(pen: Pen, what: str, colour: RGB) -> None:
+def held_thing(pen: Pen, what: str, color: RGB) -> None:
     """What a child holds in the hand at (0.225, 0.55), to the right of the body."""
     if what == "balloon":
         pen.stroke(((0.225, 0.55), (0.25, 0.42), (0.29, 0.28)), 0.012, INK, 1)
-        pen.oval(0.29, 0.145, 0.115, 0.14, colour)
-        pen.oval(0.26, 0.10, 0.03, 0.045, lighter(colour, 0.55), 0.5, line=False)
+        pen.oval(0.29, 0.145, 0.115, 0.14, color)
+        pen.oval(0.26, 0.10, 0.03, 0.045, lighter(color, 0.55), 0.5, line=False)
     elif what == "flag":
         pen.stroke(((0.225, 0.70), (0.225, 0.02)), 0.022, (120, 100, 84))
         cloth = ((0.225, 0.02), (0.31, 0.045), (0.41, 0.015), (0.41, 0.195), (0.31, 0.225),
                  (0.225, 0.20))  # fmt: skip
-        pen.poly(cloth, colour)
+        pen.poly(cloth, color)
     elif what == "umbrella":
         pen.stroke(((0.225, 0.68), (0.225, 0.05)), 0.022, (90, 80, 84))
         canopy = ((0.03, 0.24), (0.04, 0.10), (0.13, 0.02), (0.225, 0.0), (0.32, 0.02),
                   (0.41, 0.10), (0.42, 0.24), (0.355, 0.205), (0.29, 0.24), (0.225, 0.205),
                   (0.16, 0.24), (0.095, 0.205))  # fmt: skip
-        pen.poly(canopy, colour)
+        pen.poly(canopy, color)
         for x in (0.16, 0.29):
-            pen.stroke(((0.225, 0.02), (x, 0.23)), 0.010, darker(colour, 0.3))
+            pen.stroke(((0.225, 0.02), (x, 0.23)), 0.010, darker(color, 0.3))
     elif what == "flower":
         pen.stroke(((0.225, 0.66), (0.235, 0.48), (0.29, 0.32)), 0.022, (72, 140, 70), 1)
         for dx, dy in (
@@ -129,5 +129,5 @@ def held_thing(pen: Pen, what: str, colour: RGB) -> None:
             (-0.045, 0.062),
             (-0.072, -0.02),
         ):
-            pen.oval(0.29 + dx, 0.27 + dy, 0.052, 0.052, colour)
+            pen.oval(0.29 + dx, 0.27 + dy, 0.052, 0.052, color)
         pen.oval(0.29, 0.27, 0.038, 0.038, (255, 244, 214), line=False)

@@ -14,7 +14,7 @@ DAY_SKY: tuple[tuple[RGB, RGB], ...] = (
     ((120, 196, 240), (252, 240, 222)),
     ((156, 214, 244), (236, 246, 240)),
 )
-GREY_SKY: tuple[tuple[RGB, RGB], ...] = (
+GRAY_SKY: tuple[tuple[RGB, RGB], ...] = (
     ((160, 172, 186), (214, 218, 222)),
     ((170, 176, 190), (222, 218, 216)),
 )
@@ -47,22 +47,22 @@ def gradient(size: int, top: RGB, bottom: RGB, height: float) -> Image.Image:
     return Image.frombytes("RGB", (size, size), b"".join(rows))
 
 
-def sky_colours(scene: Scene, turn: int) -> tuple[RGB, RGB]:
+def sky_colors(scene: Scene, turn: int) -> tuple[RGB, RGB]:
     if scene.time == "night":
         top, bottom = NIGHT_SKY[turn % len(NIGHT_SKY)]
         if scene.weather != "clear":
             return mix(top, (86, 90, 108), 0.45), mix(bottom, (96, 100, 116), 0.45)
         return top, bottom
-    skies = DAY_SKY if scene.weather == "clear" else GREY_SKY
+    skies = DAY_SKY if scene.weather == "clear" else GRAY_SKY
     top, bottom = skies[turn % len(skies)]
     return (darker(top, 0.12), darker(bottom, 0.10)) if scene.weather == "rainy" else (top, bottom)
 
 
-def ground_tone(pen: Pen, scene: Scene, colour: RGB) -> RGB:
+def ground_tone(pen: Pen, scene: Scene, color: RGB) -> RGB:
     """Ground by day, under clouds or at night."""
     if scene.time == "night":
-        return mix(colour, NIGHT, 0.45)
-    return mix(colour, (150, 156, 164), 0.18) if scene.weather != "clear" else colour
+        return mix(color, NIGHT, 0.45)
+    return mix(color, (150, 156, 164), 0.18) if scene.weather != "clear" else color
 
 
 def scenery(pen: Pen, scene: Scene) -> None:

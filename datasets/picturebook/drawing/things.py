@@ -24,15 +24,15 @@ GLASS: RGB = (190, 226, 244)
 LIT: RGB = (255, 226, 120)
 WOOD: RGB = (134, 104, 84)
 STEM: RGB = (84, 148, 72)
-GREY: RGB = (168, 170, 180)
+GRAY: RGB = (168, 170, 180)
 
 
 def house(pen: Pen, thing: Thing) -> None:
     slots = thing.slots
-    walls, roof = pen.colour(slots["walls"]), pen.colour(slots["roof"])
+    walls, roof = pen.color(slots["walls"]), pen.color(slots["roof"])
     w = pen.half
     pen.shadow(w * 0.96)
-    pen.rect(w * 0.40, 0.06, w * 0.60, 0.30, mix(walls, GREY, 0.5))
+    pen.rect(w * 0.40, 0.06, w * 0.60, 0.30, mix(walls, GRAY, 0.5))
     pen.rect(-w * 0.88, 0.34, w * 0.88, 1.0, walls)
     pen.poly(((-w, 0.43), (-w * 0.68, 0.03), (w * 0.68, 0.03), (w, 0.43)), roof, soft=0.09)
     tile = lighter(roof, 0.2) if sum(roof) < 300 else darker(roof, 0.22)
@@ -45,7 +45,7 @@ def house(pen: Pen, thing: Thing) -> None:
     pen.poly(((-0.115, 1.0), (-0.115, 0.70), (-0.06, 0.655), (0.06, 0.655), (0.115, 0.70),
               (0.115, 1.0)), trim, line=False)  # fmt: skip
     pen.poly(((-0.09, 1.0), (-0.09, 0.71), (-0.05, 0.68), (0.05, 0.68), (0.09, 0.71), (0.09, 1.0)),
-             pen.colour(slots["door"]))  # fmt: skip
+             pen.color(slots["door"]))  # fmt: skip
     pen.oval(0.05, 0.85, 0.018, 0.018, (250, 220, 110))
     count = int(slots["windows"])
     for i in range(count):
@@ -62,7 +62,7 @@ def _window(pen: Pen, x: float, y: float, trim: RGB) -> None:
 
 
 def tree(pen: Pen, thing: Thing) -> None:
-    leaves = pen.colour(thing.slots["leaves"])
+    leaves = pen.color(thing.slots["leaves"])
     w = pen.half
     pen.shadow(w * 0.6)
     trunk = ((-0.05, 0.55), (0.05, 0.55), (0.06, 0.90), (0.10, 1.0), (-0.10, 1.0), (-0.06, 0.90))
@@ -76,7 +76,7 @@ def tree(pen: Pen, thing: Thing) -> None:
 
 
 def flower(pen: Pen, thing: Thing) -> None:
-    petals = pen.colour(thing.slots["petals"])
+    petals = pen.color(thing.slots["petals"])
     pen.shadow(0.14)
     pen.stroke(((0, 0.98), (0.02, 0.7), (0, 0.35)), 0.055, STEM, 1)
     pen.oval(-0.12, 0.60, 0.13, 0.055, STEM, 0.6)
@@ -89,7 +89,7 @@ def flower(pen: Pen, thing: Thing) -> None:
         turn = i * math.pi / 3 + 0.5
         x, y = 0.155 * math.cos(turn), 0.275 + 0.155 * math.sin(turn)
         pen.oval(x, y, 0.125, 0.095, petals, turn)
-    yellow = sum(abs(a - b) for a, b in zip(petals, pen.colour("yellow"), strict=True)) < 60
+    yellow = sum(abs(a - b) for a, b in zip(petals, pen.color("yellow"), strict=True)) < 60
     pen.oval(0, 0.275, 0.095, 0.095, (150, 96, 48) if yellow else (255, 222, 90))
     for side in (-1, 1):
         pen.oval(side * 0.035, 0.26, 0.014, 0.02, INK, line=False)
@@ -97,7 +97,7 @@ def flower(pen: Pen, thing: Thing) -> None:
 
 
 def car(pen: Pen, thing: Thing) -> None:
-    body, w = pen.colour(thing.slots["body"]), pen.half
+    body, w = pen.color(thing.slots["body"]), pen.half
     pen.shadow(w * 0.95)
     cabin = ((-w * 0.62, 0.50), (-w * 0.44, 0.03), (w * 0.26, 0.03), (w * 0.52, 0.50))
     pen.poly(cabin, body, soft=0.16)
@@ -121,7 +121,7 @@ def car(pen: Pen, thing: Thing) -> None:
 
 
 def boat(pen: Pen, thing: Thing) -> None:
-    hull, sail, w = pen.colour(thing.slots["hull"]), pen.colour(thing.slots["sail"]), pen.half
+    hull, sail, w = pen.color(thing.slots["hull"]), pen.color(thing.slots["sail"]), pen.half
     pen.stroke(((0, 0.02), (0, 0.75)), 0.035, WOOD)
     pen.poly(((0.035, 0.06), (w * 0.80, 0.64), (0.035, 0.66)), sail)
     pen.poly(((-0.04, 0.18), (-w * 0.66, 0.64), (-0.04, 0.66)), sail)
@@ -134,7 +134,7 @@ def boat(pen: Pen, thing: Thing) -> None:
 
 
 def table(pen: Pen, thing: Thing) -> None:
-    top, w = pen.colour(thing.slots["top"]), pen.half
+    top, w = pen.color(thing.slots["top"]), pen.half
     leg = darker(top, 0.28) if not sum(top) < 160 else lighter(top, 0.18)
     pen.shadow(w * 0.9)
     for x in (-w * 0.72, w * 0.72):
@@ -146,7 +146,7 @@ def table(pen: Pen, thing: Thing) -> None:
 
 
 def chair(pen: Pen, thing: Thing) -> None:
-    seat, w = pen.colour(thing.slots["seat"]), pen.half
+    seat, w = pen.color(thing.slots["seat"]), pen.half
     leg = darker(seat, 0.3) if not sum(seat) < 160 else lighter(seat, 0.18)
     pen.shadow(w * 0.9)
     for x in (-w * 0.66, w * 0.66):
@@ -161,14 +161,14 @@ def chair(pen: Pen, thing: Thing) -> None:
 
 
 def lamp(pen: Pen, thing: Thing) -> None:
-    shade, w = pen.colour(thing.slots["shade"]), pen.half
+    shade, w = pen.color(thing.slots["shade"]), pen.half
     lit = thing.slots["light"] == "on"
     pen.shadow(w * 0.7)
     if lit:
         for r, alpha in ((1.0, 90), (0.8, 110)):
             pen.glaze(0, 0.27, w * 1.15 * r, 0.30 * r, (255, 232, 110, alpha))
-    pen.stroke(((0, 0.40), (0, 0.92)), 0.05, GREY, line=True)
-    pen.oval(0, 0.955, w * 0.62, 0.04, GREY)
+    pen.stroke(((0, 0.40), (0, 0.92)), 0.05, GRAY, line=True)
+    pen.oval(0, 0.955, w * 0.62, 0.04, GRAY)
     pen.oval(0, 0.415, 0.075, 0.07, (255, 240, 150) if lit else (120, 122, 134))
     pen.poly(((-w * 0.42, 0.06), (w * 0.42, 0.06), (w * 0.80, 0.42), (-w * 0.80, 0.42)), shade)
     if lit:
@@ -183,11 +183,11 @@ def lamp(pen: Pen, thing: Thing) -> None:
 
 
 def ball(pen: Pen, thing: Thing) -> None:
-    colour = pen.colour(thing.slots["colour"])
+    color = pen.color(thing.slots["colour"])
     pen.shadow(0.40)
-    pen.oval(0, 0.5, 0.49, 0.49, colour)
+    pen.oval(0, 0.5, 0.49, 0.49, color)
     if thing.slots["pattern"] == "striped":
-        stripe = (150, 160, 184) if is_light(colour) else (252, 252, 250)
+        stripe = (150, 160, 184) if is_light(color) else (252, 252, 250)
         middle = [(-0.46, 0.36), (-0.3, 0.42), (0, 0.45), (0.3, 0.42), (0.46, 0.36)]
         lower = [(0.47, 0.56), (0.3, 0.63), (0, 0.66), (-0.3, 0.63), (-0.47, 0.56)]
         pen.poly(middle + lower, stripe, line=False)
@@ -196,32 +196,32 @@ def ball(pen: Pen, thing: Thing) -> None:
         foot = [(-0.28, 0.88), (0, 0.92), (0.28, 0.88), (0.15, 0.955), (0, 0.975), (-0.15, 0.955)]
         pen.poly(foot, stripe, line=False)
     else:
-        pen.oval(-0.17, 0.27, 0.11, 0.08, lighter(colour, 0.5), -0.6, line=False)
+        pen.oval(-0.17, 0.27, 0.11, 0.08, lighter(color, 0.5), -0.6, line=False)
 
 
 def kite(pen: Pen, thing: Thing) -> None:
-    colour, w = pen.colour(thing.slots["colour"]), pen.half
+    color, w = pen.color(thing.slots["colour"]), pen.half
     pen.stroke(((0, 0.66), (0.10, 0.76), (-0.06, 0.87), (0.06, 0.98)), 0.022, INK, 2)
     for x, y in ((0.04, 0.775), (-0.01, 0.89)):
         for side in (-1, 1):
-            pen.poly(((x, y), (x + side * 0.11, y - 0.05), (x + side * 0.11, y + 0.05)), colour)
-    pen.poly(((0, 0.01), (w * 0.92, 0.27), (0, 0.68), (-w * 0.92, 0.27)), colour)
-    light = lighter(colour, 0.4)
+            pen.poly(((x, y), (x + side * 0.11, y - 0.05), (x + side * 0.11, y + 0.05)), color)
+    pen.poly(((0, 0.01), (w * 0.92, 0.27), (0, 0.68), (-w * 0.92, 0.27)), color)
+    light = lighter(color, 0.4)
     pen.poly(((0, 0.06), (w * 0.78, 0.26), (0, 0.26)), light, line=False)
     pen.poly(((0, 0.27), (-w * 0.76, 0.28), (0, 0.62)), light, line=False)
 
 
 def balloon(pen: Pen, thing: Thing) -> None:
-    colour, w = pen.colour(thing.slots["colour"]), pen.half
+    color, w = pen.color(thing.slots["colour"]), pen.half
     string = (220, 220, 236) if pen.night else (110, 100, 110)
     pen.stroke(((0, 0.68), (0.06, 0.78), (-0.06, 0.88), (0.03, 0.99)), 0.022, string, 2)
-    pen.poly(((0, 0.62), (0.07, 0.72), (-0.07, 0.72)), colour)
-    pen.oval(0, 0.335, w * 0.95, 0.325, colour)
-    pen.oval(-w * 0.36, 0.19, w * 0.16, 0.09, lighter(colour, 0.6), 0.5, line=False)
+    pen.poly(((0, 0.62), (0.07, 0.72), (-0.07, 0.72)), color)
+    pen.oval(0, 0.335, w * 0.95, 0.325, color)
+    pen.oval(-w * 0.36, 0.19, w * 0.16, 0.09, lighter(color, 0.6), 0.5, line=False)
 
 
 def sign(pen: Pen, thing: Thing) -> None:
-    board, w = pen.colour(thing.slots["board"]), pen.half
+    board, w = pen.color(thing.slots["board"]), pen.half
     pen.shadow(min(w * 0.5, 0.3))
     pen.stroke(((0, 0.5), (0, 0.97)), 0.08, WOOD, line=True)
     pen.rect(-w, 0.0, w, 0.60, darker(board, 0.3))
@@ -232,15 +232,15 @@ def sign(pen: Pen, thing: Thing) -> None:
 
 
 def fence(pen: Pen, thing: Thing) -> None:
-    colour, w = pen.colour(thing.slots["colour"]), pen.half
+    color, w = pen.color(thing.slots["colour"]), pen.half
     pen.shadow(w)
     for y in (0.36, 0.72):
-        pen.rect(-w, y - 0.06, w, y + 0.06, darker(colour, 0.15))
+        pen.rect(-w, y - 0.06, w, y + 0.06, darker(color, 0.15))
     count = 7
     for i in range(count):
         x = (i - (count - 1) / 2) * 2 * w * 0.86 / (count - 1)
         r = w * 0.085
-        pen.poly(((x - r, 1.0), (x - r, 0.16), (x, 0.0), (x + r, 0.16), (x + r, 1.0)), colour)
+        pen.poly(((x - r, 1.0), (x - r, 0.16), (x, 0.0), (x + r, 0.16), (x + r, 1.0)), color)
 
 
 def sun(pen: Pen, thing: Thing) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from revise_captions.picturebook.language.captions import corrupt
-from revise_captions.picturebook.language.realize import Unsayable, realise
+from revise_captions.picturebook.language.realize import Unsayable, realize
 from revise_captions.picturebook.language.writer import TrueSentence
 from revise_captions.picturebook.oracle.truth import Truth, read
 from revise_captions.picturebook.semantics.claims import (
@@ -30,7 +30,7 @@ from revise_captions.picturebook.semantics.claims import (
 )
 from revise_captions.picturebook.semantics.discourse import State
 from revise_captions.picturebook.semantics.facts import (
-    COLOUR_PARTS,
+    COLOR_PARTS,
     facts,
     features,
     landmarks,
@@ -94,7 +94,7 @@ def _aside(
     if form is None:
         return None
     try:
-        text = realise(form)
+        text = realize(form)
     except Unsayable:
         return None
     if read(scene, State(), text)[0] is not Truth.TRUE:
@@ -126,7 +126,7 @@ def _true(scene: Scene, rng: random.Random, kind: str) -> SentenceForm | None:
     if subject is None:
         return None
     style = ""
-    if isinstance(fact, Has) and fact.slot in COLOUR_PARTS and not subject.constraints:
+    if isinstance(fact, Has) and fact.slot in COLOR_PARTS and not subject.constraints:
         style = rng.choice(("", "part", "part of"))
     return SentenceForm("{c0}.", (Statement(subject, (fact,), style=style),))
 
@@ -159,7 +159,7 @@ def _fact(scene: Scene, thing: Thing, rng: random.Random, kind: str) -> Constrai
     if not options:
         return None
     fact = rng.choice(options)
-    if isinstance(fact, Has) and fact.slot in COLOUR_PARTS:
+    if isinstance(fact, Has) and fact.slot in COLOR_PARTS:
         fact = replace(fact, form=rng.randrange(2))
     return fact
 

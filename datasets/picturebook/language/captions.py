@@ -18,7 +18,7 @@ from revise_captions.picturebook.language.rationales import explain
 from revise_captions.picturebook.language.realize import (
     Unsayable,
     noun_phrase,
-    realise,
+    realize,
 )
 from revise_captions.picturebook.language.writer import TrueSentence
 from revise_captions.picturebook.oracle.truth import (
@@ -127,7 +127,7 @@ def _worded(
 ) -> WrongSentence | None:
     """The wrong sentence in words, if the oracle reads it as FALSE and it can be explained."""
     try:
-        text = realise(edit.form)
+        text = realize(edit.form)
     except Unsayable:
         return None
     truth, after = read(scene, state, text)
@@ -171,10 +171,10 @@ def caption(
     gap = rng.random()
     text, made, state = "", [], State()
     for sentence in paragraph:
-        labelled = _next_labelled(scene, state, sentence, rng, rate, error_weights)
-        if labelled is None:
+        labeled = _next_labeled(scene, state, sentence, rng, rate, error_weights)
+        if labeled is None:
             continue
-        words, label, state = labelled
+        words, label, state = labeled
         space = "" if not text else "\n" if gap < 0.05 and rng.random() < 0.3 else " "
         start = len(text) + len(space)
         text += space + words
@@ -182,7 +182,7 @@ def caption(
     return Caption(text, tuple(made))
 
 
-def _next_labelled(
+def _next_labeled(
     scene: Scene,
     state: State,
     sentence: TrueSentence,
@@ -244,7 +244,7 @@ def _misled(
         right = replace(form, clauses=(replace(clause, subject=np),))
         if judge(scene, state, right.clauses)[0] is Truth.TRUE:
             no = noun_phrase(NP("no", found.kinds[:1]))
-            return _named_again(scene, state, after, form, no, realise(right))
+            return _named_again(scene, state, after, form, no, realize(right))
     return None
 
 
@@ -262,4 +262,4 @@ def _named_again(
     )
     failing = failures_of(scene, state, form.clauses)
     kept = tuple(text for text in texts if check_clauses(scene, failing, after, text))
-    return WrongSentence(realise(form), form, "context", True, kept, rewrite) if kept else None
+    return WrongSentence(realize(form), form, "context", True, kept, rewrite) if kept else None

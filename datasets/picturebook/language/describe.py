@@ -13,7 +13,7 @@ from revise_captions.picturebook.world.scene import (
     NONE,
     Scene,
     Thing,
-    centre,
+    center,
     size_word,
 )
 
@@ -28,7 +28,7 @@ def describe(scene: Scene) -> str:
     where = f"{scene.setting} by {scene.time}, {scene.weather}"
     if scene.wall != NONE:
         where += f", {scene.wall} wall"
-    things = sorted(scene.things, key=lambda thing: (centre(thing.box), thing.id))
+    things = sorted(scene.things, key=lambda thing: (center(thing.box), thing.id))
     by_id = {thing.id: thing for thing in scene.things}
     return " ".join(f"{part}." for part in (where, *(_thing(t, by_id) for t in things)))
 
@@ -47,7 +47,7 @@ def _thing(thing: Thing, by_id: dict[int, Thing]) -> str:
             parts.append(f"says {value}")
         else:
             parts.append(value if slot in _PLAIN else f"{value} {slot}")
-    x, y = centre(thing.box)
+    x, y = center(thing.box)
     parts += [_third(x, "left", "right"), _third(y, "top", "bottom")]
     if thing.on is not None:
         parts.append(f"on {by_id[thing.on].kind}")

@@ -28,7 +28,7 @@ from revise_captions.picturebook.semantics.claims import (
 )
 from revise_captions.picturebook.semantics.discourse import by_id, resolve
 from revise_captions.picturebook.semantics.facts import (
-    COLOUR_PARTS,
+    COLOR_PARTS,
     clearly_placed,
     facts,
     may_say,
@@ -61,7 +61,7 @@ def clothes(writer: Writer, _rich: float) -> SentenceForm | None:
         options.append((Not(Has("hat", ANY)),))
     if slots["holding"] != NONE:
         held = Holds(slots["holding"], slots["held"], rng.randrange(2))
-        options += [(held,), (held,), (replace(held, colour=""),), (hat, held)]
+        options += [(held,), (held,), (replace(held, color=""),), (hat, held)]
         if slots["hat"] == NONE:
             options.pop()
     style = writer.pick("", "", "wears", "has", "holds")
@@ -105,8 +105,8 @@ def _attribute_of(writer: Writer, things: list[Thing]) -> SentenceForm | None:
             fact = replace(fact, form=rng.randrange(2))
         preds: tuple[Constraint, ...] = (fact,)
         style = ""
-        if isinstance(fact, Has) and fact.slot in COLOUR_PARTS:
-            others = [f for f in options if isinstance(f, Has) and f.slot in COLOUR_PARTS
+        if isinstance(fact, Has) and fact.slot in COLOR_PARTS:
+            others = [f for f in options if isinstance(f, Has) and f.slot in COLOR_PARTS
                       and f.slot != fact.slot]  # fmt: skip
             if others and subject.det == "it" and writer.chance(0.4):
                 both = tuple(Statement(subject, (f,), style="part") for f in (fact, others[0]))
@@ -115,7 +115,7 @@ def _attribute_of(writer: Writer, things: list[Thing]) -> SentenceForm | None:
             if style == "part" and subject.constraints:
                 style = "part of"
             if not style:
-                named = (*COLOUR_PARTS, "windows")
+                named = (*COLOR_PARTS, "windows")
                 more = [f for f in options if isinstance(f, Has) and f.slot in named
                         and f.slot != fact.slot]  # fmt: skip
                 if more and writer.chance(0.6):

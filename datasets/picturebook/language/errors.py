@@ -54,7 +54,7 @@ from revise_captions.picturebook.semantics.facts import (
 )
 from revise_captions.picturebook.semantics.lexicon import ITEMS, PEOPLE, SETTING_FORMS
 from revise_captions.picturebook.world.scene import (
-    COLOURS,
+    COLORS,
     KINDS,
     NONE,
     SETTINGS,
@@ -136,11 +136,11 @@ def _attribute_at(
         case Size(word):
             if word == "large" or rng.random() < 0.6:  # small things are the more frequent ones
                 new = replace(constraint, word="large" if word == "small" else "small")
-        case Holds(item, colour):
+        case Holds(item, color):
             items = [i for i in ITEMS if i != item]
-            colours = values_of(scene, kinds[0], "held", colour) if colour else []
-            if colours and rng.random() < 0.5:
-                new = replace(constraint, colour=rng.choice(colours))
+            colors = values_of(scene, kinds[0], "held", color) if color else []
+            if colors and rng.random() < 0.5:
+                new = replace(constraint, color=rng.choice(colors))
             else:
                 new = replace(constraint, item=rng.choice(items))
         case Not(Has("hat", _)):
@@ -172,19 +172,19 @@ def _text(scene: Scene, state: State, form: SentenceForm, rng: random.Random) ->
             yield Edit("text", changed, site.clause, constraint, new, site.owner, site.kinds)
 
 
-def _coloured(site: Site) -> bool:
-    return isinstance(site.constraint, Has) and site.constraint.value in COLOURS
+def _colored(site: Site) -> bool:
+    return isinstance(site.constraint, Has) and site.constraint.value in COLORS
 
 
 def _binding(scene: Scene, state: State, form: SentenceForm, rng: random.Random) -> Iterator[Edit]:
     """Two colours of the sentence swapped, or a colour taken from another part or thing."""
-    coloured = [s for s in sites(scene, state, form) if _coloured(s) and s.kinds]
-    for a in coloured:
-        for b in coloured:
+    colored = [s for s in sites(scene, state, form) if _colored(s) and s.kinds]
+    for a in colored:
+        for b in colored:
             edit = _swap(scene, form, a, b)
             if edit is not None:
                 yield edit
-    for site in coloured:
+    for site in colored:
         constraint, kind = site.constraint, site.kinds[0]
         if not isinstance(constraint, Has):
             continue

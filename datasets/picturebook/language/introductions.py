@@ -212,10 +212,10 @@ def counted(writer: Writer, rich: float) -> SentenceForm | None:
     constraints: tuple[Constraint, ...] = ()
     main = main_slot(kind)
     if main and writer.chance(0.45 * rich):
-        colour = rng.choice(things).slots[main]
-        same = [t for t in things if t.slots[main] == colour]
-        if len(same) > 1 and may_say(scene, kind, main, colour):
-            things, constraints = same, (Has("", colour),)
+        color = rng.choice(things).slots[main]
+        same = [t for t in things if t.slots[main] == color]
+        if len(same) > 1 and may_say(scene, kind, main, color):
+            things, constraints = same, (Has("", color),)
     np = NP("number", (kind,), constraints, len(things))
     poses = {t.slots.get("pose", "") for t in things}
     if len(poses) == 1 and "" not in poses and writer.chance(0.5):

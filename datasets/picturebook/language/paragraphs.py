@@ -24,7 +24,7 @@ from revise_captions.picturebook.language.introductions import (
     sign,
     surroundings,
 )
-from revise_captions.picturebook.language.realize import realise
+from revise_captions.picturebook.language.realize import realize
 from revise_captions.picturebook.language.writer import (
     TrueSentence,
     Writer,
@@ -91,7 +91,7 @@ def _accept(writer: Writer, form: SentenceForm | None) -> TrueSentence | None:
         writer.texts.add(text)
         writer.state = writer.state.next()
         return TrueSentence(text, None, False)
-    text = realise(form)
+    text = realize(form)
     if text in writer.texts:
         return None
     truth, after = judge(writer.scene, writer.state, form.clauses)

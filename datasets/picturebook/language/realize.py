@@ -48,7 +48,7 @@ class Unsayable(ValueError):
     """Claims that these templates have no words for."""
 
 
-def realise(sentence: SentenceForm) -> str:
+def realize(sentence: SentenceForm) -> str:
     """The sentence as text: first letter in capitals, a full stop at its end."""
     fronted = {int(number) for name, number in _FIELD.findall(sentence.template) if name == "r"}
 
@@ -185,7 +185,7 @@ def part_phrase(constraint: Has, many: bool = False, definite: str = "") -> str:
 
 def held_phrase(constraint: Holds, many: bool = False) -> str:
     item = plural(constraint.item) if many else constraint.item
-    words = f"{constraint.colour} {item}" if constraint.colour else item
+    words = f"{constraint.color} {item}" if constraint.color else item
     return words if many else f"{article(words)} {words}"
 
 

@@ -177,8 +177,8 @@ def _constraint_sayable(
             return _constraint_sayable(scene, state, claim, kinds)
         case Has(slot, value):
             return all(may_say(scene, kind, slot or main_slot(kind), value) for kind in kinds)
-        case Holds(_, colour):
-            return not colour or all(may_say(scene, kind, "held", colour) for kind in kinds)
+        case Holds(_, color):
+            return not color or all(may_say(scene, kind, "held", color) for kind in kinds)
         case Stands(relation, other):
             found = resolve(other, scene, state)
             others = other.kinds or found.kinds

@@ -17,7 +17,7 @@ from revise_captions.picturebook.semantics.claims import (
 )
 from revise_captions.picturebook.semantics.lexicon import (
     CLOTHES,
-    COLOUR_SET,
+    COLOR_SET,
     FOREIGN,
     ITEMS,
     NOUNS,
@@ -68,7 +68,7 @@ class FeatureReader:
         word = self.word(i)
         if word in SIZE_WORDS:
             return Size(SIZE_WORDS[word]), i + 1
-        if word in COLOUR_SET:
+        if word in COLOR_SET:
             return Has("", word), i + 1
         if word in ("striped", "plain"):
             return Has("pattern", word), i + 1
@@ -105,10 +105,10 @@ class FeatureReader:
             return j + 2
         return 0
 
-    def _coloured_one(self, i: int) -> str:
+    def _colored_one(self, i: int) -> str:
         """The colour of "a red one", or ""."""
         one = self.word(i) in ("a", "an") and self.word(i + 2) == "one"
-        return self.word(i + 1) if one and self.word(i + 1) in COLOUR_SET else ""
+        return self.word(i + 1) if one and self.word(i + 1) in COLOR_SET else ""
 
     def _not_featured(self, kinds: tuple[str, ...], made: list[Constraint], i: int) -> Read:
         """ ", not a red one" / "rather than a red roof" / ", not three" after features."""
@@ -118,8 +118,8 @@ class FeatureReader:
             return tuple(made), i
         if last.slot == "windows" and self.word(j) in NUMBERS:
             return (*made, Not(Has("windows", str(NUMBERS[self.word(j)])))), j + 1
-        if colour := self._coloured_one(j):
-            return (*made, Not(Has(last.slot, colour))), j + 3
+        if color := self._colored_one(j):
+            return (*made, Not(Has(last.slot, color))), j + 3
         wrong = self.feature(kinds, j)
         if wrong is None:
             return tuple(made), i
@@ -139,27 +139,27 @@ class FeatureReader:
             count, i = 1, i + 1
             if self.word(i) == "single":
                 i += 1
-        colour = self.word(i) if self.word(i) in COLOUR_SET else ""
-        i += bool(colour)
+        color = self.word(i) if self.word(i) in COLOR_SET else ""
+        i += bool(color)
         noun = self.word(i)
         item = PLURAL_ITEMS.get(noun, noun)
         if item in ITEMS and value != NONE and not kinds:
             return None
         slot = self.slot_among(noun, kinds)
         if item in ITEMS and not slot and kinds and kinds[0] in PEOPLE:
-            made: Constraint = Holds(item, colour)
+            made: Constraint = Holds(item, color)
             return ((Not(made) if value == NONE else made),), i + 1
         if not slot:
             return None
         if slot == "windows":
-            if colour or (value != NONE and count == 0):
+            if color or (value != NONE and count == 0):
                 return None
             return (Has(slot, NONE if value == NONE else str(count)),), i + 1
-        if value == NONE and colour:
-            return (Not(Has(slot, colour)),), i + 1
-        if value == ANY and not colour and slot not in CLOTHES:
+        if value == NONE and color:
+            return (Not(Has(slot, color)),), i + 1
+        if value == ANY and not color and slot not in CLOTHES:
             return (Has(slot, ANY),), i + 1
-        return (Has(slot, colour or value),), i + 1
+        return (Has(slot, color or value),), i + 1
 
     def worn(self, kinds: tuple[str, ...], i: int) -> Read | None:
         """ "wearing a red hat", "in a blue shirt", "dressed in green", "in red"."""
@@ -167,7 +167,7 @@ class FeatureReader:
             return None
         word = self.word(i)
         i += 2 if word == "dressed" and self.word(i + 1) == "in" else 1
-        bare = self.word(i) in COLOUR_SET and self.word(i + 1) not in PARTS
+        bare = self.word(i) in COLOR_SET and self.word(i + 1) not in PARTS
         if bare and word in ("in", "dressed"):
             return (Has("shirt", self.word(i)),), i + 1
         kinds = kinds or ("girl",)
@@ -175,7 +175,7 @@ class FeatureReader:
 
     def _clothes_ahead(self, i: int) -> bool:
         i += self.word(i) in ("a", "an", "no") or self.word(i) in NUMBERS
-        i += self.word(i) in COLOUR_SET
+        i += self.word(i) in COLOR_SET
         return any(slot in CLOTHES for slot in PARTS.get(self.word(i), ()))
 
     def held(self, i: int) -> Read | None:
@@ -184,17 +184,17 @@ class FeatureReader:
             return (Not(Holds(ANY)),), i + 1
         none = self.word(i) == "no"
         i += self.word(i) in ("a", "an", "no", "the") or self.word(i) in NUMBERS
-        colour = self.word(i) if self.word(i) in COLOUR_SET else ""
-        i += bool(colour)
+        color = self.word(i) if self.word(i) in COLOR_SET else ""
+        i += bool(color)
         noun = self.word(i)
         item = PLURAL_ITEMS.get(noun, noun)
         if item not in ITEMS:
             return None
-        made = Holds(item, colour)
+        made = Holds(item, color)
         i += 1
         j = self.not_at(i)
         if j and not none:
-            if other := self._coloured_one(j):
+            if other := self._colored_one(j):
                 return (made, Not(Holds(item, other))), j + 3
             wrong = self.held(j)
             if wrong and self.word(j) in ("a", "an") and len(wrong[0]) == 1:

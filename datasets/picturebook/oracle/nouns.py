@@ -172,7 +172,7 @@ class NounReader(FeatureReader, ABC):
         if not kinds and word not in ("one", "ones", "thing", "things", "object", "objects"):
             return None
         i += 1
-        if kinds and kinds[0] in PEOPLE and any(_plain_colour(c) for c in constraints):
+        if kinds and kinds[0] in PEOPLE and any(_plain_color(c) for c in constraints):
             return None
         np = NP(det, kinds, tuple(constraints), count)
         if self.word(i) == "'s":
@@ -196,5 +196,5 @@ class NounReader(FeatureReader, ABC):
         return Phrase(NP("the", OWNERS_OF_SLOT[slot]), slot), j
 
 
-def _plain_colour(constraint: Constraint) -> bool:
+def _plain_color(constraint: Constraint) -> bool:
     return isinstance(constraint, Has) and constraint.slot == ""

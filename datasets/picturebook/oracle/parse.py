@@ -30,7 +30,7 @@ from revise_captions.picturebook.semantics.claims import (
     Statement,
 )
 from revise_captions.picturebook.semantics.lexicon import (
-    COLOUR_SET,
+    COLOR_SET,
     NUMBERS,
     SHOW_VERBS,
 )
@@ -209,16 +209,16 @@ class ClauseReader(SceneReader):
         i += 1
         denied = self.word(i) == "not"
         i += denied
-        colour = self.word(i)
-        if phrase.part == "windows" or colour not in COLOUR_SET:
+        color = self.word(i)
+        if phrase.part == "windows" or color not in COLOR_SET:
             return
-        claim: Constraint = Has(phrase.part, colour)
+        claim: Constraint = Has(phrase.part, color)
         i += 1
         preds: tuple[Constraint, ...] = (Not(claim),) if denied else (claim,)
-        if denied and self.word(i) == "but" and self.word(i + 1) in COLOUR_SET:
+        if denied and self.word(i) == "but" and self.word(i + 1) in COLOR_SET:
             preds, i = (*preds, Has(phrase.part, self.word(i + 1))), i + 2
         contrast = self.not_at(i)
-        if not denied and contrast and self.word(contrast) in COLOUR_SET:
+        if not denied and contrast and self.word(contrast) in COLOR_SET:
             preds = (*preds, Not(Has(phrase.part, self.word(contrast))))
             i = contrast + 1
         yield (Statement(phrase.np, preds),), i

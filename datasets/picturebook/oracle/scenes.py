@@ -15,7 +15,7 @@ from revise_captions.picturebook.semantics.claims import (
     Statement,
 )
 from revise_captions.picturebook.semantics.lexicon import (
-    COLOUR_SET,
+    COLOR_SET,
     MOODS,
     NUMBERS,
     PICTURE_WORDS,
@@ -213,9 +213,9 @@ class SceneReader(PredicateReader):
             break
         if self.word(i) in ("with", "where") or (self.word(i), self.word(i + 1)) == (",", "with"):
             j = i + 1 + (self.word(i) == ",")
-            colour = self.word(j)
-            if colour in COLOUR_SET and self.word(j + 1) == "walls":
-                walls = [*claims, SceneClaim("wall", colour)]
+            color = self.word(j)
+            if color in COLOR_SET and self.word(j + 1) == "walls":
+                walls = [*claims, SceneClaim("wall", color)]
                 k = j + 2 + (self.word(j + 2) == ",")
                 k += self.word(k) == "and"
                 for made, end in self.listed(k) if k > j + 2 else ():
@@ -234,16 +234,16 @@ class SceneReader(PredicateReader):
             i += 1
             denied = self.word(i) == "not"
             i += denied
-            if self.word(i) in COLOUR_SET:
+            if self.word(i) in COLOR_SET:
                 yield from self._wall_contrast(SceneClaim("wall", self.word(i), denied), i + 1)
 
     def _room_walls(self, i: int) -> Clauses:
-        if self.word(i) in COLOUR_SET and self.word(i + 1) == "walls":
+        if self.word(i) in COLOR_SET and self.word(i + 1) == "walls":
             yield from self._wall_contrast(SceneClaim("wall", self.word(i)), i + 2)
 
     def _wall_contrast(self, claim: SceneClaim, i: int) -> Clauses:
         contrast = self.not_at(i)
-        if contrast and self.word(contrast) in COLOUR_SET:
+        if contrast and self.word(contrast) in COLOR_SET:
             wrong = SceneClaim("wall", self.word(contrast), True)
             yield (claim, wrong), contrast + 1
         yield (claim,), i

@@ -15,7 +15,7 @@ from revise_captions.picturebook.world.scene import (
     NONE,
     Scene,
     Thing,
-    centre,
+    center,
     size_word,
 )
 
@@ -38,10 +38,10 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """Something is held; `colour` "" says nothing about its colour."""
+    """Something is held; `color` "" says nothing about its colour."""
 
     item: str
-    colour: str = ""
+    color: str = ""
     form: int = field(default=0, compare=False)
 
 
@@ -103,7 +103,7 @@ class NP:
 class Statement:
     """Something said of a subject; without `preds` that it exists.
 
-    `style` is a surface choice: how `realise` puts the predicate.
+    `style` is a surface choice: how `realize` puts the predicate.
     """
 
     subject: NP
@@ -127,7 +127,7 @@ Clause = Statement | SceneClaim
 
 @dataclass(frozen=True, slots=True)
 class SentenceForm:
-    """Clauses with the template that words them (see `realise`)."""
+    """Clauses with the template that words them (see `realize`)."""
 
     template: str
     clauses: tuple[Clause, ...]
@@ -158,12 +158,12 @@ def has(thing: Thing, slot: str, value: str) -> bool:
     return own == value
 
 
-def holds_item(thing: Thing, item: str, colour: str) -> bool:
+def holds_item(thing: Thing, item: str, color: str) -> bool:
     slots = thing.slots
     own = slots.get("holding", NONE)
     if item == ANY:
         return own != NONE
-    return own == item and (not colour or slots.get("held") == colour)
+    return own == item and (not color or slots.get("held") == color)
 
 
 def placed(thing: Thing, place: str) -> bool:
@@ -172,7 +172,7 @@ def placed(thing: Thing, place: str) -> bool:
     left/right: centre beyond 0.45/0.55; middle: centre within 0.35–0.65; background/foreground:
     lowest point above/below 0.80 (what flies is neither); sky: not standing on anything.
     """
-    x = centre(thing.box)[0]
+    x = center(thing.box)[0]
     bottom = thing.box[3]
     if place == "left":
         return x < 0.45

@@ -43,7 +43,7 @@ from revise_captions.picturebook.semantics.claims import (
     sized,
 )
 from revise_captions.picturebook.semantics.lexicon import PEOPLE
-from revise_captions.picturebook.world.scene import Scene, Thing, centre, holds
+from revise_captions.picturebook.world.scene import Scene, Thing, center, holds
 
 Check = Callable[[Thing], bool]
 
@@ -99,8 +99,8 @@ def check_of(constraint: Constraint, scene: Scene, state: State) -> Check | None
     match constraint:
         case Has(slot, value):
             return lambda thing: has(thing, slot, value)
-        case Holds(item, colour):
-            return lambda thing: holds_item(thing, item, colour)
+        case Holds(item, color):
+            return lambda thing: holds_item(thing, item, color)
         case Size(word):
             return lambda thing: sized(thing, word)
         case Placed(place):
@@ -240,7 +240,7 @@ def _definite(
             rest = checks_of((c for c in np.constraints if c != Placed(side)), scene, state) or ()
             others = [thing for thing in pool if all(check(thing) for check in rest)]
             if len(others) > 1:
-                xs = [centre(thing.box)[0] for thing in others]
+                xs = [center(thing.box)[0] for thing in others]
                 fitting = [others[xs.index(min(xs) if side == "left" else max(xs))]]
         if len(fitting) > 1:
             fitting = _latest(fitting, state)

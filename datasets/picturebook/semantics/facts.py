@@ -30,7 +30,7 @@ from revise_captions.picturebook.world.scene import (
     RELATIONS,
     Scene,
     Thing,
-    centre,
+    center,
     holds,
     overlap,
     size_word,
@@ -44,7 +44,7 @@ held_out_relation = cache(_held_out_relation)
 held_out_value = cache(_held_out_value)
 
 #: Slots that captions name as parts; the rest are poses, words and the like.
-COLOUR_PARTS = (
+COLOR_PARTS = (
     "walls", "roof", "door", "leaves", "petals", "shirt", "hat", "coat", "collar", "feathers",
     "body", "hull", "sail", "top", "seat", "shade", "board",
 )  # fmt: skip
@@ -93,7 +93,7 @@ def clearly(relation: str, a: Thing, b: Thing) -> bool | None:
     """Whether `a` stands in `relation` to `b`; None where it is too close to call at a glance."""
     if a.id == b.id:
         return None
-    dx = centre(a.box)[0] - centre(b.box)[0]
+    dx = center(a.box)[0] - center(b.box)[0]
     truth = holds(relation, a, b)
     if relation in ("left of", "right of"):
         toward = -dx if relation == "left of" else dx
@@ -124,7 +124,7 @@ def clearly(relation: str, a: Thing, b: Thing) -> bool | None:
 
 def clearly_placed(place: str, thing: Thing) -> bool | None:
     """Whether `thing` is in that part of the picture; None where it is hard to tell."""
-    x, bottom = centre(thing.box)[0], thing.box[3]
+    x, bottom = center(thing.box)[0], thing.box[3]
     truth = placed(thing, place)
     sure = {
         "left": x < 0.36 if truth else x > 0.56,
@@ -177,8 +177,8 @@ def facts(scene: Scene, thing: Thing) -> list[Constraint]:
             made.append(Has("", value))
     item = thing.slots.get("holding", NONE)
     if item != NONE:
-        colour = thing.slots["held"]
-        made.append(Holds(item, colour if may_say(scene, kind, "held", colour) else ""))
+        color = thing.slots["held"]
+        made.append(Holds(item, color if may_say(scene, kind, "held", color) else ""))
     word = size_word(thing)
     if word and not (word == "large" and kind in ("sun", "moon", "cloud")):
         made.append(Size(word, 2 if kind in PEOPLE else 0))
@@ -284,8 +284,8 @@ def same_slot(one: Constraint, other: Constraint | None, kind: str) -> bool:
 
 def _outermost(scene: Scene, thing: Thing, place: str) -> bool:
     """Whether "the dog on the left" is this one without any doubt."""
-    x = centre(thing.box)[0]
-    others = [centre(t.box)[0] for t in scene.of_kind(thing.kind) if t.id != thing.id]
+    x = center(thing.box)[0]
+    others = [center(t.box)[0] for t in scene.of_kind(thing.kind) if t.id != thing.id]
     clear = (
         all(o > x + MARGIN for o in others)
         if place == "left"

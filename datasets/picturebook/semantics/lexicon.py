@@ -1,12 +1,12 @@
 """The words of the picture-book language: nouns, parts, colours, places, phrases.
 
-Both directions share this module: what `realise` writes, `parse` reads. Tables map a phrase (lower
+Both directions share this module: what `realize` writes, `parse` reads. Tables map a phrase (lower
 case, words joined by single spaces) to its meaning; the first phrase of a list is the usual one.
 """
 
 from __future__ import annotations
 
-from revise_captions.picturebook.world.scene import COLOURS, KINDS, RELATIONS
+from revise_captions.picturebook.world.scene import COLORS, KINDS, RELATIONS
 
 PEOPLE = ("girl", "boy")
 ANIMALS = ("dog", "cat", "bird")
@@ -186,7 +186,7 @@ TIME_NOUNS = {
     "day": "day", "daytime": "day", "night": "night", "nighttime": "night", "evening": "night",
 }  # fmt: skip
 
-COLOUR_SET = frozenset(COLOURS)
+COLOR_SET = frozenset(COLORS)
 FUNCTION_WORDS = frozenset(
     [
         "a",

@@ -15,7 +15,7 @@ from revise_captions.picturebook.world.scene import (
     NONE,
     Box,
     Thing,
-    centre,
+    center,
     held_out_relation,
     holds,
     overlap,
@@ -167,7 +167,7 @@ def pair_held_out(a: str, relation: str, b: str) -> bool:
 
 def unclear(a: Thing, b: Thing) -> int:
     """How many relations of the two are too close to call at a glance."""
-    (ax, _), (bx, _) = centre(a.box), centre(b.box)
+    (ax, _), (bx, _) = center(a.box), center(b.box)
     count = int(abs(abs(ax - bx) - MARGIN) < 0.025)
     for upper, lower in ((a, b), (b, a)):
         count += abs(upper.box[3] - lower.box[1] - MARGIN / 2) < 0.02

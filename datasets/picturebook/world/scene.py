@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "white", "black")
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "white", "black")
 WORDS = (
     "STOP", "OPEN", "EXIT", "CAFE", "SHOP", "PARK", "ZOO", "BUS", "TAXI", "HOTEL",
     "BEACH", "FARM", "SALE", "FISH", "TOYS", "MILK",
@@ -175,7 +175,7 @@ class Scene:
         return tuple(thing for thing in self.things if thing.kind == kind)
 
 
-def centre(box: Box) -> tuple[float, float]:
+def center(box: Box) -> tuple[float, float]:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
@@ -187,7 +187,7 @@ def size_word(thing: Thing) -> str:
 
 def holds(relation: str, a: Thing, b: Thing) -> bool:
     """Whether `a` stands in `relation` to `b`. Exactly computed; near misses hold for neither."""
-    ax, bx = centre(a.box)[0], centre(b.box)[0]
+    ax, bx = center(a.box)[0], center(b.box)[0]
     if a.id == b.id:
         return False
     if relation == "left of":
@@ -222,8 +222,8 @@ def overlap(a: Box, b: Box) -> float:
 
 def held_out_value(kind: str, slot: str, value: str) -> bool:
     """Whether this kind–value pair is kept for the compositional split (about one in ten)."""
-    colours = [v for v in KINDS[kind].slots.get(slot, ()) if v in COLOURS]
-    if value not in colours or len(colours) < 4:
+    colors = [v for v in KINDS[kind].slots.get(slot, ()) if v in COLORS]
+    if value not in colors or len(colors) < 4:
         return False
     return _bucket(f"{kind}.{slot}.{value}") < 12
 

@@ -63,8 +63,8 @@ def judge_alone(critic: Critic, items: Sequence[Item]) -> Judged:
 
 def judge_blind(critic: Critic, items: Sequence[Item]) -> Judged:
     """The floor without the image: a grey one. The critic must have no domain gate."""
-    grey = Image.new("RGB", (128, 128), (128, 128, 128))
-    return judge_items(critic, [replace(item, image=grey) for item in items])
+    gray = Image.new("RGB", (128, 128), (128, 128, 128))
+    return judge_items(critic, [replace(item, image=gray) for item in items])
 
 
 def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Judged:
@@ -194,7 +194,7 @@ def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, A
     threshold = critic.threshold
     judged = judge_items(critic, items)
     alone = judge_alone(critic, items)
-    grey = judge_blind(blind, items)
+    gray = judge_blind(blind, items)
     unscored = float(np.isnan(judged.p).mean())
     assessed = judged.where(~np.isnan(judged.p) & judged.factual)
     return {
@@ -204,8 +204,8 @@ def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, A
         "unscored": unscored,
         "roc_auc": with_interval(roc_auc, judged, threshold),
         "macro_f1": with_interval(macro_f1, judged, threshold),
-        "roc_auc_without_image": with_interval(roc_auc, grey, threshold),
-        "macro_f1_without_image": with_interval(macro_f1, grey, threshold),
+        "roc_auc_without_image": with_interval(roc_auc, gray, threshold),
+        "macro_f1_without_image": with_interval(macro_f1, gray, threshold),
         "roc_auc_without_context": with_interval(roc_auc, alone, threshold),
         "macro_f1_without_context": with_interval(macro_f1, alone, threshold),
         "macro_f1_majority": with_interval(majority_f1, judged, threshold),

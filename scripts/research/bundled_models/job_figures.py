@@ -96,13 +96,13 @@ def run_loop(
 def _fates(item: Item, draft: rounds.Draft, threshold: float) -> list[Fate]:
     present, spans = rounds.compose(draft.caption, draft.sentences)
     fates = []
-    for labelled, sentence, span in zip(item.sentences, draft.sentences, spans, strict=True):
+    for labeled, sentence, span in zip(item.sentences, draft.sentences, spans, strict=True):
         after = None
         if span is not None:
             after = oracle(item.scene, present[: span.start], span.of(present))
         fates.append(
             Fate(
-                labelled.truth,
+                labeled.truth,
                 after,
                 bool(sentence.attempts) or _nonfactual(sentence.verdict, threshold),
                 sentence.accepted is not None and not sentence.dropped,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-COLOURS = ("red", "yellow", "green", "blue", "purple", "pink", "white", "black")
+COLORS = ("red", "yellow", "green", "blue", "purple", "pink", "white", "black")
 WALLS = ("grey", "cream", "turquoise", "lilac")
 BOARDS = ("upper", "lower")
 ORDINALS = ("first", "second", "third", "fourth")
@@ -36,7 +36,7 @@ ASPECTS = ("wall", "colour", "presence", "board", "ordinal", "state", "count", "
 @dataclass(frozen=True, slots=True)
 class Thing:
     kind: str
-    colour: str
+    color: str
     state: str
 
 
@@ -74,7 +74,7 @@ def sample(seed: int) -> Cupboard:
     """A cupboard that follows from its seed alone."""
     rng = random.Random(f"cupboard.{seed}")
     kinds = rng.sample(KINDS, rng.randint(4, 7))
-    things = [Thing(k, rng.choice(COLOURS), rng.choice(STATES[k])) for k in kinds]
+    things = [Thing(k, rng.choice(COLORS), rng.choice(STATES[k])) for k in kinds]
     cut = rng.randint(max(2, len(things) - 4), min(4, len(things) - 2))
     return Cupboard(
         rng.choice(WALLS), (tuple(things[:cut]), tuple(things[cut:])), rng.randrange(10**6)
@@ -106,7 +106,7 @@ def truth_of(cupboard: Cupboard, claim: Claim) -> str:
         row = cupboard.boards[b]
         beside = [row[i].kind for i in (k - 1, k + 1) if 0 <= i < len(row)]
         return claim.said if claim.said in beside else beside[0]
-    return thing.colour if claim.aspect == "colour" else thing.state
+    return thing.color if claim.aspect == "colour" else thing.state
 
 
 def is_true(cupboard: Cupboard, claim: Claim) -> bool:
@@ -117,7 +117,7 @@ def values(cupboard: Cupboard, claim: Claim) -> tuple[str, ...]:
     """What could be said in a claim's place, true or false."""
     options: dict[str, Sequence[str]] = {
         "wall": WALLS,
-        "colour": COLOURS,
+        "colour": COLORS,
         "board": BOARDS,
         "state": STATES.get(claim.subject, ()),
         "count": NUMBERS[2:5] if claim.subject else NUMBERS[3:9],
@@ -135,7 +135,7 @@ def true_claims(cupboard: Cupboard, rng: random.Random) -> list[Claim]:
         for ordinal, thing in zip(ORDINALS, board, strict=False):
             found.append(Claim("ordinal", f"{name} {ordinal}", thing.kind))
             found.append(Claim("board", thing.kind, name))
-            found.append(Claim("colour", thing.kind, thing.colour))
+            found.append(Claim("colour", thing.kind, thing.color))
             found.append(Claim("state", thing.kind, thing.state))
             found.append(Claim("presence", thing.kind, "there"))
         for one, other in pairwise(board):

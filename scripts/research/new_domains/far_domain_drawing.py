@@ -64,7 +64,7 @@ def _dots(pen: Draw, box: Box, thing: Thing, fill: RGB) -> None:
 
 
 def _cup(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     line = darker(fill, 0.5)
     pen.ellipse(_at(box, 0.6, 0.62, 1.0, 0.92), None, line, 5)
     body = _at(box, 0.1, 0.55, 0.78, 1.0)
@@ -73,7 +73,7 @@ def _cup(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _teapot(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     line = darker(fill, 0.5)
     spout = [_at(box, x, y, x, y)[:2] for x, y in ((0.75, 0.75), (1.0, 0.4), (1.0, 0.5))]
     pen.polygon([*spout, _at(box, 0.75, 0.92, 0, 0)[:2]], fill, line)
@@ -85,7 +85,7 @@ def _teapot(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _book(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     pages, line = (252, 248, 236), darker(fill, 0.5)
     if thing.state == "upright":
         pen.rectangle(_at(box, 0.25, 0.1, 0.75, 1.0), fill, line, 2)
@@ -96,7 +96,7 @@ def _book(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _candle(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     pen.ellipse(_at(box, 0.1, 0.88, 0.9, 1.0), (120, 120, 128))
     pen.rectangle(_at(box, 0.36, 0.4, 0.64, 0.94), fill, darker(fill, 0.5), 2)
     pen.line(_at(box, 0.5, 0.3, 0.5, 0.4), (40, 36, 40), 4)
@@ -106,7 +106,7 @@ def _candle(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _clock(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     pen.rectangle(_at(box, 0.2, 0.9, 0.8, 1.0), darker(fill, 0.4))
     pen.ellipse(_at(box, 0.0, 0.22, 1.0, 0.94), fill, darker(fill, 0.5), 2)
     pen.ellipse(_at(box, 0.14, 0.32, 0.86, 0.84), (255, 253, 246))
@@ -117,7 +117,7 @@ def _clock(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _vase(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     if thing.state != "empty":
         for x, y in ((0.2, 0.2), (0.5, 0.1), (0.8, 0.2)):
             pen.line(_at(box, x, y, 0.5, 0.6), (70, 140, 70), 4)
@@ -128,7 +128,7 @@ def _vase(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _bowl(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     if thing.state != "empty":
         for x in (0.22, 0.42, 0.62, 0.32, 0.52):
             y = 0.52 if x in (0.32, 0.52) else 0.62
@@ -138,7 +138,7 @@ def _bowl(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
 
 
 def _box(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
-    fill = style.colours[thing.colour]
+    fill = style.colors[thing.color]
     line = darker(fill, 0.5)
     if thing.state == "shut":
         pen.rectangle(_at(box, 0.0, 0.5, 1.0, 0.64), lighter(fill, 0.25), line, 2)

@@ -63,7 +63,7 @@ UNJUDGED, WRONG = 500_000, 0.2
 ALLOWED = ("missing-rationales", "duplicates", "shared-images")
 
 
-def relabelled(made: dict[str, Any], labels: str) -> dict[str, Any]:
+def relabeled(made: dict[str, Any], labels: str) -> dict[str, Any]:
     """A training row with the labels that people would have given."""
     if labels == "exact":
         return made
@@ -116,7 +116,7 @@ def write_data(work: Path, domain: Domain, sentences: int, labels: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         domain.draw(scene, 256).save(path)
         left -= len(made["sentences"])
-        splits["validation" if number % 6 == 2 else "train"].append(relabelled(made, labels))
+        splits["validation" if number % 6 == 2 else "train"].append(relabeled(made, labels))
         number += 1
     for split, rows in splits.items():
         text = "".join(json.dumps(item) + "\n" for item in rows)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from scripts.research.new_domains.far_domain import NUMBERS, Claim, Said, spaced
 from scripts.research.new_domains.far_domain import Thing as Exhibit
 
-COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
 SETTINGS = ("meadow", "beach", "street")
 SIDES = ("left", "right")
 STATES = {
@@ -48,7 +48,7 @@ def sample(seed: int) -> Yard:
     """A yard that follows from its seed alone."""
     rng = random.Random(f"yard.{seed}")
     kinds = rng.sample(KINDS, rng.randint(2, 5))
-    exhibits = [Exhibit(k, rng.choice(COLOURS), rng.choice(STATES[k])) for k in kinds]
+    exhibits = [Exhibit(k, rng.choice(COLORS), rng.choice(STATES[k])) for k in kinds]
     return Yard(rng.choice(SETTINGS), tuple(exhibits), rng.randrange(10**6))
 
 
@@ -66,7 +66,7 @@ def truth_of(yard: Yard, claim: Claim) -> str:
     if claim.aspect == "order":
         return claim.said if place < yard.kinds.index(claim.said) else claim.subject
     exhibit = yard.exhibits[place]
-    return exhibit.colour if claim.aspect == "colour" else exhibit.state
+    return exhibit.color if claim.aspect == "colour" else exhibit.state
 
 
 def is_true(yard: Yard, claim: Claim) -> bool:
@@ -77,7 +77,7 @@ def values(yard: Yard, claim: Claim) -> tuple[str, ...]:
     """What could be said in a claim's place, true or false."""
     options: dict[str, Sequence[str]] = {
         "setting": SETTINGS,
-        "colour": COLOURS,
+        "colour": COLORS,
         "state": STATES.get(claim.subject, ()),
         "count": NUMBERS[2:6],
         "end": yard.kinds,
@@ -91,7 +91,7 @@ def true_claims(yard: Yard, rng: random.Random) -> list[Claim]:
     found += [Claim("end", side, truth_of(yard, Claim("end", side, ""))) for side in SIDES]
     for place, exhibit in enumerate(yard.exhibits):
         found.append(Claim("presence", exhibit.kind, ""))
-        found.append(Claim("colour", exhibit.kind, exhibit.colour))
+        found.append(Claim("colour", exhibit.kind, exhibit.color))
         found.append(Claim("state", exhibit.kind, exhibit.state))
         found += [Claim("order", exhibit.kind, k) for k in yard.kinds[place + 1 : place + 2]]
     rng.shuffle(found)

@@ -15,7 +15,7 @@ from revise_captions.picturebook.drawing.pen import (
     lighter,
     style_of,
 )
-from revise_captions.picturebook.drawing.scenery import gradient, scenery, sky_colours
+from revise_captions.picturebook.drawing.scenery import gradient, scenery, sky_colors
 from revise_captions.picturebook.world.scene import Scene, Thing
 from scripts.research.new_domains.far_domain import Thing as Exhibit
 from scripts.research.new_domains.near_domain import Yard
@@ -30,7 +30,7 @@ def draw(yard: Yard, size: int = 256) -> Image.Image:
     """The picture of a yard, RGB, `size` by `size` pixels."""
     pixels, style, rng = size * OVERSAMPLING, style_of(yard.style), random.Random(yard.style)
     scene = Scene(yard.style, "test", yard.setting, "day", "clear", (), yard.style)
-    image = gradient(pixels, *sky_colours(scene, rng.randrange(6)), 0.56)
+    image = gradient(pixels, *sky_colors(scene, rng.randrange(6)), 0.56)
     pen = Pen(ImageDraw.Draw(image), ImageDraw.Draw(image, "RGBA"), pixels, style, False)
     scenery(pen, scene)
     width = 0.94 / len(yard.exhibits)
@@ -45,7 +45,7 @@ def draw(yard: Yard, size: int = 256) -> Image.Image:
 
 
 def _tent(pen: Pen, exhibit: Exhibit) -> None:
-    fill, w = pen.colour(exhibit.colour), pen.half
+    fill, w = pen.color(exhibit.color), pen.half
     pen.poly(((-w, 1.0), (0, 0.1), (w, 1.0)), fill, soft=0.04)
     if exhibit.state == "wide open":
         pen.poly(((-0.45 * w, 1.0), (0, 0.34), (0.45 * w, 1.0)), (52, 44, 56))
@@ -54,7 +54,7 @@ def _tent(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _windmill(pen: Pen, exhibit: Exhibit) -> None:
-    fill, reach = pen.colour(exhibit.colour), 0.36 * min(1.0, pen.half / 0.4)
+    fill, reach = pen.color(exhibit.color), 0.36 * min(1.0, pen.half / 0.4)
     pen.poly(((-0.24, 1.0), (-0.13, 0.36), (0.13, 0.36), (0.24, 1.0)), fill)
     ends = [(reach, -reach), (reach, reach), (-reach, reach), (-reach, -reach)]
     for x, y in ends[1 if exhibit.state == "missing a sail" else 0 :]:
@@ -63,7 +63,7 @@ def _windmill(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _snowman(pen: Pen, exhibit: Exhibit) -> None:
-    fill = pen.colour(exhibit.colour)
+    fill = pen.color(exhibit.color)
     for y, r in ((0.78, 0.24), (0.44, 0.18), (0.17, 0.13)):
         pen.oval(0, y, r, r * 0.94, fill)
     for x in (-0.05, 0.05):
@@ -74,7 +74,7 @@ def _snowman(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _rocket(pen: Pen, exhibit: Exhibit) -> None:
-    fill = pen.colour(exhibit.colour)
+    fill = pen.color(exhibit.color)
     if exhibit.state == "smoking":
         puffs = ((-0.2, 0.93, 0.16, 0.09), (0.2, 0.93, 0.16, 0.09), (0, 0.88, 0.16, 0.1))
         pen.cluster(puffs, (214, 214, 220))
@@ -86,7 +86,7 @@ def _rocket(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _mailbox(pen: Pen, exhibit: Exhibit) -> None:
-    fill = pen.colour(exhibit.colour)
+    fill = pen.color(exhibit.color)
     pen.rect(-0.05, 0.5, 0.05, 1.0, WOOD)
     pen.poly(((-0.3, 0.56), (-0.3, 0.3), (-0.2, 0.2), (0.3, 0.2), (0.3, 0.56)), fill, soft=0.05)
     pen.rect(-0.22, 0.36, 0.02, 0.42, CANVAS)
@@ -96,7 +96,7 @@ def _mailbox(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _barrel(pen: Pen, exhibit: Exhibit) -> None:
-    fill = pen.colour(exhibit.colour)
+    fill = pen.color(exhibit.color)
     if exhibit.state == "upright":
         sides = ((-0.2, 1.0), (-0.28, 0.66), (-0.2, 0.32), (0.2, 0.32), (0.28, 0.66), (0.2, 1.0))
         pen.poly(sides, fill, 1)
@@ -110,7 +110,7 @@ def _barrel(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _robot(pen: Pen, exhibit: Exhibit) -> None:
-    fill = pen.colour(exhibit.colour)
+    fill = pen.color(exhibit.color)
     for x in (-0.1, 0.1):
         pen.rect(x - 0.06, 0.72, x + 0.06, 1.0, STONE)
     hand = (0.3, 0.12) if exhibit.state == "saluting" else (0.32, 0.66)
@@ -124,7 +124,7 @@ def _robot(pen: Pen, exhibit: Exhibit) -> None:
 
 
 def _wagon(pen: Pen, exhibit: Exhibit) -> None:
-    fill = pen.colour(exhibit.colour)
+    fill = pen.color(exhibit.color)
     if exhibit.state == "loaded with stones":
         for x, y in ((-0.2, 0.52), (0.2, 0.52), (0.0, 0.52), (-0.1, 0.4), (0.1, 0.4)):
             pen.oval(x, y, 0.12, 0.1, STONE)

@@ -53,9 +53,9 @@ def _attributes(graph: Graph, captions: Sequence[Graph]) -> Iterator[str]:
             for other in caption.attributes
             if same(mine, caption.objects[other.object])
         ]
-        all_of_it = _colours(graph.attributes_of(item.object))
-        theirs = _colours(told)
-        if _colours([item]) and theirs and not _alike(all_of_it, theirs):
+        all_of_it = _colors(graph.attributes_of(item.object))
+        theirs = _colors(told)
+        if _colors([item]) and theirs and not _alike(all_of_it, theirs):
             yield f"{item.value} {mine.name}, and captions say {', '.join(sorted(theirs))}"
         counts = {o.value for o in told if o.kind is AttributeKind.COUNT and o.value.isdigit()}
         number = item.value if item.kind is AttributeKind.COUNT and item.value.isdigit() else ""
@@ -63,7 +63,7 @@ def _attributes(graph: Graph, captions: Sequence[Graph]) -> Iterator[str]:
             yield f"{number} {mine.name}, and captions say {', '.join(sorted(counts))}"
 
 
-def _colours(told: Iterable[Attribute]) -> frozenset[str]:
+def _colors(told: Iterable[Attribute]) -> frozenset[str]:
     return frozenset(word for item in told for word in item.value.split()) & words.COLORS
 
 

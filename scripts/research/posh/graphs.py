@@ -157,7 +157,7 @@ def decapbench(path: Path, pipeline: str) -> Iterator[Figure]:
     texts = [row["oracle_caption"] for row in rows]
     found = [_component_words(graph) for graph in parse(texts, pipeline)]
     shifted = [*found[1:], found[0]]
-    overlap = [_neighbours(text) for text in texts]
+    overlap = [_neighbors(text) for text in texts]
     covered = [_share(u, c) for u, c in zip(units, found, strict=True)]
     control = [_share(u, c) for u, c in zip(units, shifted, strict=True)]
     floor = [_share(u, c) for u, c in zip(units, overlap, strict=True)]
@@ -177,7 +177,7 @@ def _component_words(graph: Graph) -> list[frozenset[str]]:
     return [_content(part.phrase(present)) for part in components(present)]
 
 
-def _neighbours(text: str) -> list[frozenset[str]]:
+def _neighbors(text: str) -> list[frozenset[str]]:
     """The floor: every content word, and every two next to each other."""
     spaced = "".join(c if c.isalnum() else " " for c in text.lower())
     kept = [lemmas(word) for word in spaced.split() if word not in _EMPTY]

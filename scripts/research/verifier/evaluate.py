@@ -228,7 +228,7 @@ def spearman(x: Floats, y: Floats) -> float:
     return float(np.corrcoef(ranks(x), ranks(y))[0, 1])
 
 
-def centred(values: Floats, scenes: Sequence[str]) -> Floats:
+def centered(values: Floats, scenes: Sequence[str]) -> Floats:
     """Values less their mean over the scene."""
     groups = np.unique(scenes, return_inverse=True)[1]
     means = np.bincount(groups, values) / np.maximum(np.bincount(groups), 1)
@@ -253,13 +253,13 @@ def agreement(
         names = [scenes[k] for k in rows]
         x, y = (np.array([part[k] for k in rows], dtype=np.float64) for part in (values, truth))
         overall = measured(spearman, x, y, names, replicates)
-        x, y = centred(x, names), centred(y, names)
+        x, y = centered(x, names), centered(y, names)
         within = measured(spearman, x, y, names, replicates)
         made[name] = {"rows": len(rows), "overall": _shown(overall), "within": _shown(within)}
         if name not in tested or within.value is None:
             continue
         rivals = {
-            base: centred(np.array([scores[base][k] for k in rows], dtype=np.float64), names)
+            base: centered(np.array([scores[base][k] for k in rows], dtype=np.float64), names)
             for base in BASELINES
         }
         rhos = {base: float(np.nan_to_num(spearman(z, y))) for base, z in rivals.items()}

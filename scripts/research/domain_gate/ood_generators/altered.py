@@ -18,7 +18,7 @@ from revise_captions.picturebook.drawing.pen import Pen, style_of
 from revise_captions.picturebook.drawing.things import DRAWERS
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.picturebook.world.scene import Scene
-from scripts.research.domain_gate.ood_generators.brush import any_colour
+from scripts.research.domain_gate.ood_generators.brush import any_color
 from scripts.research.domain_gate.ood_generators.pages import PAGES
 from scripts.research.domain_gate.ood_generators.scenes import (
     INDOORS,
@@ -58,7 +58,7 @@ def toned(rng: random.Random) -> Image.Image:
     if kind == 1:
         return ImageOps.grayscale(image).convert("RGB")
     if kind == 2:
-        return ImageOps.colorize(ImageOps.grayscale(image), any_colour(rng), any_colour(rng))
+        return ImageOps.colorize(ImageOps.grayscale(image), any_color(rng), any_color(rng))
     if kind == 3:
         return ImageOps.solarize(image, rng.randint(60, 160))
     if kind == 4:
@@ -84,7 +84,7 @@ def zoomed(rng: random.Random) -> Image.Image:
         size = rng.randint(SIZE // 8, SIZE // 2)
         x, y = rng.randint(0, SIZE - size), rng.randint(0, SIZE - size)
         return image.crop((x, y, x + size, y + size)).resize((SIZE, SIZE))
-    page = Image.new("RGB", (SIZE, SIZE), rng.choice(((255, 255, 255), (0, 0, 0), any_colour(rng))))
+    page = Image.new("RGB", (SIZE, SIZE), rng.choice(((255, 255, 255), (0, 0, 0), any_color(rng))))
     if rng.random() < 0.5:
         page = foreign(rng)
     size = rng.randint(SIZE // 4, SIZE * 3 // 4)
@@ -171,7 +171,7 @@ def foreign_scenery(rng: random.Random) -> Image.Image:
         image = foreign(rng).resize((2 * SIZE, 2 * SIZE))
     else:
         image = Image.new(
-            "RGB", (2 * SIZE, 2 * SIZE), rng.choice(((255, 255, 255), any_colour(rng)))
+            "RGB", (2 * SIZE, 2 * SIZE), rng.choice(((255, 255, 255), any_color(rng)))
         )
     pen = Pen(
         draw=ImageDraw.Draw(image),

@@ -45,7 +45,7 @@ def hsv(h: float, s: float, v: float) -> RGB:
     return round(r * 255), round(g * 255), round(b * 255)
 
 
-def any_colour(rng: random.Random) -> RGB:
+def any_color(rng: random.Random) -> RGB:
     return rng.randrange(256), rng.randrange(256), rng.randrange(256)
 
 
@@ -64,11 +64,11 @@ class Palette:
         h, s, v = (rng.uniform(*span) for span in (self.hues, self.saturation, self.value))
         return hsv(h, s, v)
 
-    def near(self, rng: random.Random, colour: RGB) -> RGB:
+    def near(self, rng: random.Random, color: RGB) -> RGB:
         """What this palette makes of a thing's natural colour: grass is mostly some green."""
         if rng.random() < 0.15:
             return self.pick(rng)
-        h, s, v = colorsys.rgb_to_hsv(*(c / 255 for c in colour))
+        h, s, v = colorsys.rgb_to_hsv(*(c / 255 for c in color))
         if self.hues[1] - self.hues[0] < 0.9:
             h = rng.uniform(*self.hues)
         spread = rng.uniform(-0.06, 0.06), rng.uniform(0.65, 1.35), rng.uniform(0.75, 1.2)
@@ -147,8 +147,8 @@ class Brush:
             tilt=self.tilt + tilt,
         )
 
-    def tone(self, colour: RGB) -> RGB:
-        return self.palette.near(self.rng, colour)
+    def tone(self, color: RGB) -> RGB:
+        return self.palette.near(self.rng, color)
 
     def any(self) -> RGB:
         return self.palette.pick(self.rng)
@@ -169,19 +169,19 @@ class Brush:
             placed = [(x + gauss(0, wobble * 0.5), y + gauss(0, wobble * 0.5)) for x, y in placed]
         return [(x * w, y * w) for x, y in placed]
 
-    def poly(self, points: Sequence[Point], colour: RGB, line: bool = True) -> None:
+    def poly(self, points: Sequence[Point], color: RGB, line: bool = True) -> None:
         """A filled polygon in this hand's fill, with its outline."""
         placed = self._pixels(points)
         if self.hand.fill == "flat":
-            self.pen.polygon(placed, fill=colour)
+            self.pen.polygon(placed, fill=color)
         elif self.hand.fill != "hollow" or not line:
-            self._fill(placed, colour)
+            self._fill(placed, color)
         if line and self.hand.line:
-            ink = self.hand.ink or mix(colour, (20, 10, 30), 0.45)
+            ink = self.hand.ink or mix(color, (20, 10, 30), 0.45)
             width = max(1, round(self.hand.line * self.image.width))
             self.pen.line([*placed, placed[0]], fill=ink, width=width, joint="curve")
 
-    def _fill(self, placed: list[Point], colour: RGB) -> None:
+    def _fill(self, placed: list[Point], color: RGB) -> None:
         xs, ys = [p[0] for p in placed], [p[1] for p in placed]
         x0, y0 = max(0, int(min(xs))), max(0, int(min(ys)))
         x1, y1 = min(self.image.width, int(max(xs)) + 2), min(self.image.height, int(max(ys)) + 2)
@@ -191,10 +191,10 @@ class Brush:
         mask = Image.new("L", size)
         ImageDraw.Draw(mask).polygon([(x - x0, y - y0) for x, y in placed], fill=255)
         if self.hand.fill == "shaded":
-            paint = shade(size, mix(colour, (255, 255, 255), 0.35), mix(colour, (0, 0, 0), 0.3),
+            paint = shade(size, mix(color, (255, 255, 255), 0.35), mix(color, (0, 0, 0), 0.3),
                           self.rng.choice((0, 1)))  # fmt: skip
         else:
-            paint = Image.new("RGB", size, colour)
+            paint = Image.new("RGB", size, color)
             mask = ImageChops.multiply(mask, self._marks(size))
         self.image.paste(paint, (x0, y0), mask)
 
@@ -210,20 +210,18 @@ class Brush:
             pen.line([(x, 0), (x + slope * size[1], size[1])], fill=255, width=max(1, step // 2))
         return marks
 
-    def oval(
-        self, x: float, y: float, rx: float, ry: float, colour: RGB, line: bool = True
-    ) -> None:
-        self.poly(arc(x, y, rx, ry, 0, 2 * math.pi, self.hand.round_steps), colour, line)
+    def oval(self, x: float, y: float, rx: float, ry: float, color: RGB, line: bool = True) -> None:
+        self.poly(arc(x, y, rx, ry, 0, 2 * math.pi, self.hand.round_steps), color, line)
 
     def box(
-        self, x0: float, y0: float, x1: float, y1: float, colour: RGB, line: bool = True
+        self, x0: float, y0: float, x1: float, y1: float, color: RGB, line: bool = True
     ) -> None:
-        self.poly(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), colour, line)
+        self.poly(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), color, line)
 
-    def stroke(self, points: Sequence[Point], width: float, colour: RGB) -> None:
+    def stroke(self, points: Sequence[Point], width: float, color: RGB) -> None:
         """An open line, `width` in local units."""
         pixels = max(1, round(width * self.scale * self.image.width))
-        self.pen.line(self._pixels(points), fill=colour, width=pixels, joint="curve")
+        self.pen.line(self._pixels(points), fill=color, width=pixels, joint="curve")
 
 
 def arc(

@@ -14,11 +14,11 @@ from scripts.research.domain_gate.ood_generators.brush import (
     BLACK,
     RGB,
     WHITE,
-    any_colour,
+    any_color,
     palette,
 )
 
-GREY = (150, 150, 150)
+GRAY = (150, 150, 150)
 _SYLLABLES = ("ra", "to", "mi", "nel", "sor", "ke", "va", "lin", "du", "pra", "est", "gol", "wi")
 
 
@@ -71,10 +71,10 @@ def chart(rng: random.Random) -> Image.Image:
             pen.line((x0, y, x1, y), fill=(200, 200, 205))
     for i in range(6):
         pen.text((1, y0 + (y1 - y0) * i / 5 - 4), str(100 - 20 * i), fill=ink, font=small)
-    colours, n, series = palette(rng), rng.randint(2, 14), rng.randint(1, 4)
+    colors, n, series = palette(rng), rng.randint(2, 14), rng.randint(1, 4)
     kind = rng.randrange(6)
     for s in range(series):
-        colour = colours.pick(rng)
+        color = colors.pick(rng)
         level, steps = rng.uniform(0.2, 0.9), []
         for i in range(n):
             level = min(1.0, max(0.02, level + rng.gauss(0, 0.15)))
@@ -83,20 +83,20 @@ def chart(rng: random.Random) -> Image.Image:
         for i, (x, y) in enumerate(steps):
             if kind == 0:
                 left = x - step * 0.4 + step * 0.8 * s / series
-                pen.rectangle((left, y, left + step * 0.8 / series, y1), fill=colour)
+                pen.rectangle((left, y, left + step * 0.8 / series, y1), fill=color)
             elif kind == 1:
                 row, bar = y0 + (y1 - y0) * i / n, (y1 - y0) / n
                 pen.rectangle((x0, row, x0 + (y1 - y) * (x1 - x0) / (y1 - y0), row + bar * 0.7),
-                              fill=colour)  # fmt: skip
+                              fill=color)  # fmt: skip
             elif kind in (2, 3) or rng.random() < 0.8:
                 r = 1 + (kind != 3) * rng.random() * 3
-                pen.ellipse((x - r, y - r, x + r, y + r), fill=colour)
+                pen.ellipse((x - r, y - r, x + r, y + r), fill=color)
         if kind == 3:
-            pen.line(steps, fill=colour, width=rng.randint(1, 4))
+            pen.line(steps, fill=color, width=rng.randint(1, 4))
         elif kind == 4:
-            pen.polygon([(x0, y1), *steps, (x1, y1)], fill=colour)
+            pen.polygon([(x0, y1), *steps, (x1, y1)], fill=color)
         if series > 1:
-            pen.rectangle((x1 - 40, y0 + 10 * s, x1 - 34, y0 + 6 + 10 * s), fill=colour)
+            pen.rectangle((x1 - 40, y0 + 10 * s, x1 - 34, y0 + 6 + 10 * s), fill=color)
             pen.text((x1 - 30, y0 + 10 * s - 2), words(rng, 1), fill=ink, font=small)
     pen.line((x0, y0, x0, y1, x1, y1), fill=ink)
     pen.text((x0, y1 + 4), words(rng, 6), fill=ink, font=small)
@@ -104,14 +104,14 @@ def chart(rng: random.Random) -> Image.Image:
 
 
 def pie(rng: random.Random) -> Image.Image:
-    image, pen = _page(rng, rng.choice((WHITE, WHITE, any_colour(rng))))
+    image, pen = _page(rng, rng.choice((WHITE, WHITE, any_color(rng))))
     w, h = image.size
     r = min(w, h) * rng.uniform(0.25, 0.42)
     x, y, start = w * rng.uniform(0.35, 0.6), h * 0.55, rng.uniform(0, 360)
-    colours = palette(rng)
+    colors = palette(rng)
     for _ in range(rng.randint(2, 8)):
         end = start + rng.uniform(15, 120)
-        pen.pieslice((x - r, y - r, x + r, y + r), start, end, fill=colours.pick(rng),
+        pen.pieslice((x - r, y - r, x + r, y + r), start, end, fill=colors.pick(rng),
                      outline=rng.choice((None, WHITE, BLACK)))  # fmt: skip
         middle = math.radians((start + end) / 2)
         pen.text((x + r * math.cos(middle), y + r * math.sin(middle)), words(rng, 1), fill=BLACK,
@@ -132,7 +132,7 @@ def text_page(rng: random.Random) -> Image.Image:
             (WHITE, (60, 60, 60)),
             ((30, 30, 34), (210, 230, 210)),
             ((250, 243, 224), (60, 40, 20)),
-            (any_colour(rng), any_colour(rng)),
+            (any_color(rng), any_color(rng)),
         )
     )
     image, pen = _page(rng, paper)
@@ -144,7 +144,7 @@ def text_page(rng: random.Random) -> Image.Image:
         while y < h - margin:
             if rng.random() < 0.88:
                 indent = rng.choice((0, 0, 0, size, 2 * size))
-                fill = any_colour(rng) if rng.random() < 0.08 else ink
+                fill = any_color(rng) if rng.random() < 0.08 else ink
                 line = words(rng, max(1, int(w / columns / size / rng.uniform(2.5, 6))))
                 pen.text((left + indent, y), line, fill=fill, font=_font(size))
             y += size * 1.25
@@ -156,21 +156,21 @@ def table(rng: random.Random) -> Image.Image:
     image, pen = _page(rng)
     w, h = image.size
     columns, rows = rng.randint(2, 7), rng.randint(3, 14)
-    head, stripe = any_colour(rng), rng.choice((WHITE, (240, 240, 245)))
+    head, stripe = any_color(rng), rng.choice((WHITE, (240, 240, 245)))
     for i in range(rows):
         for j in range(columns):
             box = (w * j / columns, h * i / rows, w * (j + 1) / columns, h * (i + 1) / rows)
             fill = head if i == 0 else stripe if i % 2 else WHITE
-            pen.rectangle(box, fill=fill, outline=GREY)
+            pen.rectangle(box, fill=fill, outline=GRAY)
             pen.text((box[0] + 2, box[1] + 1), words(rng, 1), fill=BLACK, font=_font(8))
     return image
 
 
 def screenshot(rng: random.Random) -> Image.Image:
     """Windows, bars, buttons and lists of a desktop, a web page or a phone."""
-    image, pen = _page(rng, rng.choice((WHITE, (240, 242, 245), (28, 30, 36), any_colour(rng))))
+    image, pen = _page(rng, rng.choice((WHITE, (240, 242, 245), (28, 30, 36), any_color(rng))))
     w, h = image.size
-    accent, panel = any_colour(rng), rng.choice((WHITE, (250, 250, 250), (45, 48, 56)))
+    accent, panel = any_color(rng), rng.choice((WHITE, (250, 250, 250), (45, 48, 56)))
     pen.rectangle((0, 0, w, h * rng.uniform(0.05, 0.15)), fill=accent)
     pen.text((4, 2), words(rng, 4), fill=WHITE, font=_font(9))
     if rng.random() < 0.6:
@@ -178,10 +178,10 @@ def screenshot(rng: random.Random) -> Image.Image:
     for _ in range(rng.randint(2, 9)):
         x, y = rng.uniform(0, 0.8) * w, rng.uniform(0.1, 0.9) * h
         box = (x, y, x + rng.uniform(0.1, 0.6) * w, y + rng.uniform(0.05, 0.35) * h)
-        pen.rounded_rectangle(box, rng.choice((0, 3, 8)), fill=rng.choice((panel, accent, GREY)),
-                              outline=rng.choice((None, GREY)))  # fmt: skip
+        pen.rounded_rectangle(box, rng.choice((0, 3, 8)), fill=rng.choice((panel, accent, GRAY)),
+                              outline=rng.choice((None, GRAY)))  # fmt: skip
         for i in range(rng.randint(0, 5)):
-            pen.text((x + 4, y + 3 + 10 * i), words(rng, 4), fill=rng.choice((BLACK, GREY, WHITE)),
+            pen.text((x + 4, y + 3 + 10 * i), words(rng, 4), fill=rng.choice((BLACK, GRAY, WHITE)),
                      font=_font(8))  # fmt: skip
     return image
 
@@ -194,11 +194,11 @@ def diagram(rng: random.Random) -> Image.Image:
              for _ in range(rng.randint(3, 9))]  # fmt: skip
     for a, b in pairwise(spots):
         pen.line((*a, *b), fill=BLACK, width=rng.randint(1, 3))
-    fill = any_colour(rng)
+    fill = any_color(rng)
     for x, y in spots:
         box = (x - 0.12 * w, y - 0.06 * h, x + 0.12 * w, y + 0.06 * h)
         draw = rng.choice((pen.rectangle, pen.ellipse))
-        draw(box, fill=fill if rng.random() < 0.6 else any_colour(rng), outline=BLACK)
+        draw(box, fill=fill if rng.random() < 0.6 else any_color(rng), outline=BLACK)
         pen.text((x - 0.1 * w, y - 5), words(rng, 1), fill=BLACK, font=_font(9))
     return image
 
@@ -207,15 +207,15 @@ def chart_map(rng: random.Random) -> Image.Image:
     """Coloured regions, roads and labels."""
     image, pen = _page(rng, rng.choice(((170, 210, 240), (235, 230, 220), WHITE)))
     w, h = image.size
-    colours = palette(rng)
+    colors = palette(rng)
     for _ in range(rng.randint(2, 14)):
         x, y, r = rng.random() * w, rng.random() * h, rng.uniform(0.05, 0.4) * w
         ring = [(x + r * rng.uniform(0.6, 1.1) * math.cos(i / 3), y + r * 0.8 * math.sin(i / 3))
                 for i in range(19)]  # fmt: skip
-        pen.polygon(ring, fill=colours.pick(rng), outline=rng.choice((WHITE, GREY, BLACK)))
+        pen.polygon(ring, fill=colors.pick(rng), outline=rng.choice((WHITE, GRAY, BLACK)))
     for _ in range(rng.randint(0, 12)):
         line = (rng.random() * w, rng.random() * h, rng.random() * w, rng.random() * h)
-        pen.line(line, fill=rng.choice((WHITE, (250, 220, 120), GREY)), width=rng.randint(1, 5))
+        pen.line(line, fill=rng.choice((WHITE, (250, 220, 120), GRAY)), width=rng.randint(1, 5))
     for _ in range(rng.randint(0, 8)):
         pen.text((rng.random() * w, rng.random() * h), words(rng, 1), fill=BLACK, font=_font(9))
     return image
@@ -225,7 +225,7 @@ def code_image(rng: random.Random) -> Image.Image:
     """Bar codes, square codes, crosswords, heat maps."""
     cells = rng.randint(6, 30)
     small = Image.new("RGB", (cells, 1 if rng.random() < 0.25 else cells), WHITE)
-    a, b = any_colour(rng), any_colour(rng)
+    a, b = any_color(rng), any_color(rng)
     heat = rng.random() < 0.4
     plain = heat or rng.random() < 0.5
     level = [rng.random() if heat else float(rng.random() < 0.5)
@@ -242,15 +242,15 @@ def code_image(rng: random.Random) -> Image.Image:
 
 def sign(rng: random.Random) -> Image.Image:
     """A word or two on a board, a poster, a book's cover."""
-    image, pen = _page(rng, any_colour(rng))
+    image, pen = _page(rng, any_color(rng))
     w, h = image.size
     for _ in range(rng.randint(0, 4)):
         x, y = rng.random() * w, rng.random() * h
         box = (x, y, x + rng.uniform(0.1, 0.8) * w, y + rng.uniform(0.1, 0.8) * h)
-        rng.choice((pen.rectangle, pen.ellipse))(box, fill=any_colour(rng))
+        rng.choice((pen.rectangle, pen.ellipse))(box, fill=any_color(rng))
     for _ in range(rng.randint(1, 4)):
         pen.text((rng.uniform(0, 0.5) * w, rng.uniform(0, 0.8) * h), words(rng, rng.randint(1, 3)),
-                 fill=any_colour(rng), font=_font(rng.choice((14, 24, 40))))  # fmt: skip
+                 fill=any_color(rng), font=_font(rng.choice((14, 24, 40))))  # fmt: skip
     return image
 
 

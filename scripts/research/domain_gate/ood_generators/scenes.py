@@ -13,7 +13,7 @@ from scripts.research.domain_gate.ood_generators.brush import (
     RGB,
     WHITE,
     Brush,
-    any_colour,
+    any_color,
     arc,
     hand,
     mix,
@@ -41,11 +41,11 @@ SKIES: tuple[tuple[RGB, RGB], ...] = (
 GRASS: RGB = (90, 180, 80)
 
 
-def canvas(rng: random.Random, colour: RGB = WHITE, aspects: bool = True) -> Image.Image:
+def canvas(rng: random.Random, color: RGB = WHITE, aspects: bool = True) -> Image.Image:
     """An empty canvas of some size and shape."""
     width = rng.choice((128, 192, 256, 256, 320))
     aspect = rng.choice((1.0, 1.0, 1.0, 0.75, 0.66, 1.33)) if aspects else 1.0
-    return Image.new("RGB", (width, round(width * aspect)), colour)
+    return Image.new("RGB", (width, round(width * aspect)), color)
 
 
 def brush_on(image: Image.Image, rng: random.Random) -> Brush:
@@ -67,7 +67,7 @@ def finished(image: Image.Image, rng: random.Random) -> Image.Image:
     if turn < 0.73:
         return image.quantize(rng.randint(4, 24)).convert("RGB")
     if turn < 0.78:
-        frame = Image.new("RGB", image.size, rng.choice((WHITE, (0, 0, 0), any_colour(rng))))
+        frame = Image.new("RGB", image.size, rng.choice((WHITE, (0, 0, 0), any_color(rng))))
         edge = round(image.width * rng.uniform(0.03, 0.12))
         frame.paste(image.crop((edge, edge, image.width - edge, image.height - edge)), (edge, edge))
         return frame
@@ -107,12 +107,12 @@ def outdoors(b: Brush) -> float:
     else:
         b.box(-0.1, horizon, 1.1, high + 0.1, ground, rng.random() < 0.3)
     if kind == 3:  # road
-        grey = b.tone((90, 90, 95))
+        gray = b.tone((90, 90, 95))
         if rng.random() < 0.5:
             x = rng.uniform(0.3, 0.7)
-            b.poly(((x - 0.03, horizon), (x + 0.03, horizon), (0.8, high), (0.2, high)), grey)
+            b.poly(((x - 0.03, horizon), (x + 0.03, horizon), (0.8, high), (0.2, high)), gray)
         else:
-            b.box(-0.1, horizon + 0.08, 1.1, horizon + 0.2, grey)
+            b.box(-0.1, horizon + 0.08, 1.1, horizon + 0.2, gray)
             for i in range(7):
                 b.box(i * 0.16, horizon + 0.13, i * 0.16 + 0.08, horizon + 0.145, WHITE, False)
     if kind == 4:  # water
@@ -219,11 +219,11 @@ def underwater_or_space(rng: random.Random) -> Image.Image:
 
 def icon(rng: random.Random) -> Image.Image:
     """One thing, large, on white, a colour, a gradient or a badge."""
-    image = canvas(rng, rng.choice((WHITE, WHITE, any_colour(rng))))
+    image = canvas(rng, rng.choice((WHITE, WHITE, any_color(rng))))
     b = brush_on(image, rng)
     high, ground = b.aspect, rng.randrange(5)
     if ground == 1:
-        image.paste(shade(image.size, any_colour(rng), any_colour(rng), rng.randrange(2)))
+        image.paste(shade(image.size, any_color(rng), any_color(rng), rng.randrange(2)))
     elif ground == 2:
         b.oval(0.5, high / 2, 0.45, 0.45, b.any())
     elif ground == 3:
@@ -236,7 +236,7 @@ def icon(rng: random.Random) -> Image.Image:
 
 def sticker_sheet(rng: random.Random) -> Image.Image:
     """A grid or scatter of small things on one ground."""
-    image = canvas(rng, rng.choice((WHITE, any_colour(rng))))
+    image = canvas(rng, rng.choice((WHITE, any_color(rng))))
     b = brush_on(image, rng)
     n, one = rng.randint(2, 6), rng.choice(SINGLE) if rng.random() < 0.4 else None
     grid = rng.random() < 0.6
@@ -261,11 +261,11 @@ def pixel_art(rng: random.Random) -> Image.Image:
     """A drawing of few large pixels, or a symmetric sprite."""
     cells = rng.choice((8, 12, 16, 24, 32, 48))
     if rng.random() < 0.3:
-        colours = np.array([any_colour(rng) for _ in range(rng.randint(2, 5))], dtype=np.uint8)
+        colors = np.array([any_color(rng) for _ in range(rng.randint(2, 5))], dtype=np.uint8)
         half = np.random.default_rng(rng.randrange(2**31)).integers(
-            0, len(colours), (cells, (cells + 1) // 2)
+            0, len(colors), (cells, (cells + 1) // 2)
         )
-        small = Image.fromarray(colours[np.concatenate([half, half[:, ::-1]], axis=1)])
+        small = Image.fromarray(colors[np.concatenate([half, half[:, ::-1]], axis=1)])
     else:
         small = rng.choice((scene, plain_scene, icon))(rng).resize((cells, cells), rng.choice(
             (Image.Resampling.NEAREST, Image.Resampling.BOX)))  # fmt: skip
@@ -276,7 +276,7 @@ def pixel_art(rng: random.Random) -> Image.Image:
 
 def isometric(rng: random.Random) -> Image.Image:
     """Blocks seen from above a corner."""
-    image = canvas(rng, any_colour(rng))
+    image = canvas(rng, any_color(rng))
     b = brush_on(image, rng)
     n, s = rng.randint(2, 6), rng.uniform(0.08, 0.2)
     base = b.any()
@@ -301,7 +301,7 @@ def doodle(rng: random.Random) -> Image.Image:
             ((255, 255, 255), (20, 20, 20)),
             ((40, 60, 50), (240, 240, 230)),
             ((250, 244, 226), (60, 50, 120)),
-            (any_colour(rng), any_colour(rng)),
+            (any_color(rng), any_color(rng)),
         )
     )
     image = canvas(rng, paper)
@@ -315,16 +315,16 @@ def doodle(rng: random.Random) -> Image.Image:
             angle += bend + rng.gauss(0, 0.3)
             x, y = x + 0.03 * w * math.cos(angle), y + 0.03 * w * math.sin(angle)
             points.append((x, y))
-        pen.line(points, fill=ink if rng.random() < 0.7 else any_colour(rng),
+        pen.line(points, fill=ink if rng.random() < 0.7 else any_color(rng),
                  width=rng.randint(1, 5), joint="curve")  # fmt: skip
     return finished(image, rng)
 
 
 def shapes(rng: random.Random) -> Image.Image:
     """Plain geometry: scattered circles, boxes, lines and polygons; no scene."""
-    image = canvas(rng, rng.choice((WHITE, any_colour(rng))))
+    image = canvas(rng, rng.choice((WHITE, any_color(rng))))
     if rng.random() < 0.3:
-        image.paste(shade(image.size, any_colour(rng), any_colour(rng), rng.randrange(2)))
+        image.paste(shade(image.size, any_color(rng), any_color(rng), rng.randrange(2)))
     b = brush_on(image, rng)
     for _ in range(rng.randint(1, 40)):
         x, y, r = rng.random(), rng.random() * b.aspect, rng.choice((0.02, 0.06, 0.12, 0.3))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
 from scripts.research.domain_gate.ood_generators.brush import (
-    any_colour,
+    any_color,
     hsv,
     mix,
     shade,
@@ -46,7 +46,7 @@ def fractal(gen: np.random.Generator, power: float, stretch: float = 1.0) -> Flo
     return np.asarray(field / (field.std() + 1e-9))
 
 
-def _coloured(rng: random.Random, gen: np.random.Generator, power: float) -> Floats:
+def _colored(rng: random.Random, gen: np.random.Generator, power: float) -> Floats:
     """Three correlated channels of fractal noise around a colour, shape (SIZE, SIZE, 3)."""
     shared = fractal(gen, power, rng.choice((1.0, 1.0, 3.0, 0.3)))
     own = rng.uniform(0.0, 0.6)
@@ -60,20 +60,20 @@ def _muted(rng: random.Random) -> tuple[int, int, int]:
 
 
 def cloudy_noise(rng: random.Random) -> Image.Image:
-    return _image(_coloured(rng, _numpy(rng), rng.uniform(0.6, 2.2)))
+    return _image(_colored(rng, _numpy(rng), rng.uniform(0.6, 2.2)))
 
 
 def landscape(rng: random.Random) -> Image.Image:
     """Bright soft sky over dark rough ground, with a ragged skyline."""
     gen = _numpy(rng)
-    sky = _coloured(rng, gen, rng.uniform(1.8, 2.6)) * 0.25 + np.array(
+    sky = _colored(rng, gen, rng.uniform(1.8, 2.6)) * 0.25 + np.array(
         hsv(rng.choice((0.58, 0.6, 0.08, rng.random())), rng.uniform(0, 0.5), rng.uniform(0.6, 1))
     ) * 0.75  # fmt: skip
     image = sky
     line = SIZE * rng.uniform(0.15, 0.75)
     rows = np.arange(SIZE)[:, None]
     for _ in range(rng.randint(1, 4)):
-        ground = _coloured(rng, gen, rng.uniform(0.7, 1.5)) * 0.7
+        ground = _colored(rng, gen, rng.uniform(0.7, 1.5)) * 0.7
         edge = line + fractal(gen, rng.uniform(1.2, 2.2))[0][None, :] * rng.uniform(2, 22)
         image = np.where((rows > edge)[..., None], ground, image)
         line += SIZE * rng.uniform(0.05, 0.3)
@@ -83,8 +83,8 @@ def landscape(rng: random.Random) -> Image.Image:
 def dead_leaves(rng: random.Random) -> Image.Image:
     """Shapes of all sizes that cover one another, each with its own texture and shading."""
     gen = _numpy(rng)
-    image = _image(_coloured(rng, gen, 1.2))
-    textures = [_image(_coloured(rng, gen, rng.uniform(0.7, 2.0))) for _ in range(3)]
+    image = _image(_colored(rng, gen, 1.2))
+    textures = [_image(_colored(rng, gen, rng.uniform(0.7, 2.0))) for _ in range(3)]
     for _ in range(rng.randint(6, 90)):
         r = SIZE * min(0.6, 0.02 / max(0.03, rng.random()))
         x, y = rng.random() * SIZE, rng.random() * SIZE
@@ -146,7 +146,7 @@ def voronoi(rng: random.Random) -> Image.Image:
     points = gen.random((n, 2)) * SIZE
     ys, xs = np.mgrid[0:SIZE, 0:SIZE]
     away = np.hypot(xs[..., None] - points[:, 0], ys[..., None] - points[:, 1])
-    cells = np.array([any_colour(rng) for _ in range(n)], dtype=np.float64)[away.argmin(2)]
+    cells = np.array([any_color(rng) for _ in range(n)], dtype=np.float64)[away.argmin(2)]
     if rng.random() < 0.5:
         cells = cells * (0.3 + away.min(2)[..., None] / away.min(2).max())
     return _image(cells)
@@ -163,7 +163,7 @@ def waves(rng: random.Random) -> Image.Image:
     level = np.sin(path * rng.uniform(5, 120) + bend) * 0.5 + 0.5
     if rng.random() < 0.4:
         level = np.round(level)
-    a, b = np.array(any_colour(rng)), np.array(any_colour(rng))
+    a, b = np.array(any_color(rng)), np.array(any_color(rng))
     return _image(a * level[..., None] + b * (1 - level[..., None]))
 
 
@@ -174,10 +174,10 @@ def noise(rng: random.Random) -> Image.Image:
     if rng.random() < 0.5:
         values = gen.random((cells, cells, channels)) * 255
     else:
-        values = gen.normal(0, rng.uniform(4, 90), (cells, cells, channels)) + any_colour(rng)
+        values = gen.normal(0, rng.uniform(4, 90), (cells, cells, channels)) + any_color(rng)
     if rng.random() < 0.2:
         values = np.where(gen.random((cells, cells, 1)) < rng.uniform(0.02, 0.3), values,
-                          np.array(any_colour(rng)))  # fmt: skip
+                          np.array(any_color(rng)))  # fmt: skip
     spread = np.broadcast_to(values, (cells, cells, 3))
     how = rng.choice((Image.Resampling.NEAREST, Image.Resampling.BICUBIC))
     return _image(np.ascontiguousarray(spread)).resize((SIZE, SIZE), how)
@@ -185,23 +185,23 @@ def noise(rng: random.Random) -> Image.Image:
 
 def blank(rng: random.Random) -> Image.Image:
     """One colour: black, white, grey or any, perhaps with a trace of noise or one line."""
-    colour = rng.choice(((0, 0, 0), (255, 255, 255), (rng.randrange(256),) * 3, any_colour(rng),
-                         any_colour(rng)))  # fmt: skip
-    image = Image.new("RGB", (SIZE, SIZE), colour)
+    color = rng.choice(((0, 0, 0), (255, 255, 255), (rng.randrange(256),) * 3, any_color(rng),
+                         any_color(rng)))  # fmt: skip
+    image = Image.new("RGB", (SIZE, SIZE), color)
     turn = rng.random()
     if turn < 0.3:
         grain = _numpy(rng).normal(0, rng.uniform(0.5, 5), (SIZE, SIZE, 1))
         return _image(np.asarray(image) + grain)
     if turn < 0.4:
         y = rng.randrange(SIZE)
-        ImageDraw.Draw(image).line((0, y, SIZE, y), fill=any_colour(rng), width=rng.randint(1, 9))
+        ImageDraw.Draw(image).line((0, y, SIZE, y), fill=any_color(rng), width=rng.randint(1, 9))
     return image
 
 
 def gradient(rng: random.Random) -> Image.Image:
     """Colour ramps: straight, of three colours, round, or at the four corners."""
     kind = rng.randrange(4)
-    a, b = any_colour(rng), any_colour(rng)
+    a, b = any_color(rng), any_color(rng)
     if rng.random() < 0.3:
         b = mix(a, b, 0.3)
     if kind == 0:
@@ -209,23 +209,23 @@ def gradient(rng: random.Random) -> Image.Image:
     if kind == 1:
         image, cut = Image.new("RGB", (SIZE, SIZE)), rng.randint(20, SIZE - 20)
         image.paste(shade((SIZE, cut), a, b, 1))
-        image.paste(shade((SIZE, SIZE - cut), any_colour(rng) if rng.random() < 0.5 else b,
-                          any_colour(rng), 1), (0, cut))  # fmt: skip
+        image.paste(shade((SIZE, SIZE - cut), any_color(rng) if rng.random() < 0.5 else b,
+                          any_color(rng), 1), (0, cut))  # fmt: skip
         return image
     if kind == 2:
         ys, xs = np.mgrid[0 : 1 : SIZE * 1j, 0 : 1 : SIZE * 1j]
         away = np.hypot(xs - rng.random(), ys - rng.random())[..., None].clip(0, 1)
         return _image(np.array(a) * (1 - away) + np.array(b) * away)
     corners = Image.new("RGB", (2, 2))
-    corners.putdata([any_colour(rng) for _ in range(4)])
+    corners.putdata([any_color(rng) for _ in range(4)])
     return corners.resize((SIZE, SIZE), Image.Resampling.BICUBIC)
 
 
 def tiles(rng: random.Random) -> Image.Image:
     """Checks, stripes, dots, bricks and other wallpaper."""
-    image = Image.new("RGB", (SIZE, SIZE), any_colour(rng))
+    image = Image.new("RGB", (SIZE, SIZE), any_color(rng))
     pen, step, kind = ImageDraw.Draw(image), rng.randint(4, 48), rng.randrange(5)
-    other, third = any_colour(rng), any_colour(rng)
+    other, third = any_color(rng), any_color(rng)
     for i in range(-1, SIZE // step + 2):
         for j in range(-1, SIZE // step + 2):
             x, y = i * step, j * step

@@ -285,8 +285,8 @@ def furniture(b: Brush) -> None:
 def food(b: Brush) -> None:
     kind = b.rng.randrange(5)
     if kind == 0:  # apple
-        b.oval(-0.14, -0.4, 0.26, 0.34, colour := b.tone((210, 40, 40)))
-        b.oval(0.14, -0.4, 0.26, 0.34, colour)
+        b.oval(-0.14, -0.4, 0.26, 0.34, color := b.tone((210, 40, 40)))
+        b.oval(0.14, -0.4, 0.26, 0.34, color)
         b.stroke(((0, -0.7), (0.05, -0.95)), 0.05, (90, 60, 30))
     elif kind == 1:  # cake
         b.box(-0.5, -0.5, 0.5, 0, b.any())
@@ -327,18 +327,18 @@ def blob(b: Brush) -> None:
     rng = b.rng
     for _ in range(rng.randint(1, 6)):
         x, y, r = rng.uniform(-0.4, 0.4), rng.uniform(-0.8, -0.2), rng.uniform(0.08, 0.4)
-        kind, colour = rng.randrange(4), b.any()
+        kind, color = rng.randrange(4), b.any()
         if kind == 0:
-            b.oval(x, y, r, r * rng.uniform(0.5, 1.5), colour)
+            b.oval(x, y, r, r * rng.uniform(0.5, 1.5), color)
         elif kind == 1:
-            b.box(x - r, y - r * 0.6, x + r, y + r * 0.6, colour)
+            b.box(x - r, y - r * 0.6, x + r, y + r * 0.6, color)
         elif kind == 2:
             corners = rng.randint(3, 7)
             b.poly([(x + r * rng.uniform(0.5, 1) * math.cos(i * TAU / corners),
                      y + r * rng.uniform(0.5, 1) * math.sin(i * TAU / corners))
-                    for i in range(corners)], colour)  # fmt: skip
+                    for i in range(corners)], color)  # fmt: skip
         else:
-            b.stroke(arc(x, y, r, r, rng.uniform(0, 6), rng.uniform(0, 6), 10), 0.05, colour)
+            b.stroke(arc(x, y, r, r, rng.uniform(0, 6), rng.uniform(0, 6), 10), 0.05, color)
 
 
 Drawer = Callable[[Brush], None]
