@@ -12,6 +12,7 @@ import pytest
 import tinyvlm
 import torch
 from PIL import Image
+from scripted_engine import ScriptedEngine, data_of
 
 from revise_captions.critic import load as critic_load
 from revise_captions.critic.instruct import InstructCritic, factual, rationale_in
@@ -28,7 +29,6 @@ from revise_captions.engines.protocol import (
     Prompt,
     Template,
 )
-from revise_captions.engines.scripted import ScriptedEngine, data_of
 from revise_captions.engines.transformers.engine import TransformersEngine
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored, Verdict

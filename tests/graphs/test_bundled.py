@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("spacy")
 
 from revise_captions.errors import UserError
+from revise_captions.graphs import parse as parsing
 from revise_captions.graphs.parse import load_pipeline, parse, settings
 
 ROOT = Path(__file__).parents[2]
@@ -103,3 +105,7 @@ def test_the_cards_figures():
         ("lemmas", found.lemma),
     ):
         assert f"| {name} | {100 * value:.1f} |" in card
+
+
+def test_the_example_in_the_docstring():
+    assert doctest.testmod(parsing) == (0, 1)

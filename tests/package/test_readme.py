@@ -24,8 +24,8 @@ from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.pipelines.cli import revise_captions as command
 from revise_captions.pipelines.output.schema import to_json
 from revise_captions.records import Record, Revision, Sentence, Span, Verdict
-from revise_captions.text import markdown
 from revise_captions.text.sentences import split
+from scripts.research import markdown
 from scripts.research.bundled_models import card
 
 README = PAGES["README.md"]

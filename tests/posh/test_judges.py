@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from scripted_engine import ScriptedEngine, data_of, text_of
 
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
-from revise_captions.engines.scripted import ScriptedEngine, data_of, text_of
 from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.posh import prompts
 from revise_captions.posh.identifiers import candidates

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.text import markdown
+from scripts.research import markdown
 
 ROOT = Path(__file__).parents[2]
 #: Text of each page, by its path in the checkout.

@@ -33,7 +33,6 @@ from revise_captions.stats.leaderboard import (
     length_controlled,
     resamples,
 )
-from revise_captions.text.markdown import write_to_pages
 from scripts.research.autorater.estimates import (
     ESTIMATORS,
     ratings,
@@ -42,6 +41,7 @@ from scripts.research.autorater.estimates import (
 )
 from scripts.research.autorater.scores import Judged, Rater, complete
 from scripts.research.bundled_models.card import ROOT
+from scripts.research.markdown import write_to_pages
 
 Floats = NDArray[np.float64]
 REPLICATES = 1000

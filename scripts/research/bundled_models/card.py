@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from revise_captions.text import markdown
+from scripts.research import markdown
 
 #: Targets of the project, ordinary and compositional split.
 TARGETS = {

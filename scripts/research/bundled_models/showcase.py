@@ -24,8 +24,8 @@ import click
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.text import sentences
-from revise_captions.text.markdown import write_to_pages
 from scripts.research.bundled_models.card import ROOT
+from scripts.research.markdown import write_to_pages
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import click
 
-from revise_captions.text.markdown import write_to_pages
 from scripts.research.bundled_models.card import ROOT
+from scripts.research.markdown import write_to_pages
 
 GENERATE = (
     "-m revise_captions.picturebook.generate world --split test --scenes 24 --captions 14 "

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.text.markdown import write_blocks
+from scripts.research.markdown import write_blocks
 from scripts.research.posh.figures import Figure, as_table
 
 

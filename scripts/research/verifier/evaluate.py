@@ -26,8 +26,8 @@ import numpy.typing as npt
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.stats.paired_tests import ResampledFigure, compared, measured, ranks
-from revise_captions.text.markdown import write_to_pages
 from scripts.research.bundled_models.card import ROOT
+from scripts.research.markdown import write_to_pages
 from scripts.research.verifier.tables import (
     BASELINES,
     MEANT_FOR,

@@ -33,14 +33,18 @@ _BATCH, _WORDS = 64, 1200
 
 
 class Coreference(Protocol):
-    """Another coreference resolver: clusters of mentions as spans of the text, used before the
-    rules. `settings` names it, for a signature.
+    """A coreference resolver that runs before the rules.
+
+    Attributes:
+        settings: Names it in a signature.
     """
 
     @property
     def settings(self) -> Mapping[str, str]: ...
 
-    def clusters(self, text: str) -> Sequence[Sequence[Span]]: ...
+    def clusters(self, text: str) -> Sequence[Sequence[Span]]:
+        """Mentions of one thing, as spans of the text."""
+        ...
 
 
 @lru_cache(maxsize=2)
@@ -70,9 +74,7 @@ def load_pipeline(name: str = BUNDLED) -> Language:
 
 @lru_cache(maxsize=4)
 def settings(name: str = BUNDLED) -> Mapping[str, str]:
-    """What decides a graph, for a signature: the pipeline with its version or digest, spaCy, and
-    the rules.
-    """
+    """What decides a graph, for a signature: pipeline with version or digest, spaCy, rules."""
     import spacy
 
     nlp = load_pipeline(name)
@@ -88,10 +90,23 @@ def settings(name: str = BUNDLED) -> Mapping[str, str]:
 def parse(
     texts: Iterable[str], pipeline: str = BUNDLED, *, coreference: Coreference | None = None
 ) -> Iterator[Graph]:
-    """One scene graph per text, in order, a batch at a time.
+    """Parses texts into scene graphs, a batch at a time.
 
-    Spans count code points of the text. An empty text has an empty graph. `coreference`: a
-    resolver before the rules, say `graphs.maverick.Maverick`.
+    Args:
+        texts: An empty one has an empty graph.
+        pipeline: A spaCy pipeline: `bundled`, a name, or a folder.
+        coreference: A resolver that runs before the rules, for example
+            `graphs.maverick.Maverick`.
+
+    Yields:
+        One graph per text, in order. Spans are `[start, end)` in code points of the text.
+
+    Raises:
+        UserError: spaCy or the pipeline is missing.
+
+    Example:
+        >>> next(parse(["A man in a hat feeds two horses."])).triples()
+        [('horses', 'is', '2'), ('man', 'in', 'hat'), ('man', 'feed', 'horses')]
     """
     nlp = load_pipeline(pipeline)
     for batch in _batches(_document(nlp, text) for text in texts):

@@ -44,7 +44,7 @@ _MAGIC = {
 
 
 def decode(data: bytes, limits: ImageLimits) -> Image:
-    """The first frame, upright, as RGB. Raises `BadRecord`."""
+    """The first frame, upright, as RGB. Raises BadRecord for what is no image or too large."""
     from PIL import Image as pillow
     from PIL import ImageOps
 
@@ -178,6 +178,3 @@ def sniff(data: bytes) -> str:
     if data[4:12] in (b"ftypavif", b"ftypavis"):
         return "AVIF"
     return "PPM" if re.match(rb"P[1-7f][\s#]", data) else ""
-
-
-# --- Bytes --------------------------------------------------------------------------------------

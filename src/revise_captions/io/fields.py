@@ -82,9 +82,18 @@ class Fields:
 def recognize(
     rows: Sequence[Mapping[str, Any]], given: Fields, *, need_image: bool = True
 ) -> Fields:
-    """`given`, completed from what the file's first rows contain.
+    """Finds the fields that hold image and captions.
 
-    Raises `UserError` where a given name is in none of them, or no known name is.
+    Args:
+        rows: The first rows of a file.
+        given: Names that the user chose; the others are looked for.
+        need_image: Whether a row without an image is of no use.
+
+    Returns:
+        `given`, completed.
+
+    Raises:
+        UserError: A given name is in none of the rows, or none of the known names is.
     """
     for name in filter(None, (given.image, *given.captions)):
         if rows and all(look_up(row, name) is None for row in rows):
@@ -99,8 +108,12 @@ def recognize(
 
 
 def to_record(row: Row, fields: Fields, *, source: str) -> Record:
-    """The record in a row. Raises `BadRecord` (captions: missing, not text, empty, too long;
-    image: missing, unreadable). Without an image field, the record's `ImageRef` is empty."""
+    """Makes a record of a row. Without an image field, its `ImageRef` is empty.
+
+    Raises:
+        BadRecord: A caption is missing, not text, empty or too long, or the image is missing or
+            its value unreadable.
+    """
     captions = captions_of(row, fields)
     image = ImageRef()
     if fields.image is not None:

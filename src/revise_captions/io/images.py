@@ -33,10 +33,13 @@ LoadImage = Callable[[Record], "Image"]
 def parse_image(value: object) -> ImageRef:
     """What an image field's value points to; nothing is read yet.
 
-    A string is a data URI, an http(s) URL, base64 of an image, or else a path (`file://` too), as a
-    `Path` always is. Bytes are an encoded image, as is a Hugging Face `{"bytes": …, "path": …}`
-    (bytes first). A list of exactly one of these stands for it. Raises `BadRecord` (MISSING_IMAGE,
-    IMAGE_UNREADABLE).
+    Args:
+        value: A data URI, an http(s) URL, base64 of an image, or a path (`file://` too); encoded
+            bytes; Hugging Face's `{"bytes": …, "path": …}` (bytes first); a Pillow image; or a
+            list of exactly one of these.
+
+    Raises:
+        BadRecord: MISSING_IMAGE or IMAGE_UNREADABLE.
     """
     match value:
         case None | "" | b"" | []:
@@ -71,9 +74,18 @@ def load_image(
     """The image as RGB, upright by its EXIF orientation.
 
     Animations give their first frame, transparency is laid on white, 16-bit and float pixels are
-    scaled to 8 bits, colour profiles are ignored. With a `root`, relative paths start there and
-    nothing outside it is read, whether by `..`, an absolute path or a symbolic link. Without, they
-    start at `folder` (the input's own) and absolute paths are allowed. Raises `BadRecord`.
+    scaled to 8 bits, color profiles are ignored.
+
+    Args:
+        ref: Where the image is.
+        root: Relative paths start here, and nothing outside is read, whether by `..`, an absolute
+            path or a symbolic link. None: they start at `folder`, and absolute paths are allowed.
+        folder: The input file's own.
+        allow_urls: Whether URLs are fetched.
+        limits: What one image may cost.
+
+    Raises:
+        BadRecord: The reason says what is wrong with it.
     """
     return decode(image_bytes(ref, root, folder, allow_urls, limits), limits)
 

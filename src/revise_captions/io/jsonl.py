@@ -1,4 +1,8 @@
-"""JSON Lines and JSON arrays, plain or compressed, without ever holding the file."""
+"""JSON Lines and JSON arrays, plain or compressed, in constant memory.
+
+Not the library jsonlines: it keeps neither a row's own text, which output rows are made of, nor the
+bytes of a line that is not UTF-8, and it reads lines of any length.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +83,19 @@ class _Line(NamedTuple):
 
 
 def json_lines(path: Path, name: str, max_line: int = MAX_LINE) -> Iterator[Row | BadRow]:
-    """One row a line. `line` counts blank lines too, as editors do; they are no rows."""
+    """Reads JSON Lines.
+
+    Args:
+        path: The file.
+        name: What messages call it.
+        max_line: Bytes; a longer line becomes a bad row.
+
+    Yields:
+        One row for each line that is not blank. `line` counts blank lines too, as editors do.
+
+    Raises:
+        UserError: The file cannot be read or decompressed, or is UTF-16.
+    """
     for number, (text, size) in enumerate(_lines(chunks(path, name), max_line), 1):
         if number == 1:
             text = _without_bom(text, name)
@@ -217,7 +233,14 @@ class _Text:
 
 
 def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
-    """One row an element of the one array in the file; `line` is the element's number."""
+    """Reads a file that holds one JSON array.
+
+    Yields:
+        One row for each element; `line` is the element's number.
+
+    Raises:
+        UserError: The file cannot be read, or the array is broken: nothing after that can be read.
+    """
     text = _Text(path, name)
     if text.peek() != "[":
         raise text.broken("is no JSON array")

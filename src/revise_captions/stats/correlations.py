@@ -62,7 +62,8 @@ def correlation(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def row_correlations(kind: Kind, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """The correlation of every row of two arrays at once, for few items.
 
-    Memory is replicates × pairs of items for Kendall's τ, a few blocks of it at a time.
+    Memory is replicates × pairs of items for Kendall's τ, a few blocks of it at a time. SciPy goes
+    row by row in Python: 100 times as long for 1,000 rows of 14 items.
 
     Args:
         kind: As for `correlation`.

@@ -10,7 +10,7 @@ A caption with an unscored sentence and no wrong one is neither right nor wrong 
 in no denominator there, and is counted. What was measured of a captioner on an image is kept as
 counts (`COLUMNS`), so that captioners can be added without scoring the others again.
 
-Intervals: Poisson bootstrap over images (`statistics.weights`, keyed by the image's name), the same
+Intervals: Poisson bootstrap over images (`bootstrap.weights`, keyed by the image's name), the same
 resamples for all captioners. Differences: paired permutation tests over the images that both have
 described, Holm's correction over all pairs. A rank is a range: from 1 + the number of captioners
 significantly better, to the number of captioners not significantly worse.
@@ -287,7 +287,10 @@ def permutation_tests(
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm's step-down correction over the pairs of a symmetric matrix; NaN stays NaN."""
+    """Holm's step-down correction over the pairs of a symmetric matrix; NaN stays NaN.
+
+    SciPy has no family-wise correction (`false_discovery_control` bounds another error).
+    """
     upper = np.triu_indices(len(p_values), k=1)
     p = p_values[upper]
     known = np.flatnonzero(np.isfinite(p))

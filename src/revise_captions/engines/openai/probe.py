@@ -91,11 +91,20 @@ def connect(
     scores: bool = False,
     timeout: float = 300.0,
 ) -> OpenAIEngine:
-    """The engine for a model on the server at `url` (`http://host:8000/v1`), asked once.
+    """Connects to a model on a server and asks it one question.
 
-    The key is `OPENAI_API_KEY`, if the server wants one. `scores`: whether it will be asked for
-    log-probabilities. Raises UserError where the server does not answer, does not have the model,
-    or cannot do what is asked of it.
+    The key, if the server wants one, is the environment's `OPENAI_API_KEY`.
+
+    Args:
+        model: The model's name on the server.
+        url: For example `http://host:8000/v1`.
+        in_flight: Requests that wait for answers at the same time.
+        samples: Sampled answers per question if the server gives no log-probabilities; 0: none.
+        scores: Whether it will be asked for log-probabilities.
+        timeout: Seconds for one try.
+
+    Raises:
+        UserError: The server does not answer, does not have the model, or refuses.
     """
     http = Http(url, key=os.environ.get("OPENAI_API_KEY"), timeout=timeout)
     try:

@@ -1,6 +1,6 @@
 """A model on a server that speaks OpenAI's protocol: vLLM, transformers, SGLang, llama.cpp, …
 
-What a server can do is found out from its answers, not from its name:
+Its answers, not its name, show what a server can do:
 
     by id     vLLM returns the log-probabilities of the ids in `logprob_token_ids`, exactly; the
               ids of the answer words come from its `/tokenize`
@@ -10,9 +10,9 @@ What a server can do is found out from its answers, not from its name:
               closed models, section 4.1: five)
     none      the sentence is `unscored: the engine gives no log-probabilities`
 
-An answer that lacks what the first one had is looked at anew: nothing is guessed. A server that
-refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt that it refuses
-(4xx), or fails on after all retries, is `Failed`, and its neighbours are not.
+An answer that lacks what the first one had is read in the next way down: nothing is guessed. A
+server that refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt that it
+refuses (4xx), or fails on after all retries, is `Failed`, and its neighbors are not.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A model in this process, through transformers: any VLM or LLM with a chat template.
 
-Answers are scored in one forward pass per batch, of which only the logits behind each prompt's
-last token are computed. Prompts of like length share a batch, padded at the end, where causal
-attention never looks: so a prompt's positions and its answer are those it has alone. Where memory
-runs out, or a batch fails for another reason, it is cut in two and tried again, down to single
-prompts; what fails alone is `Failed`, and its neighbours are not.
+Answers are scored in one forward pass per batch, which computes only the logits after each prompt's
+last token. Prompts of similar length share a batch, padded at the end, where causal attention never
+looks: a prompt's positions and its answer are those it has alone. A batch that fails, for lack of
+memory or another reason, is cut in two and tried again, down to single prompts; what fails alone is
+`Failed`, and its neighbors are not.
 """
 
 from __future__ import annotations
@@ -26,12 +26,8 @@ from revise_captions.engines.model_files import (
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
-    Data,
     Failed,
-    Part,
-    Picture,
     Prompt,
-    Template,
 )
 from revise_captions.engines.transformers.inputs import EncodedPrompt, PromptEncoder, collate
 from revise_captions.errors import EngineDead, UserError
@@ -73,18 +69,17 @@ class TransformersEngine:
         return self._each(prompts, max_tokens, lambda rows: self._write(rows, max_tokens))
 
     def check(self, *, scores: bool) -> None:
-        """One question about a grey square: does the model run, and, where `scores`, do its answers
-        have numbers?
+        """Asks one question before any data is read.
 
-        Raises UserError where it does not, before any data is read.
+        Args:
+            scores: Whether log-probabilities are needed.
+
+        Raises:
+            UserError: The model does not run, or gives no log-probabilities.
         """
-        from PIL import Image
-
-        grey = Image.new("RGB", (224, 224), (127, 127, 127))
-        self.encoder.check(grey)
-        picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
-        parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
-        asked = [Prompt(parts, shared=2 if picture else 0)]
+        asked = [self.encoder.trial()]
+        for image in asked[0].pictures:
+            self.encoder.check(image)
         answer: AnswerScores | Completion | Failed = (
             self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
         )
@@ -207,12 +202,19 @@ def load_engine(
     scores: bool = False,
     quantization: Any = None,
 ) -> TransformersEngine:
-    """The model of that name (a folder or a hub id), asked once whether it runs.
+    """Loads a model and asks it one question. Code that comes with a model is never run.
 
-    `option`: what the user gave the name to, for messages. `dtype` auto: float32 on a CPU, else
-    bfloat16. `scores`: it will be asked for log-probabilities. `quantization`: transformers'
-    settings for weights in few bits. Code that comes with a model is never run. Raises UserError
-    where it cannot be had.
+    Args:
+        name: A folder or a hub id.
+        option: The option that the user gave the name to, for messages.
+        dtype: `auto` is float32 on a CPU, else bfloat16.
+        device: `auto` is a GPU if there is one.
+        batch_size: Prompts.
+        scores: Whether it will be asked for log-probabilities.
+        quantization: transformers' settings for weights in few bits.
+
+    Raises:
+        UserError: The model cannot be loaded, or does not answer.
     """
     import transformers
 

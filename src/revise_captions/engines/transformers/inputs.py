@@ -112,6 +112,15 @@ class PromptEncoder:
                 hint="serve the model instead, and name it as MODEL@http://host:8000/v1",
             )
 
+    def trial(self) -> Prompt:
+        """A question about a gray square, or about nothing, to find out whether a model answers."""
+        from PIL import Image
+
+        gray = Picture(Image.new("RGB", (224, 224), (127, 127, 127)))
+        seen = (gray,) if self.processor is not None else ()
+        question = (Template("Is this"), Template(" it: "), Data("grey?"))
+        return Prompt((*seen, *question), shared=2 if seen else 0)
+
     def _text_only(self, rendered: Rendered) -> list[int]:
         parts = (Template(rendered.head), *rendered.tail)
         start = "" if self._bos is None or rendered.head.startswith(self._bos) else self._bos

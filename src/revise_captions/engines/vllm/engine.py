@@ -1,9 +1,9 @@
 """A model in this process, through vLLM (extra `vllm`): continuous batching on a GPU.
 
-Prompts go in as token ids, so that data stays data, each picture as one placeholder that vLLM
-expands. Answer words are asked for by id (`logprob_token_ids`): exact, whatever the top of the
-distribution is. Prompts of a caption come one after the other and share their beginning, which
-vLLM's prefix cache computes once; `vllm.counts` says what it saved.
+Prompts are token ids, so that data stays data; each picture is one placeholder that vLLM expands.
+Answer words are requested by id (`logprob_token_ids`), so their log-probabilities are exact even if
+they are far from the top. A caption's prompts follow one another and share a prefix, which vLLM's
+prefix cache computes once; `vllm.counts` says how much that saved.
 """
 
 from __future__ import annotations
@@ -16,12 +16,8 @@ from revise_captions.engines.model_files import explained, find_model
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
-    Data,
     Failed,
-    Part,
-    Picture,
     Prompt,
-    Template,
 )
 from revise_captions.engines.transformers.inputs import PromptEncoder
 from revise_captions.engines.vllm.requests import (
@@ -68,12 +64,7 @@ class VllmEngine:
 
     def check(self, *, scores: bool) -> None:
         """One question: does the model run? Raises UserError where it does not."""
-        from PIL import Image
-
-        grey = Image.new("RGB", (224, 224), (127, 127, 127))
-        picture: list[Part] = [Picture(grey)] if self.encoder.processor is not None else []
-        parts: tuple[Part, ...] = (*picture, Template("Is this"), Template(" it: "), Data("grey?"))
-        asked = [Prompt(parts, shared=2 if picture else 0)]
+        asked = [self.encoder.trial()]
         found: Any = (
             self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
         )
@@ -98,10 +89,17 @@ def _answer(output: Any, ids: Sequence[Sequence[int]]) -> AnswerScores | Failed:
 def load_engine(
     name: str, *, option: str, dtype: str = "auto", scores: bool = False, **options: Any
 ) -> VllmEngine:
-    """The model of that name (a folder or a hub id) in vLLM, asked once whether it runs.
+    """Loads a model into vLLM and asks it one question. Code that comes with a model is never run.
 
-    `dtype` auto: the checkpoint's own. `options` go to `vllm.LLM`. Code that comes with a model is
-    never run. Raises UserError where it cannot be had.
+    Args:
+        name: A folder or a hub id.
+        option: The option that the user gave the name to, for messages.
+        dtype: `auto` is the checkpoint's own.
+        scores: Whether it will be asked for log-probabilities.
+        options: Passed to `vllm.LLM`.
+
+    Raises:
+        UserError: The model cannot be loaded, does not answer, or would be computed wrongly.
     """
     find_vllm()
     import transformers

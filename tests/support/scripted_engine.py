@@ -1,4 +1,4 @@
-"""An engine that answers from a script: for tests, and to try what stands above an engine."""
+"""An engine that answers from a script."""
 
 from __future__ import annotations
 
