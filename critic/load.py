@@ -5,86 +5,73 @@
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              whatever a server has   OpenAI's protocol
 
-A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an engine that does
-not compute the checkpoint's refuses it.
+A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an engine that cannot
+compute the checkpoint's refuses it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.adapters import check_base, with_adapter
-from revise_captions.critic.checkpoints import (
-    CARD,
-    CriticCard,
-    asks_by_chat,
-    read_card,
-)
-from revise_captions.critic.paligemma.load import (
+from revise_captions.critic.checkpoints import CARD, CriticCard, asks_by_chat, read_card
+from revise_captions.critic.locate import (
     BUNDLED,
     chosen_threshold,
     critic_folders,
-    load_critic,
     weights_digest,
 )
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import expect_attention_mode, load_vllm_critic
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.model_files import model_type
-from revise_captions.engines.names import ENGINES, served
+from revise_captions.engines.model_spec import ModelSpec, resolve_model
 from revise_captions.errors import UserError
 
-#: What is known of a model that nobody calibrated as a critic.
+#: What is known of a model that was never calibrated as a critic.
 UNCALIBRATED = CriticCard(AttentionMode.CAUSAL)
 
 
-@dataclass(frozen=True, slots=True)
-class CriticSource:
-    """What computes a critic. `own`: a PaliGemma 2, asked as it was trained; `instruct`: a chat
-    model; `engine`: through what. `place`: its folder, None where it is on a hub or a server.
+def resolve_critic(
+    name: str,
+    *,
+    engine: str = "transformers",
+    device: str = "auto",
+    dtype: str = "auto",
+    any_attention_mode: bool = False,
+) -> ModelSpec:
+    """What a critic's name stands for. Loads no weights; what only a hub has is downloaded.
+
+    Args:
+        name: `bundled`, a folder, a hub id, or a server's model.
+        engine: What computes it, unless its name is a server's.
+        device: See `ModelSpec`.
+        dtype: See `ModelSpec`.
+        any_attention_mode: Whether its attention mode will be overruled.
+
+    Raises:
+        UserError: It cannot be found, or the engine cannot compute it.
     """
-
-    kind: Literal["own", "instruct"]
-    engine: str
-    place: Path | None = None
-
-
-def find_critic(
-    name: str, engine: str = "transformers", *, fetch: bool = True, any_attention_mode: bool = False
-) -> CriticSource | None:
-    """What a critic's name stands for; loads no weights. Raises UserError for what does not fit.
-
-    `fetch=False` downloads nothing, and gives None for a hub id. `any_attention_mode`: its
-    attention mode will be overruled.
-    """
-    if engine not in ENGINES:
-        raise UserError(f"there is no engine {engine!r}", hint=f"expected {', '.join(ENGINES)}")
-    if served(name) is not None:
-        return CriticSource("instruct", "openai")
-    if engine == "openai":
-        raise UserError(
-            f"--engine openai needs a server's address, and --critic {name} has none",
-            hint="name it as MODEL@http://host:8000/v1",
-        )
-    if name != "bundled" and not fetch and not Path(name).expanduser().is_dir():
-        return None
-    card, folder, _ = critic_folders(name)
-    chat = asks_by_chat(card)
-    own = not chat and (
-        name == "bundled" or (card / CARD).exists() or model_type(folder) == "paligemma"
+    spec = resolve_model(name, engine=engine, device=device, dtype=dtype, option="--critic")
+    if spec.engine == "openai":
+        return spec
+    own, folder, _ = critic_folders(name)
+    is_own = not asks_by_chat(own) and (
+        name == "bundled" or (own / CARD).exists() or model_type(folder) == "paligemma"
     )
-    if own and engine == "vllm" and not any_attention_mode:
-        expect_attention_mode(read_card(card).attention_mode, folder)
-    return CriticSource(
-        "own" if own else "instruct", engine, BUNDLED if name == "bundled" else folder
-    )
+    if not is_own:
+        return spec
+    if engine == "vllm" and not any_attention_mode:
+        expect_attention_mode(read_card(own).attention_mode, folder)
+    source = str(BUNDLED) if name == "bundled" else spec.source
+    return replace(spec, kind="paligemma", source=source)
 
 
-def load(
-    name: str = "bundled",
+def load_critic(
+    critic: str | ModelSpec = "bundled",
     *,
     engine: str = "transformers",
     adapter: str | None = None,
@@ -98,69 +85,71 @@ def load(
     samples: int = 0,
     compiled: bool = False,
 ) -> Critic:
-    """The critic of that name, ready to judge. See the module, and `critic.load_critic`.
+    """A critic, ready to judge.
 
-    `samples`: for servers without log-probabilities, so many sampled answers instead. Raises
-    UserError, before any data is read, where it cannot be had.
+    Args:
+        critic: A name (see the module), or what `resolve_critic` made of one: then `engine`,
+            `device` and `dtype` are its own.
+        engine: `transformers`, `vllm` or `openai`.
+        adapter: A LoRA adapter's folder or hub id, added to the weights.
+        dtype: See `ModelSpec`.
+        device: See `ModelSpec`.
+        batch_size: Captions in a forward pass.
+        threshold: Overrules the checkpoint's.
+        target_precision: Overrules it by the precision that flagged sentences had on the
+            checkpoint's validation data.
+        packed: False asks one prompt a sentence: the same answers, slower.
+        attention_mode: Overrules the checkpoint's, which makes its answers wrong: to see by how
+            much.
+        samples: For servers without log-probabilities: this many sampled answers instead.
+        compiled: With compiled layers: the same answers but for rounding.
+
+    Raises:
+        UserError: It cannot be had. Raised before any data is read.
     """
-    asked = find_critic(name, engine, any_attention_mode=attention_mode is not None)
-    assert asked is not None
-    if compiled:
-        _may_compile(asked, name)
-    if asked.kind == "own" and asked.engine == "vllm":
+    spec = critic
+    if isinstance(spec, str):
+        anyway = attention_mode is not None
+        spec = resolve_critic(
+            spec, engine=engine, device=device, dtype=dtype, any_attention_mode=anyway
+        )
+    if compiled and (spec.kind, spec.engine) != ("paligemma", "transformers"):
+        raise UserError(
+            f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is none",
+            hint="leave it out: vLLM and servers compile what they compute by themselves",
+        )
+    if spec.kind != "paligemma":
+        if attention_mode is not None:
+            raise UserError("only PaliGemma 2 critics have an attention mode to choose")
+        return _instruct(spec, adapter, threshold, target_precision, batch_size, samples)
+    if spec.engine == "vllm":
         return load_vllm_critic(
-            name,
+            spec.name,
             adapter=adapter,
-            dtype=dtype,
+            dtype=spec.dtype,
             threshold=threshold,
             target_precision=target_precision,
             attention_mode=attention_mode,
         )
-    if asked.kind == "own":
-        return load_critic(
-            name,
-            adapter=adapter,
-            dtype=dtype,
-            device=device,
-            batch_size=batch_size,
-            threshold=threshold,
-            target_precision=target_precision,
-            packed=packed,
-            attention_mode=attention_mode,
-            compiled=compiled,
-        )
-    if attention_mode is not None:
-        raise UserError("only PaliGemma 2 critics have an attention mode to choose")
-    return _instruct(
-        name,
-        asked,
-        adapter,
+    return load_paligemma(
+        spec.name,
+        adapter=adapter,
+        dtype=spec.dtype,
+        device=spec.device,
+        batch_size=batch_size,
         threshold=threshold,
         target_precision=target_precision,
-        dtype=dtype,
-        device=device,
-        batch_size=batch_size,
-        samples=samples,
+        packed=packed,
+        attention_mode=attention_mode,
+        compiled=compiled,
     )
 
 
-def _may_compile(asked: CriticSource, name: str) -> None:
-    if (asked.kind, asked.engine) != ("own", "transformers"):
-        raise UserError(
-            f"--compile is for PaliGemma 2 critics in this process, and {name} is none",
-            hint="leave it out: vLLM and servers compile what they compute by themselves",
-        )
-
-
 def _instruct(
-    name: str,
-    asked: CriticSource,
+    spec: ModelSpec,
     adapter: str | None,
-    *,
     threshold: float | None,
     target_precision: float | None,
-    dtype: str,
-    device: str,
     batch_size: int,
     samples: int,
 ) -> Critic:
@@ -169,15 +158,16 @@ def _instruct(
     from revise_captions.engines.load import load_engine
     from revise_captions.engines.transformers.engine import TransformersEngine
 
-    own, added, model = None, None, name
-    if asked.place is not None:
-        own, folder, added = critic_folders(name, adapter)
+    own: Path | None = None
+    added: Path | None = None
+    if spec.engine != "openai":
+        own, folder, added = critic_folders(spec.name, adapter)
         if added is not None:
-            model = str(folder)
+            spec = replace(spec, name=str(folder), source=str(folder))
             check_base(added, weights_digest(folder), folder)
-    if (adapter is not None or added is not None) and asked.engine != "transformers":
+    if (adapter is not None or added is not None) and spec.engine != "transformers":
         raise UserError(
-            f"--engine {asked.engine} cannot add an adapter to a model",
+            f"--engine {spec.engine} cannot add an adapter to a model",
             hint="train with --merge and name the merged folder",
         )
     card = UNCALIBRATED
@@ -185,14 +175,7 @@ def _instruct(
         card = read_card(own, chat_prompts.VERSION)
     limit = chosen_threshold(card, threshold, target_precision)
     loaded = load_engine(
-        model,
-        engine=asked.engine,
-        option="--critic",
-        dtype=dtype,
-        device=device,
-        batch_size=batch_size,
-        samples=samples,
-        scores=True,
+        spec, option="--critic", batch_size=batch_size, samples=samples, scores=True
     )
     if added is not None:
         assert isinstance(loaded, TransformersEngine)

@@ -1,13 +1,7 @@
 """The commands; at their head the main job, `revise-captions`: records in, revisions out.
 
-    cli ─ options ─ run ┬ inputs ─ local_runner or ray_runner ─ journal ─ writers
-                        │          └ revise, a window ─ loop, its captions ─ verify
-                        ├ models       from options to critic and reviser
-                        ├ dry_run      what a run would do
-                        └ report       what it did
-    api                 the same as a function, on a stream of records
-
-`rows` and `outcomes` are what stands in a row of the output. Commands of one or two modules stand
-beside them: `benchmarks`, `check_engine`, `merge`. The others are packages, and the main job needs
-none of them but `report` and `verify`: `annotate`, `evaluation`, `metrics`, `rating`.
+`cli` parses its options (`options`), `api` is the same as a function, `job` does the work, `output`
+writes rows, `report` tells what happened, `verify` checks the revisions. The other packages are
+the other commands, and the main job needs none of them: `annotate`, `benchmarks`, `engine_check`,
+`metrics`, `rating`, `verify_revisions`.
 """

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import Fields, recognize, to_record
-from revise_captions.io.images import load_image
+from revise_captions.io.images import LoadImage, load_image
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.models import (
+    FIRST_ROWS,
+    assembled,
     earlier_signature,
     load_critic_of,
     load_reviser_of,
-    tools_of,
 )
-from revise_captions.pipelines.job.window import (
-    WINDOW,
+from revise_captions.pipelines.job.window import WINDOW, Result, revise_records
+from revise_captions.pipelines.options import (
+    Guard,
+    InputOptions,
+    JobOptions,
+    ModelOptions,
     OnUnfixable,
-    Result,
+    RunOptions,
     Stage,
-    revise_records,
+    VerifyOptions,
+    option_names,
 )
-from revise_captions.pipelines.options import Options
 from revise_captions.records import Record
 
 if TYPE_CHECKING:
@@ -35,125 +41,125 @@ if TYPE_CHECKING:
 
 #: Where rows given in memory say they come from.
 MEMORY = "memory"
-#: Rows that are looked at before the first result: for their fields, and for an earlier stage.
-FIRST_ROWS = 100
+#: Options of files and commands: a function that is given records has no use for them.
+_OF_FILES = frozenset(
+    ("source", "limit", "shard", "out", "resume", "force", "dry_run", "report", "group_by")
+) | {"runner", "replicas", "ray_address"}
+_CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard}
 
-Guard = Literal["strict", "warn"]
+Given = InputOptions | ModelOptions | VerifyOptions | RunOptions
 
 
 def revise(
     records: Iterable[Record | Mapping[str, Any]],
-    *,
+    *groups: Given,
     critic: str | Critic = "bundled",
-    adapter: str | None = None,
     reviser: str | Reviser = "bundled",
-    engine: str = "transformers",
-    samples: int = 0,
-    threshold: float | None = None,
-    target_precision: float | None = None,
-    rounds: int = 2,
-    on_unfixable: OnUnfixable = "keep",
-    guard: Guard | None = None,
-    stage: Stage = "all",
-    image_field: str | None = None,
     caption_fields: Sequence[str] = (),
-    image_root: str | Path | None = None,
-    allow_urls: bool = False,
-    batch_size: int = 16,
-    dtype: str = "auto",
-    device: str = "auto",
-    compile: bool = False,
     window: int = WINDOW,
-    verify: str = "none",
-    reference_field: str | None = None,
-    judge: str = "offline",
-    parser: str = "bundled",
+    **options: Any,
 ) -> Iterator[Result | BadRow]:
-    """Yields, in order, one `Result` for each record, or the `BadRow` that says why there is none.
+    """Judges and revises records, a window at a time, so that an endless stream is fine.
 
-    `records`: mappings with an image (path, bytes, data URI, base64, `PIL.Image`, URL) and a
-    caption under any known field name (looked for in the first hundred), or `Record`s. `critic`
-    and `reviser` are names (a folder, a hub id, `bundled`, `drop`, `MODEL@http://…/v1`) or
-    objects with their protocols. The other options are the command's (`revise-captions --help`).
-    With `verify` a result's `verifications` say what was found, as it would stand in a row.
-    Works a window at a time, so an endless stream is fine; models are loaded before this returns.
+    Args:
+        records: Mappings with an image (path, bytes, data URI, base64, `PIL.Image`, URL) and a
+            caption under any known field name (looked for in the first hundred), or `Record`s.
+        *groups: Options as values: `InputOptions`, `ModelOptions`, `VerifyOptions`, `RunOptions`.
+        critic: A name (`bundled`, a folder, a hub id, `MODEL@http://…/v1`), or an object with the
+            protocol `Critic`.
+        reviser: A name (also `drop`), or an object with the protocol `Reviser`.
+        caption_fields: The fields that hold captions, where their names are not known ones.
+        window: Records that are worked on together.
+        **options: The command's options by name (`revise-captions --help`), such as `threshold`,
+            `rounds`, `image_root`, `device`; they overrule `groups`.
 
-    Raises `UserError` where a model or the fields are not to be found, or options contradict.
+    Yields:
+        In order, one `Result` for each record, or the `BadRow` that says why there is none. With
+        `verify`, a result's `verifications` say what was found, as it would stand in a row.
+
+    Raises:
+        UserError: A model or the fields are not to be found, or options contradict each other.
+            Raised, and models loaded, before this returns.
+        TypeError: An option is unknown.
     """
-    _check_choices(on_unfixable=on_unfixable, guard=guard, stage=stage)
-    own = [value for value in (threshold, target_precision, adapter) if value is not None]
-    if own and not isinstance(critic, str):
-        raise UserError("a critic given as an object brings its own threshold and weights")
-    if window < 1 or rounds < 0:
-        raise UserError(f"window {window} and rounds {rounds}: expected at least 1 and 0")
-    options = Options(
-        critic=critic if isinstance(critic, str) else "",
-        adapter=adapter,
-        reviser=reviser if isinstance(reviser, str) else "",
-        engine=engine,
-        samples=samples,
-        threshold=threshold,
-        target_precision=target_precision,
-        rounds=rounds,
-        on_unfixable=on_unfixable,
-        guard=guard,
-        stage=stage,
-        batch_size=batch_size,
-        dtype=dtype,
-        device=device,
-        compile=compile,
-        verify=verify,
-        reference_field=reference_field,
-        judge=judge,
-        parser=parser,
-    )
-    options.check()
-    root = None if image_root is None else Path(image_root)
+    if caption_fields:
+        options["caption_field"] = ",".join(caption_fields)
+    job = _job(groups, options, critic, reviser)
+    if window < 1 or job.run.rounds < 0:
+        raise UserError(f"window {window} and rounds {job.run.rounds}: expected at least 1 and 0")
+    root = None if job.inputs.image_root is None else Path(job.inputs.image_root)
 
     def load(record: Record) -> Image:
-        return load_image(record.image, root=root, allow_urls=allow_urls)
+        return load_image(record.image, root=root, allow_urls=job.inputs.allow_urls)
 
-    wanted = Fields(image_field, tuple(caption_fields))
-    return _results(records, wanted, options, (critic, reviser), load, window)
+    return _results(records, job, (critic, reviser), load, window)
+
+
+def _job(
+    groups: Sequence[Given],
+    options: Mapping[str, Any],
+    critic: str | Critic,
+    reviser: str | Reviser,
+) -> JobOptions:
+    """The options as one checked value. Raises `UserError`, TypeError for unknown ones."""
+    known = option_names()
+    for name in options:
+        if name not in known or name in _OF_FILES:
+            near = get_close_matches(name, known.keys() - _OF_FILES, n=1)
+            raise TypeError(
+                f"revise() has no option {name!r}{f'; did you mean {near[0]!r}?' if near else ''}"
+            )
+    values: dict[str, Any] = {}
+    for group in groups:
+        values |= {name: getattr(group, name) for name in known if hasattr(group, name)}
+    values |= options
+    for name, kind in _CHOICES.items():
+        value = values.get(name)
+        if value is not None and value not in get_args(kind):
+            raise UserError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
+    own = [values.get(name) for name in ("threshold", "target_precision", "adapter")]
+    if not isinstance(critic, str) and any(value is not None for value in own):
+        raise UserError("a critic given as an object brings its own threshold and weights")
+    if isinstance(critic, str) and critic != known["critic"]:
+        values["critic"] = critic
+    if isinstance(reviser, str) and reviser != known["reviser"]:
+        values["reviser"] = reviser
+    job = JobOptions.of(values)
+    job.check()
+    return job
 
 
 def _results(
     records: Iterable[Record | Mapping[str, Any]],
-    wanted: Fields,
-    options: Options,
+    job: JobOptions,
     models: tuple[str | Critic, str | Reviser],
     load: Callable[[Record], Image],
     window: int,
 ) -> Iterator[Result | BadRow]:
     """Loads what is named of the models that the stage needs, then works through the records."""
     critic, reviser = models
+    stage = job.run.stage
     stream = iter(records)
     first = list(islice(stream, FIRST_ROWS))
     rows = [item.fields if isinstance(item, Record) else item for item in first]
-    earlier = earlier_signature(rows, options.stage)
-    fields = _fields_of(first, wanted, options.stage)
-    reader = writer = None
-    if options.stage != "revise":
-        reader = load_critic_of(options) if isinstance(critic, str) else critic
-    if options.stage != "critique":
-        writer = load_reviser_of(options) if isinstance(reviser, str) else reviser
-    tools, settings = tools_of(reader, writer, options, earlier)
+    earlier = earlier_signature(rows, stage)
+    fields = _fields_of(first, job.inputs, stage)
+    judge = rewriter = None
+    if stage != "revise":
+        judge = load_critic_of(job.models) if isinstance(critic, str) else critic
+    if stage != "critique":
+        rewriter = load_reviser_of(job.models) if isinstance(reviser, str) else reviser
+    loaded, settings = assembled(judge, rewriter, job.models, job.run, job.verify, earlier)
+    images: LoadImage | None = load if stage != "revise" else None
     items = as_records(chain(first, stream), fields)
-    return revise_records(items, tools, settings, load, window=window)
+    return revise_records(items, loaded, settings, images, window=window)
 
 
-def _check_choices(on_unfixable: str, guard: str | None, stage: str) -> None:
-    for name, value, kind in (
-        ("on_unfixable", on_unfixable, OnUnfixable),
-        ("guard", guard, Guard),
-        ("stage", stage, Stage),
-    ):
-        if value is not None and value not in get_args(kind):
-            raise UserError(f"{name}={value!r}: expected one of {', '.join(get_args(kind))}")
-
-
-def _fields_of(first: Sequence[Record | Mapping[str, Any]], given: Fields, stage: str) -> Fields:
-    """`given`, completed from the first mappings; `Record`s know theirs."""
+def _fields_of(
+    first: Sequence[Record | Mapping[str, Any]], inputs: InputOptions, stage: Stage
+) -> Fields:
+    """The fields given, completed from the first mappings; `Record`s know theirs."""
+    given = Fields(inputs.image_field, inputs.caption_fields)
     mappings = [item for item in first if not isinstance(item, Record)]
     if not mappings:
         return given

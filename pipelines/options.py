@@ -1,26 +1,48 @@
-"""The main job's options as one value, shared by the command and the function."""
+"""The main job's options, grouped by who uses them; the command and the function share them.
+
+InputOptions    what is read            the readers
+ModelOptions    which models, how       `job.models`
+VerifyOptions   checks of revisions     `verify`
+RunOptions      what is done, and where to write it
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from revise_captions.errors import UserError
 
+Stage = Literal["all", "critique", "revise"]
+OnUnfixable = Literal["keep", "drop", "flag"]
+Guard = Literal["strict", "warn"]
+
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """As the user gave them; `revise-captions --help` says what each means."""
+class InputOptions:
+    """Which records are read. `revise-captions --help` says what each option means."""
 
     source: str = ""
-    out: str = ""
     image_field: str | None = None
     caption_field: str | None = None
     image_root: Path | None = None
     allow_urls: bool = False
+    limit: int | None = None
+    shard: str = "0/1"
+
+    @property
+    def caption_fields(self) -> tuple[str, ...]:
+        """The fields named in `caption_field`."""
+        return tuple(filter(None, (self.caption_field or "").split(",")))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which models judge and rewrite, and how they are computed."""
+
     critic: str = "bundled"
     adapter: str | None = None
     reviser: str = "bundled"
@@ -28,71 +50,108 @@ class Options:
     samples: int = 0
     threshold: float | None = None
     target_precision: float | None = None
-    rounds: int = 2
-    on_unfixable: str = "keep"
-    guard: str | None = None
-    stage: str = "all"
     batch_size: int = 16
     dtype: str = "auto"
     compile: bool = False
     device: str = "auto"
-    limit: int | None = None
-    shard: str = "0/1"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """Which checks are made of the revisions, and with what."""
+
+    verify: str = "none"
+    reference_field: str | None = None
+    judge: str = "offline"
+    parser: str = "bundled"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is done with the records, where it is computed, and where it is written."""
+
+    out: str = ""
+    stage: Stage = "all"
+    rounds: int = 2
+    on_unfixable: OnUnfixable = "keep"
+    guard: Guard | None = None
     resume: bool = False
     force: bool = False
     dry_run: bool = False
     report: Path | None = None
     group_by: str | None = None
-    verify: str = "none"
-    reference_field: str | None = None
-    judge: str = "offline"
-    parser: str = "bundled"
     runner: str = "local"
     replicas: int | None = None
     ray_address: str | None = None
 
+
+_Group = TypeVar("_Group", InputOptions, ModelOptions, VerifyOptions, RunOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """All of a run's options; each part goes only where it is used."""
+
+    inputs: InputOptions = field(default_factory=InputOptions)
+    models: ModelOptions = field(default_factory=ModelOptions)
+    verify: VerifyOptions = field(default_factory=VerifyOptions)
+    run: RunOptions = field(default_factory=RunOptions)
+
     @classmethod
-    def from_cli(cls, options: Mapping[str, Any]) -> Options:
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in options.items() if name in known})
+    def of(cls, values: Mapping[str, Any]) -> JobOptions:
+        """Options by name, each put into its group; names of no option are left out."""
+
+        def part(group: type[_Group]) -> _Group:
+            return group(**{f.name: values[f.name] for f in fields(group) if f.name in values})
+
+        return cls(part(InputOptions), part(ModelOptions), part(VerifyOptions), part(RunOptions))
 
     def check(self) -> None:
         """Raises `UserError` where options contradict each other, whatever the input holds."""
-        if self.threshold is not None and self.target_precision is not None:
+        models, run = self.models, self.run
+        if models.threshold is not None and models.target_precision is not None:
             raise UserError("--threshold and --target-precision contradict", hint="give one")
-        if self.stage == "revise" and self.target_precision is not None:
+        if run.stage == "revise" and models.target_precision is not None:
             raise UserError(
                 "--stage revise uses the threshold that the sentences were flagged with",
                 hint="give --target-precision to --stage critique, or a --threshold here",
             )
-        if self.stage == "revise" and (self.adapter is not None or self.compile):
-            useless = "--compile" if self.compile else "--adapter"
+        if run.stage == "revise" and (models.adapter is not None or models.compile):
+            useless = "--compile" if models.compile else "--adapter"
             raise UserError(f"--stage revise loads no critic, so {useless} has no use")
-        self._check_verification()
-        parse_shard(self.shard)
+        _check_verification(self.verify, run.stage)
+        parse_shard(self.inputs.shard)
 
-    def _check_verification(self) -> None:
-        from revise_captions.pipelines.verify.names import checks_of
 
-        checks = checks_of(self.verify)
-        if "critic" in checks and self.stage == "revise":
-            raise UserError(
-                "--verify critic needs the critic, and --stage revise loads none",
-                hint="verify the last --stage critique, or its output with verify-revisions",
-            )
-        if "posh" in checks and self.reference_field is None:
-            raise UserError(
-                "--verify posh compares with a reference caption",
-                hint="name its field with --reference-field",
-            )
-        if "posh" not in checks and self.reference_field is not None:
-            raise UserError(
-                "--reference-field is for POSH, which is not asked for", hint="add --verify posh"
-            )
+def option_names() -> dict[str, Any]:
+    """Every option's default, by its name."""
+    job = JobOptions()
+    groups = (job.inputs, job.models, job.verify, job.run)
+    return {f.name: getattr(group, f.name) for group in groups for f in fields(group)}
+
+
+def _check_verification(options: VerifyOptions, stage: Stage) -> None:
+    from revise_captions.pipelines.verify.names import checks_of
+
+    checks = checks_of(options.verify)
+    if "critic" in checks and stage == "revise":
+        raise UserError(
+            "--verify critic needs the critic, and --stage revise loads none",
+            hint="verify the last --stage critique, or its output with verify-revisions",
+        )
+    if "posh" in checks and options.reference_field is None:
+        raise UserError(
+            "--verify posh compares with a reference caption",
+            hint="name its field with --reference-field",
+        )
+    if "posh" not in checks and options.reference_field is not None:
+        raise UserError(
+            "--reference-field is for POSH, which is not asked for", hint="add --verify posh"
+        )
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """`"3/8"` to (3, 8): every eighth record from the fourth. Raises `UserError`."""
+    """`"3/8"` to (3, 8): every eighth window from the fourth. Raises `UserError`."""
     index, slash, count = text.partition("/")
     if not (slash and index.isdecimal() and count.isdecimal()):
         raise UserError(f"--shard {text}: expected I/N, such as 0/8 to 7/8")

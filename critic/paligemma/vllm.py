@@ -19,11 +19,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.checkpoints import CriticCard, read_card
 from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.hub_names import check_hub_names
-from revise_captions.critic.paligemma.load import (
-    BUNDLED,
-    chosen_threshold,
-    critic_folders,
-)
+from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders
 from revise_captions.critic.paligemma.packing import (
     AttentionMode,
     Branch,

@@ -19,7 +19,7 @@ from revise_captions.critic.gates.language import (
     write_lexicon,
 )
 from revise_captions.critic.hub_names import write_hub_names
-from revise_captions.critic.paligemma.load import weights_digest
+from revise_captions.critic.locate import weights_digest
 from revise_captions.finetune.data.records import provenance
 from revise_captions.finetune.export.model_card import model_card
 from revise_captions.finetune.models.adapters import save_adapter

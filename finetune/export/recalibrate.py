@@ -17,7 +17,7 @@ import numpy as np
 
 from revise_captions.commands import run_command
 from revise_captions.critic.checkpoints import read_card
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import upright
@@ -29,7 +29,7 @@ WINDOW = 64
 
 def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], int]:
     """P(factual) and truth of the validation sentences, and how many were left unscored."""
-    critic = load_critic(str(critic_folder))
+    critic = load_paligemma(str(critic_folder))
     split = open_split(data, "validation")
     p: list[float] = []
     factual: list[bool] = []

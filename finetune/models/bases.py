@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from revise_captions.critic.checkpoints import CARD, read_card
-from revise_captions.critic.paligemma.load import BUNDLED, find_checkpoint
+from revise_captions.critic.locate import BUNDLED, find_checkpoint
 from revise_captions.critic.paligemma.model import new_model, use_tree_attention
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, train_tokenizer
 from revise_captions.engines.model_files import model_type

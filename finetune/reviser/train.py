@@ -244,16 +244,16 @@ def _start(
 def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
     """The tokenizer and model of an earlier training. Raises UserError where there is none."""
     from revise_captions.reviser.bundled_model.reviser import load_bundled
-    from revise_captions.reviser.load import find_reviser
+    from revise_captions.reviser.load import resolve_reviser
 
-    source = find_reviser(name)
-    if source.kind != "own":
+    spec = resolve_reviser(name)
+    if spec.kind != "edit":
         raise UserError(
             f"--base {name} is no reviser that train_reviser wrote",
             hint="name a folder with reviser.json in it, or bundled",
         )
     reviser = load_bundled(
-        Path(source.place), device="cpu", dtype="float32", batch_size=1, name=name
+        Path(spec.source), device="cpu", dtype="float32", batch_size=1, name=name
     )
     return reviser.codec, reviser.model
 

@@ -44,16 +44,16 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     """
     from revise_captions.pipelines.engine_check.compare import Setup, as_text, check, drawn
     from revise_captions.pipelines.job.inputs import image_loader, open_input
-    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.options import JobOptions
 
-    # OUT is never written; its name says where standard input would be spooled
-    asked = Options.from_cli({**options, "out": "check-engine"})
-    first = Setup(asked)
+    job = JobOptions.of(options)
+    first = Setup(job.models)
     second = first.changed(against)
 
-    with closing(open_input(asked)) as source:
+    # OUT is never written: standard input is copied beside a file of that name
+    with closing(open_input(job.inputs, "check-engine")) as source:
         records = drawn(source, sample)
-        result = check(first, second, records, image_loader(source, asked))
+        result = check(first, second, records, image_loader(source, job.inputs))
     click.echo(json.dumps(result, indent=1) if as_json else as_text(result))
     sys.exit(0 if result["verdict"] in ("same", "close") else 1)
 

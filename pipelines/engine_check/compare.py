@@ -28,8 +28,10 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import LoadImage
-from revise_captions.pipelines.job.window import WINDOW, reduced
-from revise_captions.pipelines.options import Options
+from revise_captions.io.readers import WINDOW
+from revise_captions.pipelines.job.models import load_critic_of
+from revise_captions.pipelines.job.window_images import reduced
+from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import Label, Record, Verdict, label_of
 from revise_captions.text.sentences import split
 
@@ -55,7 +57,7 @@ ATTENTION_MODES = ("prefix", "image-prefix", "causal")
 class Setup:
     """One way to compute a critic. `layout`: packed, or one prompt a sentence (`single`)."""
 
-    options: Options
+    models: ModelOptions
     layout: str = "packed"
     attention_mode: str | None = None
 
@@ -76,18 +78,18 @@ class Setup:
         if key == "batch-size":
             if not (value.isdecimal() and int(value)):
                 raise UserError(f"--against batch-size={value}: expected a whole number from 1")
-            return replace(self, options=replace(self.options, batch_size=int(value)))
+            return replace(self, models=replace(self.models, batch_size=int(value)))
         if key == "layout":
             _expect(key, value, LAYOUTS)
             return replace(self, layout=value)
         if key == "compile":
             _expect(key, value, YES_NO)
-            return replace(self, options=replace(self.options, compile=value == "yes"))
+            return replace(self, models=replace(self.models, compile=value == "yes"))
         if key == "attention-mode":
             _expect(key, value, ATTENTION_MODES)
             return replace(self, attention_mode=value)
         text: Any = {key: value}
-        return replace(self, options=replace(self.options, **text))
+        return replace(self, models=replace(self.models, **text))
 
 
 def _expect(key: str, value: str, known: Sequence[str]) -> None:
@@ -97,24 +99,8 @@ def _expect(key: str, value: str, known: Sequence[str]) -> None:
 
 def load_setup(setup: Setup) -> Critic:
     """The critic of a setup. Raises UserError where an engine cannot compute it so."""
-    from transformers.utils import logging
-
-    from revise_captions.critic.load import load
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    options = setup.options
-    return load(
-        options.critic,
-        engine=options.engine,
-        adapter=options.adapter,
-        device=options.device,
-        dtype=options.dtype,
-        batch_size=options.batch_size,
-        threshold=options.threshold,
-        packed=setup.layout == "packed",
-        attention_mode=setup.attention_mode,
-        samples=options.samples,
-        compiled=options.compile,
+    return load_critic_of(
+        setup.models, packed=setup.layout == "packed", attention_mode=setup.attention_mode
     )
 
 
@@ -215,8 +201,8 @@ def _layout(first: Setup, second: Setup) -> dict[str, str]:
     found = {}
     if first.layout != second.layout:
         found["layout"] = second.layout
-    if first.options.batch_size != second.options.batch_size:
-        found["batch-size"] = str(second.options.batch_size)
+    if first.models.batch_size != second.models.batch_size:
+        found["batch-size"] = str(second.models.batch_size)
     return found
 
 

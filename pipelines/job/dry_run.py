@@ -22,7 +22,7 @@ from revise_captions.text.sentences import split
 if TYPE_CHECKING:
     from revise_captions.critic.checkpoints import CriticCard
     from revise_captions.io.images import LoadImage
-    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.options import JobOptions, ModelOptions
 
 #: Images that are read and decoded; of later ones the file is looked for.
 DECODED = 200
@@ -31,7 +31,7 @@ LISTED = 10
 
 
 def dry_run(
-    source: Source, options: Options, load: LoadImage, checks: Iterable[Callable[[], None]]
+    source: Source, job: JobOptions, load: LoadImage, checks: Iterable[Callable[[], None]]
 ) -> dict[str, Any]:
     """Prints the findings as text and returns them.
 
@@ -40,9 +40,9 @@ def dry_run(
     """
     from rich.console import Console
 
-    looks = options.stage != "revise"
-    found = survey(source, load if looks else None, options.image_root)
-    card, models, trouble = _models(source, options)
+    looks = job.run.stage != "revise"
+    found = survey(source, load if looks else None, job.inputs.image_root)
+    card, models, trouble = _models(source, job)
     for check in checks:
         try:
             check()
@@ -53,43 +53,43 @@ def dry_run(
         "image field": source.fields.image or "none",
         "caption fields": ", ".join(source.fields.captions),
         **found,
-        "settings": {**models, **_settings(options)},
-        "estimate": estimate(found["sentences"], card.speed if card else {}, options.stage),
+        "settings": {**models, **_settings(job)},
+        "estimate": estimate(found["sentences"], card.speed if card else {}, job.run.stage),
     }
-    console = Console(stderr=options.out == "-")
+    console = Console(stderr=job.run.out == "-")
     console.print(as_text(findings), markup=False, highlight=False, soft_wrap=True)
     if trouble:
         raise trouble[0]
     return findings
 
 
-def _settings(options: Options) -> dict[str, object]:
+def _settings(job: JobOptions) -> dict[str, object]:
     return {
-        "engine": options.engine,
-        "stage": options.stage,
-        "rounds": options.rounds,
-        "on-unfixable": options.on_unfixable,
-        "batch-size": options.batch_size,
-        "dtype": options.dtype,
-        "compile": options.compile,
-        "device": options.device,
-        "image-root": options.image_root or "the input's folder",
-        "allow-urls": options.allow_urls,
-        "shard": options.shard,
-        "limit": options.limit or "none",
-        "report": options.report or "none",
-        "group-by": options.group_by or "none",
+        "engine": job.models.engine,
+        "stage": job.run.stage,
+        "rounds": job.run.rounds,
+        "on-unfixable": job.run.on_unfixable,
+        "batch-size": job.models.batch_size,
+        "dtype": job.models.dtype,
+        "compile": job.models.compile,
+        "device": job.models.device,
+        "image-root": job.inputs.image_root or "the input's folder",
+        "allow-urls": job.inputs.allow_urls,
+        "shard": job.inputs.shard,
+        "limit": job.inputs.limit or "none",
+        "report": job.run.report or "none",
+        "group-by": job.run.group_by or "none",
     }
 
 
 def _models(
-    source: Source, options: Options
+    source: Source, job: JobOptions
 ) -> tuple[CriticCard | None, dict[str, object], list[UserError]]:
     """The critic's card, what the models and the threshold are, and what would stop the run."""
-    from revise_captions.critic.load import UNCALIBRATED, find_critic
-    from revise_captions.critic.paligemma.load import stored_card, stored_threshold
+    from revise_captions.critic.load import UNCALIBRATED, resolve_critic
+    from revise_captions.critic.locate import stored_card, stored_threshold
     from revise_captions.pipelines.job.models import earlier_signature
-    from revise_captions.reviser.load import find_reviser
+    from revise_captions.reviser.load import resolve_reviser
     from revise_captions.signature import settings_of
 
     card = None
@@ -97,38 +97,50 @@ def _models(
     trouble: list[UserError] = []
     try:
         rows = (row.data for row in source.rows() if isinstance(row, Row))
-        earlier = settings_of(earlier_signature(rows, options.stage))
-        threshold: object = options.threshold
-        if options.stage == "revise":
+        earlier = settings_of(earlier_signature(rows, job.run.stage))
+        threshold: object = job.models.threshold
+        if job.run.stage == "revise":
             named["critic"] = f"none; {earlier.get('critic', 'an earlier stage')} flagged"
             threshold = earlier["threshold"] if threshold is None else threshold
-        elif (asked := find_critic(options.critic, options.engine, fetch=False)) is None:
-            named["critic"] = f"{options.critic} (from the hub; not looked at)"
-        elif asked.kind == "own":
-            named["critic"] = asked.place
-            card = stored_card(options.critic)
+        elif _is_on_hub(job.models):
+            named["critic"] = f"{job.models.critic} (from the hub; not looked at)"
+        elif (
+            spec := resolve_critic(job.models.critic, engine=job.models.engine)
+        ).kind == "paligemma":
+            named["critic"] = spec.folder
+            card = stored_card(job.models.critic)
             threshold = stored_threshold(
-                options.critic,
-                threshold=options.threshold,
-                target_precision=options.target_precision,
+                job.models.critic,
+                threshold=job.models.threshold,
+                target_precision=job.models.target_precision,
             )
         else:
-            named["critic"] = f"{options.critic} (through {asked.engine}; not asked)"
+            named["critic"] = f"{job.models.critic} (through {spec.engine}; not asked)"
             threshold = UNCALIBRATED.threshold if threshold is None else threshold
         named["threshold"] = "the critic's own" if threshold is None else threshold
     except UserError as error:
         trouble.append(error)
-    named["adapter"] = options.adapter or "none"
-    if options.stage == "critique":
+    named["adapter"] = job.models.adapter or "none"
+    if job.run.stage == "critique":
         return card, named | {"reviser": "none"}, trouble
     try:
-        reviser = find_reviser(options.reviser)
-        named["reviser"] = f"{options.reviser}{f' ({reviser.place})' if reviser.place else ''}"
+        reviser = resolve_reviser(job.models.reviser)
+        named["reviser"] = f"{job.models.reviser}{f' ({reviser.source})' if reviser.source else ''}"
         # As the revisers themselves say (`strict`), which only loading them would tell.
-        named["guard"] = options.guard or ("strict" if reviser.kind == "own" else "warn")
+        named["guard"] = job.run.guard or ("strict" if reviser.kind == "edit" else "warn")
     except UserError as error:
         trouble.append(error)
     return card, named, trouble
+
+
+def _is_on_hub(models: ModelOptions) -> bool:
+    """Whether looking at the critic would download it."""
+    from revise_captions.engines.model_spec import resolve_model
+
+    if models.critic == "bundled":
+        return False
+    spec = resolve_model(models.critic, engine=models.engine, option="--critic")
+    return spec.engine != "openai" and spec.folder is None
 
 
 def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> dict[str, Any]:

@@ -1,14 +1,15 @@
-"""A run's input as its options describe it, for whoever reads it: the command or a worker."""
+"""A run's input as its options describe it, for the command and for a cluster's workers."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.io.fields import Fields
 from revise_captions.io.images import LoadImage, load_image
 from revise_captions.io.readers import Source, open_source
-from revise_captions.pipelines.options import Options, parse_shard
+from revise_captions.pipelines.options import InputOptions, parse_shard
 from revise_captions.pipelines.output.writers import journal_path
 from revise_captions.records import Record
 
@@ -16,30 +17,42 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-def open_input(options: Options) -> Source:
-    """The input as a repeatable source, its fields recognized. Raises `UserError`."""
-    captions = tuple(filter(None, (options.caption_field or "").split(",")))
-    # The process's id keeps two runs that name the same OUT from spooling into one file.
-    spool = f"{journal_path(options.out).with_suffix('')}.stdin.{os.getpid()}"
+def open_input(inputs: InputOptions, out: str, *, need_image: bool = True) -> Source:
+    """The input as a repeatable source with its fields recognized.
+
+    Args:
+        inputs: Which records.
+        out: The output's name: standard input is copied to a file beside it.
+        need_image: Whether a row without an image is a bad row.
+
+    Raises:
+        UserError: It cannot be read, or has no such fields.
+    """
     return open_source(
-        options.source,
-        fields=Fields(options.image_field, captions),
-        need_image=options.stage != "revise",
-        shard=parse_shard(options.shard),
-        limit=options.limit,
-        spool=journal_path(options.out).with_name(os.path.basename(spool)),
+        inputs.source,
+        fields=Fields(inputs.image_field, inputs.caption_fields),
+        need_image=need_image,
+        shard=parse_shard(inputs.shard),
+        limit=inputs.limit,
+        spool=_spool(out),
     )
 
 
-def image_loader(source: Source, options: Options) -> LoadImage:
+def _spool(out: str) -> Path:
+    """A file of this process's own: two runs that name the same OUT do not share a copy."""
+    journal = journal_path(out)
+    return journal.with_name(f"{journal.with_suffix('').name}.stdin.{os.getpid()}")
+
+
+def image_loader(source: Source, inputs: InputOptions) -> LoadImage:
     """Reads a record's image the way the options allow."""
 
     def load(record: Record) -> Image:
         return load_image(
             record.image,
-            root=options.image_root,
+            root=inputs.image_root,
             folder=source.folder,
-            allow_urls=options.allow_urls,
+            allow_urls=inputs.allow_urls,
         )
 
     return load

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import Row
-from revise_captions.pipelines.job.window import (
-    WINDOW,
-    OnUnfixable,
-    RevisionSettings,
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
+from revise_captions.pipelines.job.window import stored_signature
+from revise_captions.pipelines.options import (
+    InputOptions,
+    JobOptions,
+    ModelOptions,
+    RunOptions,
     Stage,
-    Tools,
-    stored_signature,
+    VerifyOptions,
 )
-from revise_captions.pipelines.options import Options
-from revise_captions.signature import settings_of as settings_in
-from revise_captions.signature import signature
+from revise_captions.signature import settings_of, signature
 
 if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
 FIRST_ROWS = 100
 
 
-def load_tools(options: Options, source: Source) -> tuple[Tools, RevisionSettings]:
+def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, RevisionSettings]:
     """Loads what the stage needs. Raises `UserError` where a model is not to be had."""
-    if options.reference_field is not None:
+    stage = job.run.stage
+    if job.verify.reference_field is not None:
         from revise_captions.pipelines.verify.load import check_references
 
-        check_references(source, options.reference_field)
+        check_references(source, job.verify.reference_field)
     rows = (row.data for row in source.rows() if isinstance(row, Row))
-    earlier = earlier_signature(rows, options.stage)
-    critic = load_critic_of(options) if options.stage != "revise" else None
-    reviser = load_reviser_of(options) if options.stage != "critique" else None
-    return tools_of(critic, reviser, options, earlier)
+    earlier = earlier_signature(rows, stage)
+    critic = load_critic_of(job.models) if stage != "revise" else None
+    reviser = load_reviser_of(job.models) if stage != "critique" else None
+    return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
 
 
 def _no_loading_bars() -> None:
@@ -49,49 +51,57 @@ def _no_loading_bars() -> None:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def load_critic_of(options: Options) -> Critic:
-    from revise_captions.critic.load import load
+def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
+    """The critic that the options name; `more` goes to `critic.load.load_critic`."""
+    from revise_captions.critic.load import load_critic
 
     _no_loading_bars()
-    return load(
-        options.critic,
-        engine=options.engine,
-        adapter=options.adapter,
-        device=options.device,
-        dtype=options.dtype,
-        batch_size=options.batch_size,
-        threshold=options.threshold,
-        target_precision=options.target_precision,
-        samples=options.samples,
-        compiled=options.compile,
+    return load_critic(
+        models.critic,
+        engine=models.engine,
+        adapter=models.adapter,
+        device=models.device,
+        dtype=models.dtype,
+        batch_size=models.batch_size,
+        threshold=models.threshold,
+        target_precision=models.target_precision,
+        samples=models.samples,
+        compiled=models.compile,
+        **more,
     )
 
 
-def load_reviser_of(options: Options) -> Reviser:
+def load_reviser_of(models: ModelOptions) -> Reviser:
+    """The reviser that the options name."""
     from revise_captions.reviser.content_words import read_dictionary
     from revise_captions.reviser.load import load_reviser
 
     _no_loading_bars()
     read_dictionary()
     return load_reviser(
-        options.reviser,
-        engine=options.engine,
-        device=options.device,
-        dtype=options.dtype,
-        batch_size=options.batch_size,
+        models.reviser,
+        engine=models.engine,
+        device=models.device,
+        dtype=models.dtype,
+        batch_size=models.batch_size,
     )
 
 
-def tools_of(
-    critic: Critic | None, reviser: Reviser | None, options: Options, earlier: str = ""
-) -> tuple[Tools, RevisionSettings]:
+def assembled(
+    critic: Critic | None,
+    reviser: Reviser | None,
+    models: ModelOptions,
+    run: RunOptions,
+    verify: VerifyOptions,
+    earlier: str = "",
+) -> tuple[LoadedModels, RevisionSettings]:
     """The models with what names them. `earlier`: the signature of the stage before, if any.
 
     Raises `UserError` where this stage does not fit the one before.
     """
-    before = settings_in(earlier)
+    before = settings_of(earlier)
     if critic is None:
-        threshold = options.threshold
+        threshold = models.threshold
         if threshold is None:
             threshold = float(before["threshold"])
     else:
@@ -103,17 +113,18 @@ def tools_of(
                 hint="go on with that critic, or judge anew: give the original captions, "
                 "or --stage all",
             )
-    settings = loop_settings_of(options, strict=reviser is None or reviser.strict)
+    guard = run.guard or ("strict" if reviser is None or reviser.strict else "warn")
+    settings = RevisionSettings(run.stage, run.rounds, run.on_unfixable, guard)
     named = named_settings(critic, reviser, threshold, settings)
     verifier = None
-    if options.verify != "none":
+    if verify.verify != "none":
         from revise_captions.pipelines.verify.load import load_verifier
 
-        verifier = load_verifier(options, critic, threshold)
-    return Tools(critic, reviser, threshold, signature(named), verifier), settings
+        verifier = load_verifier(verify, models, critic, threshold)
+    return LoadedModels(critic, reviser, threshold, signature(named), verifier), settings
 
 
-def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: str) -> str:
+def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
     """The signature of the stage before, from the first rows; "" where there was none.
 
     Raises `UserError` where `revise` has nothing to go on with.
@@ -122,23 +133,13 @@ def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: str) -> str:
         return ""
     found = (stored_signature(row) for row in islice(rows, FIRST_ROWS))
     earlier = next(filter(None, found), "")
-    if stage == "revise" and "threshold" not in settings_in(earlier):
+    if stage == "revise" and "threshold" not in settings_of(earlier):
         raise UserError(
             "--stage revise goes on with what --stage critique wrote, and there is no `revision` "
             f"in the first {FIRST_ROWS} rows",
             hint="run --stage critique first, and give its output here",
         )
     return earlier
-
-
-def loop_settings_of(options: Options, *, strict: bool) -> RevisionSettings:
-    guard = options.guard or ("strict" if strict else "warn")
-    return RevisionSettings(
-        cast(Stage, options.stage),
-        options.rounds,
-        cast(OnUnfixable, options.on_unfixable),
-        "strict" if guard == "strict" else "warn",
-    )
 
 
 def named_settings(
@@ -156,26 +157,35 @@ def named_settings(
     return named
 
 
-def run_settings(tools: Tools, settings: RevisionSettings, options: Options) -> dict[str, Any]:
+def run_settings(
+    models: LoadedModels, settings: RevisionSettings, job: JobOptions
+) -> dict[str, Any]:
     """Everything that decides what is written: the journal's key, and shown in the report."""
     verification: dict[str, Any] = {}
-    if tools.verifier is not None:
+    if models.verifier is not None:
         verification = {
-            "verification": tools.verifier.signature,
-            "reference-field": options.reference_field,
+            "verification": models.verifier.signature,
+            "reference-field": job.verify.reference_field,
         }
     return {
         **verification,
-        **named_settings(tools.critic, tools.reviser, tools.threshold, settings),
+        **named_settings(models.critic, models.reviser, models.threshold, settings),
         "stage": settings.stage,
-        "batch-size": options.batch_size,
+        "batch-size": job.models.batch_size,
         "window": WINDOW,
-        "in": options.source,
-        "image-field": options.image_field,
-        "caption-field": options.caption_field,
-        "image-root": str(options.image_root) if options.image_root else None,
-        "allow-urls": options.allow_urls,
-        "limit": options.limit,
-        "shard": options.shard,
-        "signature": tools.signature,
+        **input_settings(job.inputs),
+        "signature": models.signature,
+    }
+
+
+def input_settings(inputs: InputOptions) -> dict[str, Any]:
+    """What of the input options decides what is written."""
+    return {
+        "in": inputs.source,
+        "image-field": inputs.image_field,
+        "caption-field": inputs.caption_field,
+        "image-root": str(inputs.image_root) if inputs.image_root else None,
+        "allow-urls": inputs.allow_urls,
+        "limit": inputs.limit,
+        "shard": inputs.shard,
     }

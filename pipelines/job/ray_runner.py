@@ -25,18 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.io.images import mark_of
-from revise_captions.io.readers import WINDOW
+from revise_captions.io.readers import WINDOW, Source
 from revise_captions.pipelines.job.inputs import image_loader, open_input
-from revise_captions.pipelines.job.local_runner import journalled, sentences_of
-from revise_captions.pipelines.job.models import load_tools, run_settings
+from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress
-from revise_captions.pipelines.job.window import (
-    Tools,
-    revise_window,
-    windows_of,
-    with_images,
-)
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.job.rounds import LoadedModels
+from revise_captions.pipelines.job.window import journalled, revise_window, sentences_of
+from revise_captions.pipelines.job.window_images import windows_of, with_images
+from revise_captions.pipelines.options import JobOptions
 from revise_captions.pipelines.output.journal import Journal, window_digest
 
 if TYPE_CHECKING:
@@ -51,16 +47,8 @@ RETRIES = 4
 _DEAD, _MISTAKE = "dead", "mistake"
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What the driver must know of models that it never loads."""
-
-    tools: Tools
-    decisive: Mapping[str, Any]
-
-
 @contextmanager
-def cluster(options: Options) -> Iterator[None]:
+def cluster(job: JobOptions) -> Iterator[None]:
     """A connection to `--ray-address`, or to a cluster of this machine alone."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports its use to its makers
     try:
@@ -69,21 +57,21 @@ def cluster(options: Options) -> Iterator[None]:
         raise UserError(
             "--runner ray needs the package ray", hint="pip install 'revise-captions[ray]'"
         ) from None
-    if options.source == "-":
+    if job.inputs.source == "-":
         raise UserError(
             "--runner ray cannot read standard input", hint="name a file that every node sees"
         )
-    _answers(options.ray_address)
+    _answers(job.run.ray_address)
     try:
         ray.init(
-            address=options.ray_address,
+            address=job.run.ray_address,
             runtime_env=RUNTIME_ENV or None,
             log_to_driver=False,
             logging_level=logging.ERROR,
-            include_dashboard=False if options.ray_address is None else None,
+            include_dashboard=False if job.run.ray_address is None else None,
         )
     except ConnectionError as error:
-        raise _no_cluster(options.ray_address, error) from None
+        raise _no_cluster(job.run.ray_address, error) from None
     ray.data.DataContext.get_current().enable_progress_bars = False  # imports what logs
     # what it would log as an error ends the run in one line of our own
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
@@ -115,39 +103,46 @@ def _no_cluster(address: str | None, error: OSError) -> UserError:
     )
 
 
-def describe(options: Options) -> Named:
-    """Loads the models once on a worker, for the names and threshold that the journal notes."""
+def describe(job: JobOptions) -> tuple[LoadedModels, dict[str, Any]]:
+    """What the driver must know of models that it never loads: threshold, signature, settings.
+
+    They are loaded once on a worker for it.
+    """
     import ray
 
-    share = _share(options)
+    share = _share(job)
     task = ray.remote(num_cpus=share.cpus, num_gpus=share.gpus)(_described)
-    kind, found = ray.get(task.remote(options, os.getcwd()))
+    kind, found = ray.get(task.remote(job, os.getcwd()))
     if kind is not None:
         raise _error(kind, found)
-    named: Named = pickle.loads(found)
-    return named
+    described: tuple[LoadedModels, dict[str, Any]] = pickle.loads(found)
+    return described
 
 
-def _described(options: Options, folder: str) -> tuple[str | None, Any]:
+def _described(job: JobOptions, folder: str) -> tuple[str | None, Any]:
     try:
         _go_to(folder)
-        with closing(open_input(options)) as source:
-            tools, settings = load_tools(options, source)
-            decisive = run_settings(tools, settings, options)
-        bare = replace(tools, critic=None, reviser=None, verifier=None)
-        return None, pickle.dumps(Named(bare, decisive))
+        with closing(_open(job)) as source:
+            models, settings = load_models(job, source)
+            decisive = run_settings(models, settings, job)
+        bare = replace(models, critic=None, reviser=None, verifier=None)
+        return None, pickle.dumps((bare, decisive))
     except UserError as error:
         return _MISTAKE, (error.message, error.hint)
 
 
-def process(options: Options, journal: Journal, progress: Progress) -> None:
+def _open(job: JobOptions) -> Source:
+    return open_input(job.inputs, job.run.out, need_image=job.run.stage != "revise")
+
+
+def process(job: JobOptions, journal: Journal, progress: Progress) -> None:
     """Journals every window that is not done yet, wherever it is computed.
 
     Raises `EngineDead` and `UserError` as the local runner does.
     """
     finished = journal.finished()
     progress.skip(WINDOW * len(finished))
-    for row in _windows(options, finished).iter_rows():
+    for row in _windows(job, finished).iter_rows():
         if row["error"]:
             raise _error(row["error"], pickle.loads(row["results"]))
         if not journal.done(row["window"], row["digest"]):
@@ -156,17 +151,17 @@ def process(options: Options, journal: Journal, progress: Progress) -> None:
             progress.advance(len(results), sentences_of(results))
 
 
-def _windows(options: Options, finished: Mapping[int, str]) -> Dataset:
+def _windows(job: JobOptions, finished: Mapping[int, str]) -> Dataset:
     import ray
 
-    share = _share(options)
-    source = _reader()(options, finished)
+    share = _share(job)
+    source = _reader()(job, finished)
     # The reader takes no CPU: where the replicas have them all, it would wait for them, and they
     # for it.
     rows = ray.data.read_datasource(source, override_num_blocks=1, num_cpus=0)
     return rows.map_batches(
         Replica,
-        fn_constructor_args=(options, os.getcwd()),
+        fn_constructor_args=(job, os.getcwd()),
         batch_size=1,
         compute=ray.data.ActorPoolStrategy(
             size=share.replicas, max_tasks_in_flight_per_actor=AHEAD
@@ -186,22 +181,22 @@ class ReplicaResources:
     replicas: int
 
 
-def _share(options: Options) -> ReplicaResources:
+def _share(job: JobOptions) -> ReplicaResources:
     """A GPU for each replica where the cluster has any, else a logical CPU."""
     import ray
 
-    return share_of(ray.cluster_resources(), options)
+    return share_of(ray.cluster_resources(), job)
 
 
-def share_of(total: Mapping[str, float], options: Options) -> ReplicaResources:
+def share_of(total: Mapping[str, float], job: JobOptions) -> ReplicaResources:
     """`total`: the cluster's `CPU` and `GPU`. Without `--replicas`, all GPUs, or all CPUs but one.
 
     Raises `UserError` for more replicas than could ever start.
     """
     cpus, gpus = int(total.get("CPU", 0)), int(total.get("GPU", 0))
-    on_gpus = bool(gpus) and options.device.partition(":")[0] in ("auto", "cuda")
+    on_gpus = bool(gpus) and job.models.device.partition(":")[0] in ("auto", "cuda")
     room = min(cpus, gpus) if on_gpus else cpus
-    replicas = options.replicas or max(1, gpus if on_gpus else cpus - 1)
+    replicas = job.run.replicas or max(1, gpus if on_gpus else cpus - 1)
     if replicas > room:
         has = f"{cpus} CPU{'s' * (cpus != 1)} and {gpus} GPU{'s' * (gpus != 1)}"
         raise UserError(
@@ -219,18 +214,18 @@ def _reader() -> type:
     from ray.data.datasource import ReadTask
 
     class Windows(Datasource):
-        def __init__(self, options: Options, finished: Mapping[int, str]) -> None:
+        def __init__(self, job: JobOptions, finished: Mapping[int, str]) -> None:
             super().__init__()
-            self.options, self.finished = options, finished
+            self.job, self.finished = job, finished
 
         def estimate_inmemory_data_size(self) -> None:
             return None
 
         def get_read_tasks(self, parallelism: int, *_: object, **__: object) -> list[ReadTask]:
-            options, finished, folder = self.options, self.finished, os.getcwd()
+            job, finished, folder = self.job, self.finished, os.getcwd()
 
             def read() -> Iterator[pa.Table]:
-                rows = read_windows(options, finished, folder)
+                rows = read_windows(job, finished, folder)
                 return (pa.Table.from_pylist([row]) for row in rows)
 
             return [ReadTask(read, BlockMetadata(None, None, None, None))]
@@ -239,13 +234,13 @@ def _reader() -> type:
 
 
 def read_windows(
-    options: Options, finished: Mapping[int, str], folder: str
+    job: JobOptions, finished: Mapping[int, str], folder: str
 ) -> Iterator[dict[str, Any]]:
     """Every window that is not finished: number, digest, pickled rows; an error as the last one."""
     try:
         _go_to(folder)
-        with closing(open_input(options)) as source:
-            mark = partial(mark_of, root=options.image_root, folder=source.folder)
+        with closing(_open(job)) as source:
+            mark = partial(mark_of, root=job.inputs.image_root, folder=source.folder)
             for number, window in enumerate(windows_of(source)):
                 digest = window_digest(window, mark)
                 if finished.get(number) != digest:
@@ -264,13 +259,14 @@ class Replica:
     Where it cannot be made (a node without the folder or the models), it says so of every window.
     """
 
-    def __init__(self, options: Options, folder: str) -> None:
+    def __init__(self, job: JobOptions, folder: str) -> None:
         self.mistake: UserError | None = None
         try:
             _go_to(folder)
-            with closing(open_input(options)) as source:
-                self.tools, self.settings = load_tools(options, source)
-                self.load = image_loader(source, options)
+            with closing(_open(job)) as source:
+                self.models, self.settings = load_models(job, source)
+                looks = job.run.stage != "revise"
+                self.load = image_loader(source, job.inputs) if looks else None
         except UserError as error:
             self.mistake = error
 
@@ -287,9 +283,9 @@ class Replica:
             return pickle.dumps((self.mistake.message, self.mistake.hint)), _MISTAKE
         try:
             window = pickle.loads(content)
-            loaded = next(with_images([window], self.settings, self.load, self.tools.critic))
-            done = revise_window(loaded, self.tools, self.settings)
-            return pickle.dumps(journalled(done, self.tools, self.settings)), ""
+            loaded = next(with_images([window], self.load, self.models.critic))
+            done = revise_window(loaded, self.models, self.settings)
+            return pickle.dumps(journalled(done, self.models, self.settings)), ""
         except EngineDead as dead:
             return pickle.dumps((str(dead), "")), _DEAD
         except UserError as error:

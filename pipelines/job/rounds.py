@@ -18,17 +18,84 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
+from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
 from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 
+if TYPE_CHECKING:
+    from revise_captions.pipelines.verify.verifier import Verifier
+
 #: How much of the text before a sentence the reviser sees (its end); a bound per request.
 CONTEXT_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionSettings:
+    """What decides the rounds, next to the critic (which has its threshold) and the reviser."""
+
+    stage: Stage = "all"
+    rounds: int = 2
+    on_unfixable: OnUnfixable = "keep"
+    guard: Guard = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModels:
+    """A run's models: stage `critique` needs no reviser, `revise` only the critic's threshold."""
+
+    critic: Critic | None
+    reviser: Reviser | None
+    threshold: float
+    signature: str
+    verifier: Verifier | None = None
+
+
+def run_stages(
+    drafts: list[Draft], models: LoadedModels, settings: RevisionSettings
+) -> list[Draft]:
+    """`all`: judge, explain, then rounds of rewriting and judging. A stage does its part."""
+    if settings.stage == "revise":
+        assert models.reviser is not None
+        return _rewrite_open(drafts, models, settings)
+    assert models.critic is not None
+    drafts = explain(judge(drafts, models.critic), models.critic)
+    if settings.stage == "all":
+        for _ in range(settings.rounds):
+            drafts = _rewrite_open(drafts, models, settings)
+            drafts = explain(judge(drafts, models.critic), models.critic)
+    if settings.on_unfixable == "drop":
+        spent = [draft.rounds >= settings.rounds for draft in drafts]
+        dropped = iter(
+            drop_unfixable([d for d, s in zip(drafts, spent, strict=True) if s], models.critic)
+        )
+        drafts = [next(dropped) if s else d for d, s in zip(drafts, spent, strict=True)]
+    return drafts
+
+
+def _rewrite_open(
+    drafts: list[Draft], models: LoadedModels, settings: RevisionSettings
+) -> list[Draft]:
+    """One round for the drafts that have rounds left and something flagged."""
+    assert models.reviser is not None
+    open_ = [
+        k
+        for k, draft in enumerate(drafts)
+        if draft.stale is None
+        and draft.rounds < settings.rounds
+        and flagged(draft, models.threshold)
+    ]
+    revised = revise([drafts[k] for k in open_], models.reviser, models.threshold, settings.guard)
+    result = list(drafts)
+    for k, draft in zip(open_, revised, strict=True):
+        result[k] = draft
+    return result
 
 
 def judge(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:

@@ -15,72 +15,84 @@ from functools import partial
 from typing import Any
 
 from revise_captions.io.readers import Source
-from revise_captions.pipelines.job import local_runner
 from revise_captions.pipelines.job.inputs import image_loader, open_input
-from revise_captions.pipelines.job.models import load_tools, run_settings
+from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress
-from revise_captions.pipelines.job.window import Tools
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.job.rounds import LoadedModels
+from revise_captions.pipelines.job.window import journal_windows
+from revise_captions.pipelines.options import InputOptions, JobOptions, RunOptions
 from revise_captions.pipelines.output.journal import Journal, refuse_early
 from revise_captions.pipelines.output.writers import check_output, journal_path, write
-from revise_captions.pipelines.report.results import check_report, show, summarise
+from revise_captions.pipelines.report.results import check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
 
 
-def run(options: Options) -> dict[str, Any]:
-    """Runs the whole job and prints its table. Returns the summary that the report prints too.
+def run(job: JobOptions) -> dict[str, Any]:
+    """Runs the whole job and prints its table.
 
-    Raises `UserError` for what the user can mend, `EngineDead` where the models stopped answering;
-    both leave a journal to resume from, if any work was done.
+    Returns:
+        The summary that the report prints, too.
+
+    Raises:
+        UserError: Something that the user can mend.
+        EngineDead: The models stopped answering. Either leaves a journal to resume from, if any
+            work was done.
     """
-    options.check()
-    if options.dry_run:
-        return _dry_run(options)
+    job.check()
+    if job.run.dry_run:
+        return _dry_run(job)
+    refuse_unfinished(job.run)
+    with closing(_open(job)) as source:
+        check_outputs(source, job.run)
+        if job.run.runner == "ray":
+            return _run_on_ray(source, job)
+        models, settings = load_models(job, source)
+        decisive = run_settings(models, settings, job)
+        process = partial(journal_windows, source, job.inputs, models, settings)
+        return work_through(source, job.inputs, job.run, models, decisive, process)
+
+
+def _open(job: JobOptions) -> Source:
+    return open_input(job.inputs, job.run.out, need_image=job.run.stage != "revise")
+
+
+def refuse_unfinished(options: RunOptions) -> None:
+    """Raises `UserError` where an unfinished run of OUT stands, and is neither resumed nor lost."""
     refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
-    with closing(open_input(options)) as source:
-        check_outputs(source, options)
-        return _run(source, options)
 
 
-def _dry_run(options: Options) -> dict[str, Any]:
-    from revise_captions.pipelines.job.dry_run import dry_run
-
-    journal = journal_path(options.out)
-    with closing(open_input(options)) as source:
-        checks = (
-            lambda: refuse_early(journal, resume=options.resume, force=options.force),
-            lambda: check_outputs(source, options),
-        )
-        return dry_run(source, options, image_loader(source, options), checks)
-
-
-def check_outputs(source: Source, options: Options) -> None:
+def check_outputs(source: Source, options: RunOptions) -> None:
     """Raises `UserError` where OUT or the report could not be written."""
     check_output(source, options.out, force=options.force, resume=options.resume)
     if options.report is not None:
         check_report(options.report, options.out)
 
 
-def _run(source: Source, options: Options) -> dict[str, Any]:
-    if options.runner == "ray":
-        from revise_captions.pipelines.job import ray_runner
+def _dry_run(job: JobOptions) -> dict[str, Any]:
+    from revise_captions.pipelines.job.dry_run import dry_run
 
-        with ray_runner.cluster(options):
-            named = ray_runner.describe(options)
-            work = partial(ray_runner.process, options)
-            return work_through(source, options, named.tools, named.decisive, work)
-    tools, settings = load_tools(options, source)
+    with closing(_open(job)) as source:
+        checks = (
+            lambda: refuse_unfinished(job.run),
+            lambda: check_outputs(source, job.run),
+        )
+        return dry_run(source, job, image_loader(source, job.inputs), checks)
 
-    def process(journal: Journal, progress: Progress) -> None:
-        local_runner.process(source, options, journal, tools, settings, progress)
 
-    return work_through(source, options, tools, run_settings(tools, settings, options), process)
+def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
+    from revise_captions.pipelines.job import ray_runner
+
+    with ray_runner.cluster(job):
+        models, decisive = ray_runner.describe(job)
+        process = partial(ray_runner.process, job)
+        return work_through(source, job.inputs, job.run, models, decisive, process)
 
 
 def work_through(
     source: Source,
-    options: Options,
-    tools: Tools,
+    inputs: InputOptions,
+    options: RunOptions,
+    models: LoadedModels,
     decisive: Mapping[str, Any],
     process: Callable[[Journal, Progress], None],
 ) -> dict[str, Any]:
@@ -93,15 +105,15 @@ def work_through(
             process(journal, progress)
         speed = Speed(time.monotonic() - began, progress.records, progress.sentences)
         written = write(source, journal.results(), options.out)
-        summary = summarise(
+        summary = summarize(
             source,
             journal,
-            tools.threshold,
-            tools.signature,
+            models.threshold,
+            models.signature,
             options,
             speed,
             decisive,
-            image_loader(source, options),
+            image_loader(source, inputs),
         )
         journal.delete()
     show(summary, options, written)

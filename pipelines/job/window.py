@@ -6,58 +6,34 @@ what is computed together never depends on where a run was cut, resumed or shard
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from revise_captions.critic.protocol import Critic, PreparesImages
+from revise_captions.critic.protocol import Critic
 from revise_captions.errors import BadRecord, Reason
-from revise_captions.io.images import LoadImage
-from revise_captions.io.readers import WINDOW
+from revise_captions.io.images import LoadImage, mark_of
+from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
-from revise_captions.pipelines.draft import Draft, flagged, new_draft, resumed, revision_of
+from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds
-from revise_captions.pipelines.output.schema import from_json
+from revise_captions.pipelines.job.inputs import image_loader
+from revise_captions.pipelines.job.progress import Progress
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
+from revise_captions.pipelines.job.window_images import LoadedRecord, windows_of, with_images
+from revise_captions.pipelines.options import InputOptions, Stage
+from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
+from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Record, Revision
-from revise_captions.reviser.protocol import Reviser
 from revise_captions.signature import merged
 from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
     from revise_captions.pipelines.verify.verifier import Verifier
-
-#: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
-#: which is more than any critic's tower looks at (896 × 896).
-LARGEST = 1_500_000
-
-Stage = Literal["all", "critique", "revise"]
-OnUnfixable = Literal["keep", "drop", "flag"]
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionSettings:
-    """What decides the loop, next to the critic (which has its threshold) and the reviser."""
-
-    stage: Stage = "all"
-    rounds: int = 2
-    on_unfixable: OnUnfixable = "keep"
-    guard: Literal["strict", "warn"] = "strict"
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """The models of a run: `critique` needs no reviser, `revise` only the critic's threshold."""
-
-    critic: Critic | None
-    reviser: Reviser | None
-    threshold: float
-    signature: str
-    verifier: Verifier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,85 +50,19 @@ class Result:
 
 def revise_records(
     rows: Iterable[Record | BadRow],
-    tools: Tools,
+    models: LoadedModels,
     settings: RevisionSettings,
-    load: LoadImage,
+    load: LoadImage | None,
     *,
     window: int = WINDOW,
 ) -> Iterator[Result | BadRow]:
     """One `Result` per record, in order; what cannot be processed comes out as a `BadRow`."""
-    for loaded in with_images(windows_of(rows, window), settings, load, tools.critic):
-        yield from revise_window(loaded, tools, settings)
-
-
-Loaded = tuple[Record, "Image.Image | None"]
-
-
-def windows_of(
-    rows: Iterable[Record | BadRow], window: int = WINDOW
-) -> Iterator[list[Record | BadRow]]:
-    """The input cut into fixed windows."""
-    source = iter(rows)
-    while batch := list(islice(source, window)):
-        yield batch
-
-
-def with_images(
-    windows: Iterable[Sequence[Record | BadRow]],
-    settings: RevisionSettings,
-    load: LoadImage,
-    critic: Critic | None = None,
-) -> Iterator[list[Loaded | BadRow]]:
-    """The windows with their images, which are read while the window before is in work, and
-    prepared for the critic.
-
-    Stage `revise` looks at no images.
-    """
-    if settings.stage == "revise":
-        for window in windows:
-            yield [row if isinstance(row, BadRow) else (row, None) for row in window]
-        return
-    prepare = critic.prepare if isinstance(critic, PreparesImages) else None
-    pool = ThreadPoolExecutor(min(8, 1 + (os.cpu_count() or 1)))
-    try:
-        ahead: list[Future[Loaded | BadRow]] = []
-        for window in windows:
-            reading = [pool.submit(_with_image, row, load, prepare) for row in window]
-            if ahead:
-                yield [row.result() for row in ahead]
-            ahead = reading
-        if ahead:
-            yield [row.result() for row in ahead]
-    finally:
-        # Whoever stops here (Ctrl-C, a full disk) does not wait for a hundred images.
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _with_image(
-    row: Record | BadRow, load: LoadImage, prepare: Callable[[Image.Image], None] | None
-) -> Loaded | BadRow:
-    if isinstance(row, BadRow):
-        return row
-    try:
-        image = reduced(load(row))
-    except BadRecord as error:
-        return BadRow.of(row, row.source, error)
-    if prepare is not None:
-        prepare(image)
-    return row, image
-
-
-def reduced(image: Image.Image, pixels: int = LARGEST) -> Image.Image:
-    """The image, made smaller where it has more than so many pixels; its shape stays."""
-    share = (pixels / (image.width * image.height)) ** 0.5
-    if share >= 1:
-        return image
-    size = (max(1, int(image.width * share)), max(1, int(image.height * share)))
-    return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
+    for loaded in with_images(windows_of(rows, window), load, models.critic):
+        yield from revise_window(loaded, models, settings)
 
 
 def revise_window(
-    loaded: Sequence[Loaded | BadRow], tools: Tools, settings: RevisionSettings
+    loaded: Sequence[LoadedRecord | BadRow], models: LoadedModels, settings: RevisionSettings
 ) -> list[Result | BadRow]:
     """One window through the stages. All its captions are judged, explained, rewritten together."""
     results: list[Result | BadRow] = []
@@ -171,14 +81,14 @@ def revise_window(
             continue
         for name, (draft, earlier) in new.items():
             drafts.append(draft)
-            owners.append((revisions, name, merged(earlier, tools.signature)))
+            owners.append((revisions, name, merged(earlier, models.signature)))
         results.append(Result(record, revisions))
-    done = run_stages(drafts, tools, settings)
+    done = rounds.run_stages(drafts, models, settings)
     for (revisions, name, signature), draft in zip(owners, done, strict=True):
         revisions[name] = revision_of(draft, signature)
-    if tools.verifier is not None:
+    if models.verifier is not None:
         pictures = [None if isinstance(row, BadRow) else row[1] for row in loaded]
-        return verified(results, pictures, tools.verifier)
+        return verified(results, pictures, models.verifier)
     return results
 
 
@@ -244,45 +154,84 @@ def stored_signature(row: Mapping[str, object]) -> str:
     return ""
 
 
-def run_stages(drafts: list[Draft], tools: Tools, settings: RevisionSettings) -> list[Draft]:
-    """`all`: judge, explain, then rounds of rewriting and judging. A stage does its part."""
-    if settings.stage == "revise":
-        assert tools.reviser is not None
-        return _revise(drafts, tools, settings)
-    assert tools.critic is not None
-    drafts = _critique(drafts, tools.critic)
-    if settings.stage == "all":
-        for _ in range(settings.rounds):
-            drafts = _critique(_revise(drafts, tools, settings), tools.critic)
-    if settings.on_unfixable == "drop":
-        spent = [draft.rounds >= settings.rounds for draft in drafts]
-        dropped = iter(
-            rounds.drop_unfixable(
-                [d for d, s in zip(drafts, spent, strict=True) if s], tools.critic
-            )
-        )
-        drafts = [next(dropped) if s else d for d, s in zip(drafts, spent, strict=True)]
-    return drafts
+def journal_windows(
+    source: Source,
+    inputs: InputOptions,
+    models: LoadedModels,
+    settings: RevisionSettings,
+    journal: Journal,
+    progress: Progress,
+) -> None:
+    """Revises and journals every window that the journal does not hold yet, in this process."""
+    load = None if settings.stage == "revise" else image_loader(source, inputs)
+    for number, digest, loaded in unfinished_windows(
+        source, inputs.image_root, journal, load, progress, models.critic
+    ):
+        rows = journalled(revise_window(loaded, models, settings), models, settings)
+        journal.append(number, digest, rows)
+        progress.advance(len(rows), sentences_of(rows))
 
 
-def _critique(drafts: list[Draft], critic: Critic) -> list[Draft]:
-    return rounds.explain(rounds.judge(drafts, critic), critic)
+def unfinished_windows(
+    source: Source,
+    image_root: Path | None,
+    journal: Journal,
+    load: LoadImage | None,
+    progress: Progress,
+    critic: Critic | None = None,
+) -> Iterator[tuple[int, str, list[LoadedRecord | BadRow]]]:
+    """(number, digest, rows with their images) of each window that the journal does not hold.
+
+    Images are read ahead. What the journal holds is skipped.
+    """
+    mark = partial(mark_of, root=image_root, folder=source.folder)
+    todo: list[tuple[int, str]] = []
+
+    def unfinished() -> Iterator[list[Record | BadRow]]:
+        for number, window in enumerate(windows_of(source)):
+            digest = window_digest(window, mark)
+            if journal.done(number, digest):
+                progress.skip(len(window))
+                continue
+            todo.append((number, digest))
+            yield window
+
+    for loaded in with_images(unfinished(), load, critic):
+        yield *todo.pop(0), loaded
 
 
-def _revise(drafts: list[Draft], tools: Tools, settings: RevisionSettings) -> list[Draft]:
-    """One round for the drafts that have rounds left and something flagged."""
-    assert tools.reviser is not None
-    open_ = [
-        k
-        for k, draft in enumerate(drafts)
-        if draft.stale is None
-        and draft.rounds < settings.rounds
-        and flagged(draft, tools.threshold)
-    ]
-    revised = rounds.revise(
-        [drafts[k] for k in open_], tools.reviser, tools.threshold, settings.guard
+def journalled(
+    results: Sequence[Result | BadRow], models: LoadedModels, settings: RevisionSettings
+) -> list[RowResult | BadRow]:
+    """A window's results as the journal keeps them."""
+    review = settings.on_unfixable == "flag"
+    return [row_result(result, models.threshold, review) for result in results]
+
+
+def row_result(result: Result | BadRow, threshold: float, review: bool) -> RowResult | BadRow:
+    """What the output row gains. With several caption fields, both keys hold objects by field."""
+    if isinstance(result, BadRow):
+        return result
+    parts = {
+        name: to_json(revision, threshold, review=review)
+        for name, revision in result.revisions.items()
+    }
+    for name, found in result.verifications.items():
+        parts[name]["revision"]["verification"] = found
+    if len(parts) == 1:
+        return RowResult(result.record.line, next(iter(parts.values())))
+    keys = ("revised_caption", "revision")
+    return RowResult(
+        result.record.line, {key: {name: p[key] for name, p in parts.items()} for key in keys}
     )
-    result = list(drafts)
-    for k, draft in zip(open_, revised, strict=True):
-        result[k] = draft
-    return result
+
+
+def sentences_of(rows: Sequence[RowResult | BadRow]) -> int:
+    """How many sentences a window had, for the rate that is shown."""
+    total = 0
+    for row in rows:
+        if isinstance(row, RowResult):
+            revision = row.revised["revision"]
+            parts = [revision] if "signature" in revision else revision.values()
+            total += sum(len(part["sentences"]) for part in parts)
+    return total

@@ -48,12 +48,12 @@ def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **opt
     ranges: one captioner ranks above another only if a paired permutation test says so. Error types
     come from the input (`error_type` of its labeled sentences) or from the critic's rationales.
     """
-    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.options import JobOptions
     from revise_captions.pipelines.rating.leaderboard import RatingOptions, as_text
     from revise_captions.pipelines.rating.leaderboard import rate_captions as rate
 
     field, replicates = options.pop("captioner_field"), options.pop("replicates")
-    found = rate(RatingOptions(inputs, out, field, replicates, Options.from_cli(options), people))
+    found = rate(RatingOptions(inputs, out, field, replicates, JobOptions.of(options), people))
     click.echo(as_text(found))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import JobOptions, RunOptions
 from revise_captions.pipelines.output.writers import replacing
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
@@ -48,7 +48,7 @@ class RatingOptions:
     out: Path
     captioner_field: str | None = None
     replicates: int = 10_000
-    judging: Options = field(default_factory=Options)
+    judging: JobOptions = field(default_factory=JobOptions)
     people: Path | None = None
 
 
@@ -79,8 +79,8 @@ def _rows(job: RatingOptions) -> Iterator[Counted]:
             judged,
             captioner=captioner,
             captioner_field=job.captioner_field,
-            image_field=job.judging.image_field,
-            caption_field=job.judging.caption_field,
+            image_field=job.judging.inputs.image_field,
+            caption_field=job.judging.inputs.caption_field,
         )
 
 
@@ -97,7 +97,9 @@ def _judge(job: RatingOptions, path: str) -> str:
     name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
     out = job.out / f"judged-{name}"
     judging = replace(
-        job.judging, source=path, out=str(out), stage="critique", resume=True, force=True
+        job.judging,
+        inputs=replace(job.judging.inputs, source=path),
+        run=RunOptions(out=str(out), stage="critique", resume=True, force=True),
     )
     with redirect_stdout(sys.stderr):  # its table is news, not the result
         run(judging)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from revise_captions.io.images import LoadImage
     from revise_captions.io.readers import Source
-    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.options import RunOptions
     from revise_captions.pipelines.output.writers import OutputCounts
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
 
@@ -38,12 +38,12 @@ def check_report(path: Path, out: str) -> None:
     check_target(path)
 
 
-def summarise(
+def summarize(
     source: Source,
     journal: Journal,
     threshold: float,
     signature: str,
-    options: Options,
+    options: RunOptions,
     speed: Speed,
     settings: Mapping[str, Any],
     load: LoadImage,
@@ -158,7 +158,7 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
     return sampler.rows(lambda row: pictures.get(row.line))
 
 
-def show(summary: Mapping[str, Any], options: Options, written: OutputCounts) -> None:
+def show(summary: Mapping[str, Any], options: RunOptions, written: OutputCounts) -> None:
     """Prints the table and where things are: on stderr where stdout carries the captions."""
     from rich.console import Console
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import Row
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import ModelOptions, VerifyOptions
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.pipelines.verify.verifier import Verifier, references_in
 from revise_captions.signature import signature
@@ -24,7 +24,11 @@ FIRST_ROWS = 100
 
 
 def load_verifier(
-    options: Options, critic: Critic | None, threshold: float, judge: Judge | None = None
+    options: VerifyOptions,
+    models: ModelOptions,
+    critic: Critic | None,
+    threshold: float,
+    judge: Judge | None = None,
 ) -> Verifier | None:
     """None where no check is asked for. Raises `UserError` where parser or judge are not to be had.
 
@@ -39,7 +43,7 @@ def load_verifier(
     if "critic" in checks and critic is not None:
         named |= {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
     if "posh" in checks:
-        judge = judge or load_judge(options)
+        judge = judge or load_judge(options, models)
         named |= judge.settings
     return Verifier(
         checks,
@@ -52,7 +56,7 @@ def load_verifier(
     )
 
 
-def load_judge(options: Options) -> Judge:
+def load_judge(options: VerifyOptions, models: ModelOptions) -> Judge:
     """POSH's judge by name: `offline`, a model, or a server's."""
     from revise_captions.posh import score_file
 
@@ -61,9 +65,9 @@ def load_judge(options: Options) -> Judge:
             Path(),
             Path(),
             judge=options.judge,
-            engine=options.engine,
-            device=options.device,
-            batch_size=options.batch_size,
+            engine=models.engine,
+            device=models.device,
+            batch_size=models.batch_size,
         )
     )
 

@@ -41,10 +41,10 @@ def verify_revisions(**options: Any) -> None:
     OUT gets the rows of IN; each `revision` gains `verification`, and nothing else changes. The
     table at the end compares figures before and after revision, with intervals over records.
     """
-    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.options import JobOptions
     from revise_captions.pipelines.verify_revisions.run import verify_file
 
-    verify_file(Options.from_cli(options))
+    verify_file(JobOptions.of(options))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,26 +14,24 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
-from revise_captions.io.fields import Fields
-from revise_captions.io.readers import Source, open_source
+from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.pipelines.job.local_runner import unfinished_windows
-from revise_captions.pipelines.job.models import FIRST_ROWS, load_critic_of
+from revise_captions.pipelines.job.inputs import image_loader, open_input
+from revise_captions.pipelines.job.models import FIRST_ROWS, input_settings, load_critic_of
 from revise_captions.pipelines.job.progress import Progress
-from revise_captions.pipelines.job.run import check_outputs, work_through
+from revise_captions.pipelines.job.rounds import LoadedModels
+from revise_captions.pipelines.job.run import check_outputs, refuse_unfinished, work_through
 from revise_captions.pipelines.job.window import (
-    Loaded,
     Result,
-    RevisionSettings,
-    Tools,
     stored_signature,
+    unfinished_windows,
     verified,
 )
-from revise_captions.pipelines.options import Options, parse_shard
-from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
+from revise_captions.pipelines.job.window_images import LoadedRecord
+from revise_captions.pipelines.options import InputOptions, JobOptions
+from revise_captions.pipelines.output.journal import Journal, RowResult
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.schema import from_json
-from revise_captions.pipelines.output.writers import journal_path
 from revise_captions.pipelines.verify.load import check_references, load_verifier
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.records import Record
@@ -43,40 +41,39 @@ if TYPE_CHECKING:
     from revise_captions.pipelines.verify.verifier import Verifier
 
 
-def verify_file(options: Options) -> dict[str, Any]:
-    """Verifies a whole file and prints its table. Returns the summary that the report prints too.
+def verify_file(job: JobOptions) -> dict[str, Any]:
+    """Verifies a whole file and prints its table.
 
-    Raises `UserError` for what the user can mend, `EngineDead` where a model stopped answering.
+    Returns:
+        The summary that the report prints, too.
+
+    Raises:
+        UserError: Something that the user can mend.
+        EngineDead: A model stopped answering.
     """
-    options.check()
-    if not checks_of(options.verify):
+    job.check()
+    checks = checks_of(job.verify.verify)
+    if not checks:
         raise UserError("no check is asked for", hint="--verify text, or several with commas")
-    refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
-    with closing(_open(options)) as source:
-        check_outputs(source, options)
-        check_references(source, options.reference_field)
+    refuse_unfinished(job.run)
+    with_critic = "critic" in checks
+    with closing(open_input(job.inputs, job.run.out, need_image=with_critic)) as source:
+        check_outputs(source, job.run)
+        check_references(source, job.verify.reference_field)
         signature = _signature_in(source)
         threshold = float(settings_of(signature)["threshold"])
-        with_critic = "critic" in checks_of(options.verify)
-        critic = load_critic_of(options) if with_critic else None
-        verifier = load_verifier(options, critic, threshold)
+        critic = load_critic_of(job.models) if with_critic else None
+        verifier = load_verifier(job.verify, job.models, critic, threshold)
         assert verifier is not None
-        tools = Tools(None, None, threshold, signature, verifier)
-        process = partial(_process, source, options, verifier)
-        return work_through(source, options, tools, _decisive(options, verifier), process)
-
-
-def _open(options: Options) -> Source:
-    return open_source(
-        options.source,
-        fields=Fields(
-            options.image_field, tuple(filter(None, (options.caption_field or "").split(",")))
-        ),
-        need_image="critic" in checks_of(options.verify),
-        shard=parse_shard(options.shard),
-        limit=options.limit,
-        spool=journal_path(options.out).with_name(f"{journal_path(options.out).name}.stdin"),
-    )
+        models = LoadedModels(None, None, threshold, signature, verifier)
+        decisive = {
+            "verification": verifier.signature,
+            "reference-field": job.verify.reference_field,
+            "batch-size": job.models.batch_size,
+            **input_settings(job.inputs),
+        }
+        process = partial(_process, source, job.inputs, verifier)
+        return work_through(source, job.inputs, job.run, models, decisive, process)
 
 
 def _signature_in(source: Source) -> str:
@@ -91,34 +88,26 @@ def _signature_in(source: Source) -> str:
     return found
 
 
-def _decisive(options: Options, verifier: Verifier) -> dict[str, Any]:
-    """Everything that decides what is written: the journal's key."""
-    return {
-        "verification": verifier.signature,
-        "in": options.source,
-        "image-field": options.image_field,
-        "caption-field": options.caption_field,
-        "reference-field": options.reference_field,
-        "image-root": str(options.image_root) if options.image_root else None,
-        "allow-urls": options.allow_urls,
-        "batch-size": options.batch_size,
-        "limit": options.limit,
-        "shard": options.shard,
-    }
-
-
 def _process(
-    source: Source, options: Options, verifier: Verifier, journal: Journal, progress: Progress
+    source: Source,
+    inputs: InputOptions,
+    verifier: Verifier,
+    journal: Journal,
+    progress: Progress,
 ) -> None:
     """Journals every window that is not done yet."""
-    looking = RevisionSettings(stage="all" if verifier.critic is not None else "revise")
-    for number, digest, loaded in unfinished_windows(source, options, journal, looking, progress):
+    load = image_loader(source, inputs) if verifier.critic is not None else None
+    for number, digest, loaded in unfinished_windows(
+        source, inputs.image_root, journal, load, progress
+    ):
         rows = verified_rows(loaded, verifier)
         journal.append(number, digest, rows)
         progress.advance(len(rows), sum(map(_sentences, rows)))
 
 
-def verified_rows(loaded: list[Loaded | BadRow], verifier: Verifier) -> list[RowResult | BadRow]:
+def verified_rows(
+    loaded: list[LoadedRecord | BadRow], verifier: Verifier
+) -> list[RowResult | BadRow]:
     """A window's rows with what the verifier found; a row without a revision goes to quarantine."""
     results: list[Result | BadRow] = []
     for row in loaded:

@@ -42,8 +42,9 @@ from transformers.utils import logging
 
 from revise_captions.critic import prompts
 from revise_captions.critic.checkpoints import read_card
+from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.paligemma.load import find_checkpoint, load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost
 from revise_captions.critic.protocol import JudgeRequest, Verdict
@@ -170,7 +171,7 @@ _critic: LocalCritic
 def _start(critic: str, dtype: str, compiled: bool, threads: int) -> None:
     global _critic
     torch.set_num_threads(threads)
-    _critic = load_critic(critic, device="cpu", dtype=dtype, compiled=compiled)
+    _critic = load_paligemma(critic, device="cpu", dtype=dtype, compiled=compiled)
 
 
 def _judge(paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
@@ -255,7 +256,7 @@ def main() -> None:
     args = arguments()
     torch.set_num_threads(args.threads)
     logging.set_verbosity_error()
-    critic = load_critic(args.critic, device="cpu", dtype=args.dtype, compiled=args.compile)
+    critic = load_paligemma(args.critic, device="cpu", dtype=args.dtype, compiled=args.compile)
     pool = None
     if args.processes > 1:
         pool = Processes(args.critic, args.dtype, args.compile, args.processes, args.threads)

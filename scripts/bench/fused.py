@@ -23,7 +23,7 @@ from transformers.models.siglip.modeling_siglip import SiglipMLP
 from transformers.utils import logging
 
 from revise_captions.critic.paligemma import model as network
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.sparse_last_layer import is_thin
 from revise_captions.critic.protocol import JudgeRequest
 from scripts.bench.critic import hardware
@@ -93,7 +93,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     logging.set_verbosity_error()
-    critic = load_critic("bundled", device="cpu", dtype=given.dtype)
+    critic = load_paligemma("bundled", device="cpu", dtype=given.dtype)
     items = held_out("test", given.captions)
     paragraphs = [JudgeRequest(item.image, item.text, item.spans) for item in items]
     found = measure(critic, paragraphs, given.repeats)

@@ -30,7 +30,7 @@ import torch
 from revise_captions.critic.gates.image_domain import DomainGate
 from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.pipelines.job import inputs, models, run
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import JobOptions, ModelOptions
 from scripts.bench.critic import hardware
 from scripts.research.bundled_models.held_out import held_out
 
@@ -99,10 +99,10 @@ def write_input(folder: Path, count: int) -> None:
             file.write(json.dumps(row) + "\n")
 
 
-def watched(load: Callable[[Options], Any], name: str, watch: Stopwatch) -> Any:
+def watched(load: Callable[[ModelOptions], Any], name: str, watch: Stopwatch) -> Any:
     """Loads as `load` does, and times the network's parts."""
 
-    def loaded(options: Options) -> Any:
+    def loaded(options: ModelOptions) -> Any:
         made = load(options)
         inner = made.model.model
         parts = (
@@ -130,19 +130,19 @@ def main() -> None:
     critic = watched(models.load_critic_of, "critic", watch)
     reviser = watched(models.load_reviser_of, "reviser", watch)
     began, loading = 0.0, 0.0
-    load_tools = run.load_tools
+    load_models = run.load_models
 
     def timed_loading(*arguments: Any) -> Any:
         nonlocal loading
         start = clock()
-        made = load_tools(*arguments)
+        made = load_models(*arguments)
         loading = clock() - start
         return made
 
     for module, name, value in (
         (models, "load_critic_of", critic),
         (models, "load_reviser_of", reviser),
-        (run, "load_tools", timed_loading),
+        (run, "load_models", timed_loading),
         (inputs, "load_image", images.timed(inputs.load_image)),
         (image_prefetch, "resized", images.timed(image_prefetch.resized)),
         (DomainGate, "score", watch.timed("gate", DomainGate.score)),
@@ -151,9 +151,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_input(folder, given.captions)
-        options = Options(
-            str(folder / "in.jsonl"), str(folder / "out.jsonl"), report=folder / "report.html"
-        )
+        names = {"source": str(folder / "in.jsonl"), "out": str(folder / "out.jsonl")}
+        options = JobOptions.of({**names, "report": folder / "report.html"})
         began = clock()
         with contextlib.redirect_stdout(io.StringIO()):
             summary = run.run(options)

@@ -28,7 +28,7 @@ from PIL import Image
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.pipelines.job import inputs, models, run
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import JobOptions
 from revise_captions.records import Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import ScriptedReviser
@@ -74,7 +74,9 @@ def measure(folder: Path, records: int, flagged: bool, profile: bool) -> dict[st
         setattr(module, name, value)
     name = "flagged" if flagged else "plain"
     out, report = str(folder / f"{name}.jsonl"), folder / f"{name}.html"
-    options = Options(str(folder / "in.jsonl"), out, report=report, group_by="model")
+    options = JobOptions.of(
+        {"source": str(folder / "in.jsonl"), "out": out, "report": report, "group_by": "model"}
+    )
     profiler = cProfile.Profile()
     wall, cpu = time.perf_counter(), time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):

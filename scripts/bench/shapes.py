@@ -34,11 +34,11 @@ from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.language import Vocabulary, read_lexicon
+from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma import critic as local
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
-from revise_captions.critic.paligemma.load import find_checkpoint
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost

@@ -116,7 +116,7 @@ def bundled(folder: Path) -> Path:
     """A copy with vLLM's names for the tower; its gate and its words are left out, so that every
     sentence is asked about."""
     from revise_captions.critic.hub_names import write_hub_names
-    from revise_captions.critic.paligemma.load import BUNDLED
+    from revise_captions.critic.locate import BUNDLED
 
     left = shutil.ignore_patterns("domain.safetensors", "words.txt", "README.md", "figures.json")
     shutil.copytree(BUNDLED, folder, ignore=left)
@@ -139,11 +139,11 @@ def recorded(vllm: Any) -> list[tuple[Any, Any]]:
 
 
 def check_critic(folder: Path, count: int) -> dict[str, Any]:
-    from revise_captions.critic.paligemma.load import load_critic
+    from revise_captions.critic.paligemma.load import load_paligemma
     from revise_captions.critic.paligemma.vllm import load_vllm_critic
 
     asked = paragraphs(count)
-    local = load_critic(folder, dtype="float32", device="cpu", attention_mode="causal")
+    local = load_paligemma(folder, dtype="float32", device="cpu", attention_mode="causal")
     own_texts = {w.lower() for p in asked for w in p.text.replace(".", " ").split()}
     local.lexicon = replace(local.lexicon, known=frozenset(own_texts))
     expected = [v for group in local.judge(asked) for v in group]

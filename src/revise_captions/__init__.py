@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from revise_captions.critic.paligemma.load import load_critic
+    from revise_captions.critic.load import load_critic
     from revise_captions.pipelines.api import revise
     from revise_captions.records import Record, Revision, Span
     from revise_captions.reviser.load import load_reviser
@@ -28,7 +28,7 @@ _HOMES = {
     "Record": "revise_captions.records",
     "Revision": "revise_captions.records",
     "Span": "revise_captions.records",
-    "load_critic": "revise_captions.critic.paligemma.load",
+    "load_critic": "revise_captions.critic.load",
     "load_reviser": "revise_captions.reviser.load",
     "revise": "revise_captions.pipelines.api",
     "split": "revise_captions.text.sentences",

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from PIL import Image
 from tinycritic import saved
 
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.config import TrainingSettings
@@ -195,4 +195,4 @@ def test_a_small_critic_learns_from_it(tmp_path):
     assert "Ġsteht" in lines[0]["new_words"]
     card = json.loads((first / "critic.json").read_text())
     assert "no judgements" in card["training"]["data"]["note"]
-    assert len(load_critic(first, device="cpu").codec.text(" steht")) == 1
+    assert len(load_paligemma(first, device="cpu").codec.text(" steht")) == 1

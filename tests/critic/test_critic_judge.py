@@ -11,11 +11,8 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic import prompts
-from revise_captions.critic.paligemma.load import (
-    load_critic,
-    stored_card,
-    stored_threshold,
-)
+from revise_captions.critic.locate import stored_card, stored_threshold
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
@@ -47,7 +44,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def critic(folder):
-    return load_critic(folder, device="cpu", batch_size=2)
+    return load_paligemma(folder, device="cpu", batch_size=2)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +74,7 @@ def test_one_verdict_per_sentence_rounded_to_four_decimals(critic, paragraphs):
 def test_packed_equals_one_prompt_per_sentence_equals_transformers(folder, critic, paragraphs):
     from transformers import AutoProcessor, PaliGemmaForConditionalGeneration
 
-    alone = load_critic(folder, device="cpu", packed=False)
+    alone = load_paligemma(folder, device="cpu", packed=False)
     packed = values(critic.judge(paragraphs))
     unpacked = values(alone.judge(paragraphs))
     processor = AutoProcessor.from_pretrained(folder)
@@ -110,7 +107,7 @@ def test_neither_order_nor_batch_matters(folder, critic, paragraphs):
     whole = values(critic.judge(paragraphs))
     backwards = values(critic.judge(paragraphs[::-1]))[::-1]
     single = [values(critic.judge([p]))[0] for p in paragraphs]
-    large = values(load_critic(folder, device="cpu", batch_size=64).judge(paragraphs))
+    large = values(load_paligemma(folder, device="cpu", batch_size=64).judge(paragraphs))
     for other in (backwards, single, large):
         for a, b in zip(whole, other, strict=True):
             assert b == pytest.approx(a, abs=1.01e-4)
@@ -190,7 +187,7 @@ def test_markup_in_a_caption_changes_nothing_around_it(critic, images):
 
 
 def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
-    critic = load_critic(folder, device="cpu")
+    critic = load_paligemma(folder, device="cpu")
     with torch.no_grad():
         critic.model.lm_head.weight[[critic.codec.yes, critic.codec.no]] *= 0
     found = [v for row in critic.judge(paragraphs) for v in row]
@@ -200,7 +197,7 @@ def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
 
 def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs):
     folder = saved(tmp_path, sure=False, fluent=True)  # a critic that is sure says nothing but Yes
-    critic = load_critic(folder, device="cpu", batch_size=2)
+    critic = load_paligemma(folder, device="cpu", batch_size=2)
     from transformers import PaliGemmaForConditionalGeneration
 
     from revise_captions.critic.paligemma.image_prefetch import pixel_values, resized
@@ -241,7 +238,7 @@ def test_settings_name_what_the_numbers_depend_on(critic, folder):
 
 def test_thresholds_by_precision(folder):
     assert stored_threshold(str(folder), target_precision=0.9) == 0.4
-    assert load_critic(folder, target_precision=0.8).threshold == 0.6
+    assert load_paligemma(folder, target_precision=0.8).threshold == 0.6
     assert stored_threshold(str(folder), threshold=0.11) == 0.11
     with pytest.raises(UserError, match=r"reaches precision 0\.99"):
         stored_threshold(str(folder), target_precision=0.99)
@@ -260,7 +257,7 @@ def test_thresholds_by_precision(folder):
 )
 def test_missing_critics_get_one_line(name, says):
     with pytest.raises(UserError, match=says) as error:
-        load_critic(name)
+        load_paligemma(name)
     assert "--critic takes" in error.value.hint
 
 
@@ -268,23 +265,23 @@ def test_broken_checkpoints_get_one_line(tmp_path, folder):
     import shutil
 
     with pytest.raises(UserError, match=r"neither critic\.json nor"):
-        load_critic(tmp_path)
+        load_paligemma(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "qwen3_vl"}')
     with pytest.raises(UserError, match="qwen3_vl"):
-        load_critic(tmp_path)
+        load_paligemma(tmp_path)
     broken = tmp_path / "broken"
     shutil.copytree(folder, broken)
     (broken / "model.safetensors").write_bytes(b"nonsense")
     with pytest.raises(UserError, match="cannot be loaded"):
-        load_critic(broken)
+        load_paligemma(broken)
     card = (folder / "critic.json").read_text()
     (broken / "critic.json").write_text(card.replace(prompts.VERSION, "vnli-9"))
     with pytest.raises(UserError, match="vnli-9"):
-        load_critic(broken)
+        load_paligemma(broken)
 
 
 def test_prefix_checkpoints_are_never_packed(tmp_path, paragraphs):
-    critic = load_critic(saved(tmp_path, AttentionMode.PREFIX, max_length=200), device="cpu")
+    critic = load_paligemma(saved(tmp_path, AttentionMode.PREFIX, max_length=200), device="cpu")
     assert not critic.packed
     assert [len(row) for row in critic.judge(paragraphs)] == [3, 2, 4]
 

@@ -172,11 +172,12 @@ def test_every_family_is_drawn_and_left_out_ones_never() -> None:
 
 
 def bundled_gate_passes(images: list[Image.Image]) -> np.ndarray:
-    from revise_captions.critic.paligemma.load import BUNDLED, load_critic
+    from revise_captions.critic.locate import BUNDLED
+    from revise_captions.critic.paligemma.load import load_paligemma
 
     if not (BUNDLED / "domain.safetensors").exists():
         pytest.skip("no bundled critic with a domain gate in this checkout")
-    critic = load_critic("bundled")
+    critic = load_paligemma("bundled")
     assert critic.gate is not None
     return critic.gate.inside(critic.features(images).numpy())
 

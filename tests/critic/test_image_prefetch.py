@@ -11,7 +11,7 @@ from PIL import Image
 from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.critic.paligemma.image_prefetch import ImagePrefetcher, resized
 from revise_captions.critic.protocol import PreparesImages
-from revise_captions.pipelines.job.window import RevisionSettings, with_images
+from revise_captions.pipelines.job.window_images import with_images
 from revise_captions.records import ImageRef, Record
 
 
@@ -79,11 +79,7 @@ def test_images_are_prepared_as_they_are_read():
     critic = Preparing()
     assert isinstance(critic, PreparesImages)
     rows = [Record("in.jsonl", k, ImageRef(path="x"), {"caption": "A cat."}) for k in range(3)]
-    loaded = list(
-        with_images([rows[:2], rows[2:]], RevisionSettings(), lambda row: noise(row.line), critic)
-    )
+    loaded = list(with_images([rows[:2], rows[2:]], lambda row: noise(row.line), critic))
     images = [image for window in loaded for _, image in window]
     assert {id(image) for image in critic.seen} == {id(image) for image in images}
-    assert list(with_images([rows], RevisionSettings(stage="revise"), noise, critic)) == [
-        [(row, None) for row in rows]
-    ]
+    assert list(with_images([rows], None, critic)) == [[(row, None) for row in rows]]

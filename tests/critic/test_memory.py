@@ -21,7 +21,7 @@ from revise_captions.critic.paligemma.batching import (
     token_budget,
 )
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead
@@ -42,7 +42,7 @@ def critic(request, tmp_path_factory) -> LocalCritic:
     folder = saved(
         tmp_path_factory.mktemp("critic"), request.param, sure=False, fluent=True, max_length=400
     )
-    return load_critic(folder, device="cpu", threshold=1.0)
+    return load_paligemma(folder, device="cpu", threshold=1.0)
 
 
 @pytest.fixture(autouse=True)

@@ -17,10 +17,10 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from revise_captions.critic.hub_names import write_hub_names
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import VllmCritic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
@@ -61,8 +61,8 @@ def fakes(folders, monkeypatch):
     def made(
         attention_mode: AttentionMode, device: str = "cuda", **decided
     ) -> tuple[LocalCritic, fake_vllm.Fake]:
-        local = load_critic(folders[attention_mode], device="cpu")
-        plain = load_critic(folders[attention_mode], device="cpu").model
+        local = load_paligemma(folders[attention_mode], device="cpu")
+        plain = load_paligemma(folders[attention_mode], device="cpu").model
         plain.set_attn_implementation("eager")
         network = fake_vllm.paligemma(plain, block=attention_mode is AttentionMode.IMAGE_PREFIX)
         expand = fake_vllm.expand_paligemma(local.codec, local.images)
@@ -76,7 +76,7 @@ def fakes(folders, monkeypatch):
 
 def test_the_fixture_s_answers_depend_on_the_attention_mode(folders, paragraphs):
     found = [
-        [v.p_factual for v in load_critic(folder, device="cpu").judge(paragraphs[:1])[0]]
+        [v.p_factual for v in load_paligemma(folder, device="cpu").judge(paragraphs[:1])[0]]
         for folder in folders.values()
     ]
     for one, two in pairwise(found):
@@ -95,7 +95,7 @@ def test_answers_are_those_of_the_engine_in_process(
     fakes, folders, paragraphs, attention_mode, device
 ):
     local, fake = fakes(attention_mode, device)
-    critic = load(str(folders[attention_mode]), engine="vllm", dtype="float32")
+    critic = load_critic(str(folders[attention_mode]), engine="vllm", dtype="float32")
     assert isinstance(critic, VllmCritic)
     expected, found = local.judge(paragraphs), critic.judge(paragraphs)
     reasons = {v.unscored for group in expected for v in group}
@@ -131,7 +131,7 @@ def test_what_is_sent(fakes, folders, paragraphs, capsys):
     """Token ids without what vLLM adds, the picture in the tower's size, a caption's prompts one
     after the other."""
     local, fake = fakes(AttentionMode.CAUSAL)
-    critic = load(str(folders[AttentionMode.CAUSAL]), engine="vllm")
+    critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     counts = critic.vllm.counts
     before = replace(counts)
     critic.judge(paragraphs[:2])
@@ -164,7 +164,7 @@ def test_what_is_sent(fakes, folders, paragraphs, capsys):
 
 def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
     local, fake = fakes(AttentionMode.CAUSAL)
-    critic = load(str(folders[AttentionMode.CAUSAL]), engine="vllm")
+    critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     expected = critic.judge(paragraphs[:2])
     bad = lambda ids: "hats" in local.codec.decode(ids)  # noqa: E731
     fake.refuse = lambda ids: ValueError("no hats") if bad(ids) else None
@@ -187,7 +187,7 @@ def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraph
     gate = SimpleNamespace(inside=lambda states: np.arange(len(states)) != 1)
     monkeypatch.setattr(domain, "read_gate", lambda folder: gate)
     _, fake = fakes(AttentionMode.CAUSAL)
-    critic = load(str(folders[AttentionMode.CAUSAL]), engine="vllm")
+    critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     found = critic.judge(paragraphs)
     assert {v.unscored for v in found[1]} == {Unscored.OUTSIDE_DOMAIN}
     assert len(fake.asked[-1][0]) == sum(v.p_factual is not None for group in found for v in group)
@@ -196,7 +196,7 @@ def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraph
 
 def refused(folder, **options) -> str:
     with pytest.raises(UserError) as caught:
-        load(str(folder), engine="vllm", **options)
+        load_critic(str(folder), engine="vllm", **options)
     return str(caught.value)
 
 
@@ -211,7 +211,9 @@ def test_attention_modes_that_vllm_does_not_compute_are_refused(fakes, folders, 
     # to see by how much another attention mode differs, as check-engine does
     fakes(AttentionMode.CAUSAL, "cpu")
     assert (
-        load(str(folders[AttentionMode.PREFIX]), engine="vllm", attention_mode="causal").judge([])
+        load_critic(
+            str(folders[AttentionMode.PREFIX]), engine="vllm", attention_mode="causal"
+        ).judge([])
         == []
     )
     fakes(AttentionMode.CAUSAL, "cuda", prefix_lm=None)
@@ -238,7 +240,7 @@ def test_names_that_vllm_does_not_load_are_refused(fakes, folders, tmp_path):
     assert "expected vision_tower.vision_model." in said
     assert f"python -m revise_captions.critic.hub_names {tmp_path}" in said
     write_hub_names(tmp_path)
-    assert load(str(tmp_path), engine="vllm").judge([]) == []
+    assert load_critic(str(tmp_path), engine="vllm").judge([]) == []
 
 
 def test_without_vllm_and_with_an_adapter_there_is_one_line(folders, tmp_path):

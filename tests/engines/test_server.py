@@ -14,7 +14,7 @@ from chat_server import MODEL, Manners, serving, truth
 from PIL import Image
 
 from revise_captions.critic.instruct import InstructCritic
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.openai import http
 from revise_captions.engines.openai.messages import begins_with, messages_of
@@ -97,7 +97,7 @@ def test_a_server_that_drops_logprobs_without_a_word_leaves_sentences_unscored()
         engine = connect(MODEL, url, scores=True)
         assert engine.settings["logprobs"] == "none"
         answers = engine.answer_logprobs(prompts(3), WORDS)
-        critic = load(f"{MODEL}@{url}")
+        critic = load_critic(f"{MODEL}@{url}")
         assert critic.judge([paragraph()])[0][0].unscored is Unscored.NO_LOGPROBS
     assert [a.reason for a in answers if isinstance(a, Failed)] == [Unscored.NO_LOGPROBS] * 3
 
@@ -197,21 +197,21 @@ def test_models_that_are_not_there_are_user_errors_before_any_data():
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
         with pytest.raises(UserError) as caught:
-            load(f"{MODEL}@{url}")
+            load_critic(f"{MODEL}@{url}")
     assert url in str(caught.value)
     assert "vllm serve" in caught.value.hint
     with serving(Manners("vllm", key="secret")) as url:
         with pytest.raises(UserError) as caught:
-            load(f"{MODEL}@{url}")
+            load_critic(f"{MODEL}@{url}")
         assert "OPENAI_API_KEY" in caught.value.hint
     with serving(Manners("vllm")) as url:
         with pytest.raises(UserError, match="no model 'other'") as caught:
             load_reviser(f"other@{url}")
         assert MODEL in caught.value.hint
     with pytest.raises(UserError, match="expected a model and a server"):
-        load("@http://host/v1")
+        load_critic("@http://host/v1")
     with pytest.raises(UserError, match="needs a server's address"):
-        load("bundled", engine="openai")
+        load_critic("bundled", engine="openai")
 
 
 def test_the_key_is_sent(monkeypatch):
@@ -230,7 +230,7 @@ def paragraph() -> JudgeRequest:
 def test_a_critic_on_a_server():
     manners = Manners("vllm")
     with serving(manners) as url:
-        critic = load(f"{MODEL}@{url}", threshold=0.4)
+        critic = load_critic(f"{MODEL}@{url}", threshold=0.4)
         assert isinstance(critic, InstructCritic)
         assert critic.threshold == 0.4
         assert critic.settings["critic"] == MODEL

@@ -14,8 +14,8 @@ import torch
 from PIL import Image
 from scripted_engine import ScriptedEngine, data_of
 
-from revise_captions.critic import load as critic_load
 from revise_captions.critic.instruct import InstructCritic, factual, rationale_in
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.engines.answer_words import answer_of, word_ids
@@ -256,7 +256,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
     saved = tinycritic.saved(tmp_path / "paligemma", AttentionMode.PREFIX)
     (saved / "critic.json").unlink()
     (saved / "words.txt").unlink()
-    critic = critic_load.load(str(saved), device="cpu")
+    critic = load_critic(str(saved), device="cpu")
     assert isinstance(critic, LocalCritic)
     assert critic.settings["attention-mode"] == "prefix"
     asked = [JudgeRequest(p.image, p.text, p.spans) for p in families.paragraphs()[:2]]
@@ -282,7 +282,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
             expected.append(float(pair.softmax(-1)[0]))
     np.testing.assert_allclose(found, expected, atol=1e-4)
     with pytest.raises(UserError, match="does not compute PaliGemma's attention"):
-        critic_load.load(str(saved), engine="vllm")
+        load_critic(str(saved), engine="vllm")
 
 
 def test_the_whole_command_with_other_models(folder, tmp_path, capsys):

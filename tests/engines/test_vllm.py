@@ -14,7 +14,7 @@ from PIL import Image
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.instruct import InstructCritic
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.engines.protocol import (
     AnswerScores,
@@ -137,7 +137,7 @@ def test_texts_and_prompts_that_fail(folder, tokenizer, fake):
 
 
 def test_an_instruct_model_is_a_critic_through_vllm(folder, fake):
-    critic = load(str(folder), engine="vllm", dtype="float32")
+    critic = load_critic(str(folder), engine="vllm", dtype="float32")
     assert isinstance(critic, InstructCritic)
     image = Image.new("RGB", (60, 40))
     (found,) = critic.judge([JudgeRequest(image, TEXT, tuple(split(TEXT)))])

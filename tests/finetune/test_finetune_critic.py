@@ -18,12 +18,9 @@ from PIL import Image
 from safetensors.numpy import load_file
 from tinycritic import saved
 
+from revise_captions.critic.locate import find_checkpoint, stored_card
 from revise_captions.critic.paligemma.image_prefetch import resized
-from revise_captions.critic.paligemma.load import (
-    find_checkpoint,
-    load_critic,
-    stored_card,
-)
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import _plain_attention
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
@@ -53,7 +50,7 @@ def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
         "--ema", 0.9, "--robust-share", 0, "--describe-early", 0, "--describe-late", 0,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    critic = load_critic(out, device="cpu")
+    critic = load_paligemma(out, device="cpu")
     examples = open_split(data, "train")
     verdicts = critic.judge(
         [JudgeRequest(Image.open(data / e.image), e.caption, e.spans) for e in examples]
@@ -273,7 +270,7 @@ def test_recalibrated_for_another_share(tmp_path):
     assert CliRunner().invoke(generate, [str(data), *options]).exit_code == 0
     done = CliRunner().invoke(recalibrate.main, [str(folder), str(data), "--wrong-share", "0.1"])
     assert done.exit_code == 0, done.output
-    critic, split = load_critic(str(folder)), open_split(data, "validation")
+    critic, split = load_paligemma(str(folder)), open_split(data, "validation")
     p, factual = [], []
     for example in split:
         with Image.open(split.root / example.image) as image:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.engines.transformers.engine import TransformersEngine
 from revise_captions.engines.transformers.engine import load_engine as load_chat
@@ -34,8 +34,8 @@ def test_an_instruct_model_through_the_command(data, vlm, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     asked = paragraphs(data, 2)
-    whole = load(str(out), device="cpu")
-    beside = load(str(vlm), adapter=str(out / "adapter"), device="cpu")
+    whole = load_critic(str(out), device="cpu")
+    beside = load_critic(str(vlm), adapter=str(out / "adapter"), device="cpu")
     assert (
         whole.threshold
         == beside.threshold
@@ -150,10 +150,10 @@ def test_user_text_cannot_become_markup_in_training(vlm, data):
 
 
 def test_cards_of_both_kinds_are_told_apart(tmp_path, vlm):
-    from revise_captions.critic.load import find_critic
+    from revise_captions.critic.load import resolve_critic
 
     (tmp_path / "config.json").write_text((vlm / "config.json").read_text())
     CriticCard(AttentionMode.CAUSAL, prompt=chat_prompts.VERSION).write(tmp_path)
-    asked = find_critic(str(tmp_path))
+    asked = resolve_critic(str(tmp_path))
     assert asked is not None
     assert asked.kind == "instruct"

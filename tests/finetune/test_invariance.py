@@ -19,7 +19,7 @@ from torch.nn.functional import cross_entropy
 from toyworld import write
 
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import (
     hidden_states,
     image_tokens,
@@ -158,7 +158,7 @@ def test_two_that_share_the_weights_are_one_and_can_be_resumed(data, base, whole
     made = two(*words, "--steps", 5, "--resume", *best)
     assert made.returncode == 0, made.stderr
     assert apart(whole, out, base) < 1e-3
-    assert load_critic(out, device="cpu").threshold > 0
+    assert load_paligemma(out, device="cpu").threshold > 0
 
 
 @pytest.mark.parametrize(

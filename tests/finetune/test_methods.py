@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from tinycritic import saved
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import JudgeRequest
@@ -63,11 +63,11 @@ def test_an_adapter_and_its_merged_weights_are_the_same_critic(data, base, tmp_p
     assert len(towers) > 30
     assert all(name.startswith("vision_tower.vision_model.") for name in towers)
     asked = paragraphs(data)
-    plain = judged(load(str(base), device="cpu"), asked)
-    alone = load(str(out), device="cpu")
+    plain = judged(load_critic(str(base), device="cpu"), asked)
+    alone = load_critic(str(out), device="cpu")
     first = judged(alone, asked)
-    beside = load(str(base), adapter=str(out), device="cpu")
-    whole = load(str(merged), device="cpu")
+    beside = load_critic(str(base), adapter=str(out), device="cpu")
+    whole = load_critic(str(merged), device="cpu")
     assert judged(beside, asked) == first
     np.testing.assert_allclose(judged(whole, asked), first, atol=2e-4)
     assert max(abs(a - b) for a, b in zip(first, plain, strict=True)) > 0.02
@@ -90,7 +90,7 @@ def test_an_adapter_of_other_weights_is_refused(data, base, tmp_path):
     card["training"]["base_digest"] = "0" * 12
     (out / "critic.json").write_text(json.dumps(card))
     with pytest.raises(UserError, match="trained on other weights"):
-        load(str(out), device="cpu")
+        load_critic(str(out), device="cpu")
 
 
 def test_parts_are_named_on_purpose(base, vlm, data):
@@ -158,7 +158,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(data, base, tmp_path
     best = next(line for line in checks if line["step"] == end["best_step"])
     assert best["auc"] == max(scores)
     assert checks[-1]["auc"] == best["auc"]
-    critic = load(str(out), device="cpu")
+    critic = load_critic(str(out), device="cpu")
     assert isinstance(critic, LocalCritic)
     assert critic.card.attention_mode is AttentionMode.IMAGE_PREFIX
 
@@ -233,7 +233,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
         "--micro-batch", 2,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    critic = load(str(out), device="cpu")
+    critic = load_critic(str(out), device="cpu")
     assert isinstance(critic, LocalCritic)
     attention_mode = AttentionMode.PREFIX if preset == "paper" else AttentionMode.IMAGE_PREFIX
     assert critic.card.attention_mode is attention_mode

@@ -13,7 +13,8 @@ from toyworld import write
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic import prompts
-from revise_captions.critic.paligemma.load import BUNDLED, load_critic
+from revise_captions.critic.locate import BUNDLED
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import (
     hidden_states,
     image_tokens,
@@ -168,6 +169,6 @@ def test_through_the_command_and_back(tmp_path):
     began, resumed = (run("--steps", 1), run("--steps", 2, "--resume"))
     assert "Ġrocket" in began[0]["new_words"]
     assert resumed[1]["new_words"] == began[0]["new_words"]
-    codec = load_critic(out, device="cpu").codec
+    codec = load_paligemma(out, device="cpu").codec
     assert len(codec.text(" rocket")) == 1
     assert codec.text("\n") == PromptTokenizer(AutoTokenizer.from_pretrained(base)).text("\n")

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from PIL import Image
 from tinycritic import saved
 
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data.records import open_split
@@ -68,7 +68,7 @@ def test_three_commands_from_an_export_to_a_better_critic(exported, tmp_path):
     )  # fmt: skip
     lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert lines[-1]["event"] == "end"
-    before, after = (auc(load(str(folder), device="cpu"), data) for folder in (base, out))
+    before, after = (auc(load_critic(str(folder), device="cpu"), data) for folder in (base, out))
     assert after > 0.9 > before + 0.15
     card = (out / "README.md").read_text()
     for line in ("| ROC-AUC |", "floor: the shorter the truer", "expected calibration error"):

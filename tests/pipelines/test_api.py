@@ -142,19 +142,34 @@ def test_mistakes_are_user_errors_before_any_work(options, expected):
 
 def test_the_signature_shows_the_commands_options():
     """Everything that decides a result can be set in both ways, with the same defaults."""
-    from dataclasses import fields
+    from revise_captions.pipelines.options import ModelOptions, option_names
 
-    from revise_captions.pipelines.options import Options
-
-    shown = inspect.signature(revise_captions.revise).parameters
     only_files = {"source", "out", "limit", "shard", "resume", "force", "dry_run", "report"}
-    only_files |= {"group_by", "caption_field", "runner", "replicas", "ray_address"}
-    for field in fields(Options):
-        if field.name not in only_files:
-            assert shown[field.name].default == field.default, field.name
-    assert set(shown) - {field.name for field in fields(Options)} == {
-        "records", "caption_fields", "window",
-    }  # fmt: skip
+    only_files |= {"group_by", "runner", "replicas", "ray_address"}
+    rows = [{"image": PICTURE, "caption": CAPTION}]
+    (plain,) = run(rows)
+    for name, default in option_names().items():
+        if name in only_files:
+            with pytest.raises(TypeError, match=f"no option '{name}'"):
+                run(rows, **{name: default})
+        elif name not in ("critic", "reviser"):
+            assert list(run(rows, **{name: default})) == [plain], name
+    with pytest.raises(TypeError, match="did you mean 'threshold'"):
+        run(rows, treshold=0.5)
+    shown = inspect.signature(revise_captions.revise).parameters
+    defaults = {name: p.default for name, p in shown.items() if name in option_names()}
+    assert defaults == {"critic": ModelOptions().critic, "reviser": ModelOptions().reviser}
+
+
+def test_options_come_as_values_or_by_name():
+    from revise_captions.pipelines.options import ModelOptions, RunOptions
+
+    rows = [{"image": PICTURE, "caption": CAPTION}]
+    named = list(revise_captions.revise(rows, threshold=0.9, rounds=1, stage="critique"))
+    valued = revise_captions.revise(
+        rows, ModelOptions(threshold=0.9), RunOptions(rounds=1), stage="critique"
+    )
+    assert list(valued) == named
 
 
 def test_split_and_span_are_public():

@@ -21,7 +21,7 @@ from revise_captions.pipelines.engine_check.compare import (
     drawn,
     verdict,
 )
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import ImageRef, Record, Unscored, Verdict
 
 
@@ -116,7 +116,7 @@ def test_an_engine_that_cannot_keep_the_attention_mode_refuses(tmp_path, capsys)
 )
 def test_settings_that_are_none_are_refused(text):
     with pytest.raises(UserError, match="--against"):
-        Setup(Options()).changed(text)
+        Setup(ModelOptions()).changed(text)
 
 
 def sentences(*ps: float | None) -> list[SampledSentence]:

@@ -15,7 +15,7 @@ import pytest
 from commands import write_input
 
 from revise_captions.errors import UserError
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import JobOptions
 
 ray = pytest.importorskip("ray")
 ray_runner = pytest.importorskip("revise_captions.pipelines.job.ray_runner")
@@ -165,12 +165,12 @@ def test_mistakes_are_one_line(folder):
 @pytest.mark.parametrize(
     ("total", "options", "expected"),
     [
-        ({"CPU": 4.0}, Options(), (1, 0, 3)),
-        ({"CPU": 1.0}, Options(), (1, 0, 1)),
-        ({"CPU": 4.0}, Options(replicas=4), (1, 0, 4)),
-        ({"CPU": 64.0, "GPU": 8.0}, Options(), (1, 1, 8)),
-        ({"CPU": 64.0, "GPU": 8.0}, Options(device="cuda", replicas=3), (1, 1, 3)),
-        ({"CPU": 64.0, "GPU": 8.0}, Options(device="cpu"), (1, 0, 63)),
+        ({"CPU": 4.0}, JobOptions(), (1, 0, 3)),
+        ({"CPU": 1.0}, JobOptions(), (1, 0, 1)),
+        ({"CPU": 4.0}, JobOptions.of({"replicas": 4}), (1, 0, 4)),
+        ({"CPU": 64.0, "GPU": 8.0}, JobOptions(), (1, 1, 8)),
+        ({"CPU": 64.0, "GPU": 8.0}, JobOptions.of({"device": "cuda", "replicas": 3}), (1, 1, 3)),
+        ({"CPU": 64.0, "GPU": 8.0}, JobOptions.of({"device": "cpu"}), (1, 0, 63)),
     ],
 )
 def test_what_a_replica_takes(total, options, expected):
@@ -180,10 +180,10 @@ def test_what_a_replica_takes(total, options, expected):
 @pytest.mark.parametrize(
     ("total", "options", "room"),
     [
-        ({"CPU": 4.0}, Options(replicas=5), 4),
-        ({"GPU": 1.0}, Options(device="cpu"), 0),
-        ({"CPU": 8.0, "GPU": 2.0}, Options(replicas=3), 2),
-        ({"CPU": 2.0, "GPU": 8.0}, Options(), 2),
+        ({"CPU": 4.0}, JobOptions.of({"replicas": 5}), 4),
+        ({"GPU": 1.0}, JobOptions.of({"device": "cpu"}), 0),
+        ({"CPU": 8.0, "GPU": 2.0}, JobOptions.of({"replicas": 3}), 2),
+        ({"CPU": 2.0, "GPU": 8.0}, JobOptions(), 2),
     ],
 )
 def test_replicas_that_could_never_start_are_refused(total, options, room):
@@ -194,7 +194,7 @@ def test_replicas_that_could_never_start_are_refused(total, options, room):
 def test_a_node_without_the_folder_says_so(folder, monkeypatch):
     """As a replica there does, of every window, until the process that reads it stops the run."""
     monkeypatch.chdir(folder)
-    options = Options("in.jsonl", "out.jsonl")
+    options = JobOptions.of({"source": "in.jsonl", "out": "out.jsonl"})
     window = next(ray_runner.read_windows(options, {}, str(folder)))
     batch = {name: [value] for name, value in window.items()}
     found = ray_runner.Replica(options, "/no/such/folder")(batch)

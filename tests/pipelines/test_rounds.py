@@ -18,7 +18,7 @@ from PIL import Image
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds as loop
-from revise_captions.pipelines.job.window import RevisionSettings, Tools, run_stages
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Span, Verdict, Why
 from revise_captions.reviser.protocol import RewriteRequest
@@ -76,7 +76,7 @@ def spans_of(text: str) -> tuple[Span, ...]:
 
 
 def run(text: str, critic: FakeCritic, reviser: FakeReviser, **settings: object) -> loop.Draft:
-    tools = Tools(critic, reviser, critic.threshold, "")
+    tools = LoadedModels(critic, reviser, critic.threshold, "")
     draft = new_draft(IMAGE, text, spans_of(text))
     return run_stages([draft], tools, RevisionSettings(guard="warn", **settings))[0]  # type: ignore[arg-type]
 
@@ -134,7 +134,7 @@ def test_a_list_mark_is_layout_and_stays(mark: str) -> None:
 
     critic = FakeCritic(good_unless_bad)
     draft = new_draft(IMAGE, text, (Span(0, len(text)),))
-    tools = Tools(critic, FakeReviser(rewriter), THRESHOLD, "")
+    tools = LoadedModels(critic, FakeReviser(rewriter), THRESHOLD, "")
     (done,) = run_stages([draft], tools, RevisionSettings(guard="warn"))
     assert asked == ["bad one.", "bad one."]
     assert revised(done) == f"{mark}fine."
@@ -258,7 +258,7 @@ def test_stages_run_in_turn_end_where_all_ends() -> None:
         whole = run(text, critic, reviser, rounds=2, on_unfixable=policy)
         row: dict[str, object] = {}
         for stage in ("critique", "revise", "critique", "revise", "critique"):
-            tools = Tools(critic, reviser, critic.threshold, "")
+            tools = LoadedModels(critic, reviser, critic.threshold, "")
             draft = (
                 resumed(IMAGE, from_json(text, row))
                 if row

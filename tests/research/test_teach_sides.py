@@ -15,7 +15,7 @@ from tinycritic import saved
 from transformers import PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.gates.language import Vocabulary
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.records import Span
 
@@ -73,7 +73,7 @@ def test_questions_have_the_answers_that_the_critic_gives_them_one_by_one(sides,
     asked = list(islice(sides.sided("validation", 64), 4))
     with torch.no_grad():
         found = sides.Pupil(checkpoint).scores(asked).sigmoid().tolist()
-    critic = load_critic(str(checkpoint), device="cpu", dtype="float32")
+    critic = load_paligemma(str(checkpoint), device="cpu", dtype="float32")
     critic.lexicon = Vocabulary(frozenset())
     alone = [
         JudgeRequest(Image.fromarray(pixels), a.text, (Span(0, len(a.text)),))
@@ -93,7 +93,7 @@ def test_the_command_writes_a_critic(sides, checkpoint, tmp_path, monkeypatch):
     result = CliRunner().invoke(sides.main, words, catch_exceptions=False)
     assert result.exit_code == 0
     assert "step 0, loss nan, ROC-AUC 0." in result.output
-    load_critic(str(out), device="cpu")
+    load_paligemma(str(out), device="cpu")
     before, after = (
         PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
         for folder in (checkpoint, out)

@@ -19,7 +19,7 @@ from revise_captions.reviser.instruct import (
     chat_of,
     explained,
 )
-from revise_captions.reviser.load import find_reviser, load_reviser
+from revise_captions.reviser.load import load_reviser, resolve_reviser
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import DropReviser, ScriptedReviser
 
@@ -231,31 +231,31 @@ def test_drop_and_scripted() -> None:
 )
 def test_names_that_stand_for_nothing(name: str, message: str) -> None:
     with pytest.raises(UserError) as error:
-        find_reviser(name)
+        resolve_reviser(name)
     assert message in str(error.value)
 
 
 def test_names_that_stand_for_something(tmp_path: Path) -> None:
-    assert find_reviser("Qwen/Qwen3-14B@main").place == "Qwen/Qwen3-14B"
-    assert find_reviser("Qwen/Qwen3-14B@main").revision == "main"
+    assert resolve_reviser("Qwen/Qwen3-14B@main").source == "Qwen/Qwen3-14B"
+    assert resolve_reviser("Qwen/Qwen3-14B@main").revision == "main"
     (tmp_path / "config.json").write_text("{}")
-    assert find_reviser(str(tmp_path)).kind == "instruct"
+    assert resolve_reviser(str(tmp_path)).kind == "instruct"
     (tmp_path / "reviser.json").write_text("{}")
-    assert find_reviser(str(tmp_path)).kind == "own"
+    assert resolve_reviser(str(tmp_path)).kind == "edit"
 
 
 def test_folders_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="found nothing"):
-        find_reviser(str(tmp_path))
+        resolve_reviser(str(tmp_path))
     (tmp_path / "model.gguf").write_text("")
     with pytest.raises(UserError, match=r"found model\.gguf"):
-        find_reviser(str(tmp_path))
+        resolve_reviser(str(tmp_path))
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(UserError, match="LoRA"):
-        find_reviser(str(tmp_path))
+        resolve_reviser(str(tmp_path))
     monkeypatch.setattr(load, "BUNDLED", tmp_path / "bundled")
     with pytest.raises(UserError, match="--reviser drop"):
-        find_reviser("bundled")
+        resolve_reviser("bundled")
 
 
 def test_a_base_model_is_told_from_an_instruct_model(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_model_of_an_unknown_kind(tmp_path: Path) -> None:
 
 def test_an_unusable_device_is_named() -> None:
     with pytest.raises(UserError, match="--device cuda:99"):
-        load._device("cuda:99")
+        load_reviser(device="cuda:99")
 
 
 def chained(outer: BaseException, inner: BaseException) -> BaseException:

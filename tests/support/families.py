@@ -17,7 +17,7 @@ from PIL import Image
 
 from revise_captions.critic import chat_prompts, instruct
 from revise_captions.critic.instruct import InstructCritic
-from revise_captions.critic.load import load
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import AnswerScores
 from revise_captions.records import Span
@@ -115,7 +115,7 @@ def answers(critic: InstructCritic) -> list[AnswerScores]:
 def check(family: str, folder: Path) -> None:
     """All of it for one family."""
     tinyvlm.saved(folder, family)
-    critic = load(str(folder), batch_size=4, device="cpu")
+    critic = load_critic(str(folder), batch_size=4, device="cpu")
     assert isinstance(critic, InstructCritic)
     plain = Plain(folder)
     expected = [plain.masses(image, text) for image, text in asked(QUESTION)]
@@ -154,7 +154,7 @@ def _explanation(text: str, span: Span) -> str:
 
 def check_invariance(folder: Path, found: list[AnswerScores]) -> None:
     """P(factual) does not depend on the batch that a sentence was in, nor on its place."""
-    critic = load(str(folder), batch_size=1, device="cpu")
+    critic = load_critic(str(folder), batch_size=1, device="cpu")
     assert isinstance(critic, InstructCritic)
     alone = answers(critic)
     prompts = [

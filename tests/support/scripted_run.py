@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead
 from revise_captions.pipelines.job import models
-from revise_captions.pipelines.options import Options
+from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import Unscored, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 
@@ -115,11 +115,11 @@ def _rewrite(request: RewriteRequest) -> str | None:
 def install(replace: Callable[[object, str, object], None] = setattr) -> None:
     """Has the command load these models, whatever it is asked for."""
 
-    def critic(options: Options) -> HashCritic:
+    def critic(options: ModelOptions) -> HashCritic:
         return HashCritic(0.5 if options.threshold is None else options.threshold)
 
     replace(models, "load_critic_of", critic)
-    replace(models, "load_reviser_of", lambda options: WordReviser())
+    replace(models, "load_reviser_of", lambda models: WordReviser())
 
 
 def main(arguments: list[str] | None = None) -> None:

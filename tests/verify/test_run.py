@@ -40,8 +40,8 @@ class WordJudge:
 def verify(command, monkeypatch, capsys):  # noqa: F811
     """Runs `verify-revisions`; `command` is there to run the main job before."""
     toyparser.install(monkeypatch.setattr)
-    monkeypatch.setattr(load, "load_judge", lambda options: WordJudge())
-    monkeypatch.setattr(verifying, "load_critic_of", lambda options: ScriptedCritic())
+    monkeypatch.setattr(load, "load_judge", lambda *_: WordJudge())
+    monkeypatch.setattr(verifying, "load_critic_of", lambda *_: ScriptedCritic())
 
     def run(*arguments):
         code = 0

@@ -93,7 +93,7 @@ def complete(file: Path, name: str, images: int) -> tuple[Rater, list[Judged]]:
 
     Loads no model where none is missing. Raises `UserError` for a file of another critic.
     """
-    from revise_captions.critic.paligemma.load import find_checkpoint, weights_digest
+    from revise_captions.critic.locate import find_checkpoint, weights_digest
 
     digest = weights_digest(find_checkpoint(name))
     rater, captions = read(file) if file.exists() else (None, [])
@@ -111,9 +111,10 @@ def complete(file: Path, name: str, images: int) -> tuple[Rater, list[Judged]]:
 def _continued(
     file: Path, name: str, captions: list[Judged], images: int
 ) -> tuple[Rater, list[Judged]]:
-    from revise_captions.critic.paligemma.load import load_critic, stored_card
+    from revise_captions.critic.locate import stored_card
+    from revise_captions.critic.paligemma.load import load_paligemma
 
-    critic = load_critic(name)
+    critic = load_paligemma(name)
     rater = Rater(critic.settings, critic.threshold, stored_card(name).calibration)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8") as out:

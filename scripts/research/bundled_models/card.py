@@ -34,8 +34,9 @@ KEPT = "critic/bundled/figures.json"
 
 def measure(critic: str, reviser: str, scenes: int) -> dict[str, Any]:
     """All figures of both cards. Takes minutes."""
-    from revise_captions.critic.paligemma.load import load_critic, stored_card
-    from revise_captions.pipelines.job.window import RevisionSettings
+    from revise_captions.critic.locate import stored_card
+    from revise_captions.critic.paligemma.load import load_paligemma
+    from revise_captions.pipelines.job.rounds import RevisionSettings
     from revise_captions.reviser.load import load_reviser
     from scripts.research.bundled_models.critic_figures import figures
     from scripts.research.bundled_models.held_out import held_out
@@ -45,7 +46,7 @@ def measure(critic: str, reviser: str, scenes: int) -> dict[str, Any]:
         run_loop,
     )
 
-    judge, blind = load_critic(critic), load_critic(critic)
+    judge, blind = load_paligemma(critic), load_paligemma(critic)
     blind.gate = None
     own = load_reviser(reviser)
     card = stored_card(critic)

@@ -16,7 +16,7 @@ from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.pipelines.draft import new_draft
 from revise_captions.pipelines.job import rounds
-from revise_captions.pipelines.job.window import RevisionSettings, Tools, run_stages
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.records import Label, Unscored, Verdict, label_of
 from revise_captions.reviser.protocol import Reviser
 from scripts.research.bundled_models.held_out import Item
@@ -83,7 +83,7 @@ def run_loop(
     items: Sequence[Item], critic: Critic, reviser: Reviser, settings: RevisionSettings
 ) -> list[list[Fate]]:
     """The fates of every caption's sentences, window by window as in a real run."""
-    tools = Tools(critic, reviser, critic.threshold, "")
+    tools = LoadedModels(critic, reviser, critic.threshold, "")
     fates: list[list[Fate]] = []
     for start in range(0, len(items), WINDOW):
         window = items[start : start + WINDOW]

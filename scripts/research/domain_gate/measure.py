@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from revise_captions.critic.paligemma.critic import LocalCritic
-from revise_captions.critic.paligemma.load import load_critic
+from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
 
@@ -88,7 +88,7 @@ def inside(critic: LocalCritic, images: Iterator[Image.Image], count: int) -> ND
 )
 @click.option("--count", default=1000, show_default=True, help="Images of each set, at most.")
 def main(critic: str, foreign: tuple[Path, ...], count: int) -> None:
-    judge = load_critic(critic)
+    judge = load_paligemma(critic)
     if judge.gate is None:
         raise click.ClickException(f"{critic} has no domain gate")
     click.echo(f"{'set':44} {'images':>6} {'refused':>8}")

@@ -257,9 +257,9 @@ def evaluate(
     for line in map(json.loads, known):
         if line["name"] == name and line["captions"] == captions:
             return dict(line)
-    from revise_captions.critic.load import load
+    from revise_captions.critic.load import load_critic
 
-    critic = bare(load(folder, device="cpu"))
+    critic = bare(load_critic(folder, device="cpu"))
     line = {"name": name, "captions": captions, **about}
     line |= on_new(critic, domain, captions) | on_scenes(critic, captions)
     with results.open("a", encoding="utf-8") as file:

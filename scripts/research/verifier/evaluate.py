@@ -349,13 +349,13 @@ def main(
     write: bool,
 ) -> None:
     from revise_captions.pipelines.job.models import load_critic_of, load_reviser_of
-    from revise_captions.pipelines.options import Options
+    from revise_captions.pipelines.options import ModelOptions
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.bundled_models.held_out import held_out
     from scripts.research.verifier.revision_variants import variants
 
-    options = Options(critic=critic, reviser=reviser)
+    options = ModelOptions(critic=critic, reviser=reviser)
     judge = OfflineJudge(load_encoder())
     reader, writer = load_critic_of(options), load_reviser_of(options)
     items = held_out(split, scenes)

@@ -15,7 +15,7 @@ from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
-from revise_captions.pipelines.job.window import RevisionSettings, Tools, run_stages
+from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.pipelines.verify.claims import Change, Slot, change_of
 from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
 from revise_captions.reviser.protocol import Reviser
@@ -73,7 +73,7 @@ def _share(hits: Sequence[bool]) -> float | None:
 
 def by_models(items: Sequence[Item], critic: Critic, reviser: Reviser, name: str) -> list[Variant]:
     """What the loop makes of the captions."""
-    tools = Tools(critic, reviser, critic.threshold, "")
+    tools = LoadedModels(critic, reviser, critic.threshold, "")
     made: list[Variant] = []
     for start in range(0, len(items), WINDOW):
         window = items[start : start + WINDOW]

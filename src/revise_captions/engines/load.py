@@ -1,40 +1,56 @@
-"""An engine by name: `MODEL@http://…` is a server's, else the model is loaded here."""
+"""The engine of an instruct model."""
 
 from __future__ import annotations
 
-from revise_captions.engines.names import served
+from revise_captions.engines.model_spec import ModelSpec, resolve_model, served
 from revise_captions.engines.protocol import Engine
 
 
 def load_engine(
-    name: str,
+    model: str | ModelSpec,
     *,
-    engine: str = "transformers",
     option: str = "--model",
-    dtype: str = "auto",
+    engine: str = "transformers",
     device: str = "auto",
+    dtype: str = "auto",
     batch_size: int = 16,
     samples: int = 0,
     scores: bool = False,
 ) -> Engine:
-    """The model `name`, ready to answer. Raises UserError where it cannot be had.
+    """Loads an instruct model, or connects to its server.
 
-    `option`: what the user gave the name to, for messages. `scores`: it will be asked for
-    log-probabilities. `samples`: where a server gives none, that many sampled answers instead
-    (0: no). `batch_size` counts prompts, of a server those in flight.
+    Args:
+        model: A name, or what `resolve_model` made of one: then `engine`, `device` and `dtype` are
+            its own.
+        option: The option that the user gave the name to, for messages.
+        engine: See `ModelSpec`.
+        device: See `ModelSpec`.
+        dtype: See `ModelSpec`.
+        batch_size: Prompts at a time; of a server, those in flight.
+        samples: Where a server gives no log-probabilities, this many sampled answers instead.
+        scores: Whether it will be asked for log-probabilities.
+
+    Raises:
+        UserError: It cannot be had.
     """
-    if (found := served(name)) is not None:
+    spec = model
+    if isinstance(spec, str):
+        spec = resolve_model(spec, engine=engine, device=device, dtype=dtype, option=option)
+    if (found := served(spec.name)) is not None:
         from revise_captions.engines.openai.probe import connect
 
         return connect(*found, in_flight=batch_size, samples=samples, scores=scores)
-    if engine == "vllm":
+    if spec.engine == "vllm":
         from revise_captions.engines.vllm.engine import load_engine as load_vllm
 
-        return load_vllm(name, option=option, dtype=dtype, scores=scores)
-    from revise_captions.engines.transformers.engine import (
-        load_engine as load_transformers,
-    )
+        return load_vllm(spec.name, option=option, dtype=spec.dtype, scores=scores)
+    from revise_captions.engines.transformers.engine import load_engine as load_transformers
 
     return load_transformers(
-        name, option=option, dtype=dtype, device=device, batch_size=batch_size, scores=scores
+        spec.name,
+        option=option,
+        dtype=spec.dtype,
+        device=spec.device,
+        batch_size=batch_size,
+        scores=scores,
     )

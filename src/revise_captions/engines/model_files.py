@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import UserError
 
-HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
 FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 
 

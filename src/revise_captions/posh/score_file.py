@@ -76,16 +76,11 @@ def load_judge(job: PoshOptions) -> Judge:
         device = "cpu" if job.device == "auto" else job.device
         return OfflineJudge(load_encoder(job.encoder, device=device))
     from revise_captions.engines.load import load_engine
+    from revise_captions.engines.model_spec import resolve_model
     from revise_captions.posh.language_judge import LanguageJudge
 
-    engine = load_engine(
-        job.judge,
-        engine=job.engine,
-        option="--judge",
-        device=job.device,
-        batch_size=job.batch_size,
-        scores=True,
-    )
+    spec = resolve_model(job.judge, engine=job.engine, device=job.device, option="--judge")
+    engine = load_engine(spec, option="--judge", batch_size=job.batch_size, scores=True)
     return LanguageJudge(
         engine,
         rewriting=not job.no_rewriting,

@@ -23,6 +23,7 @@ from revise_captions.engines.model_files import (
     find_model,
     named,
 )
+from revise_captions.engines.placement import device_and_dtype
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
@@ -271,26 +272,6 @@ def _parts(
             f"{name}: its weights are not readable safetensors: {error}",
             hint="its files may be incomplete: download it again",
         ) from error
-
-
-def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
-    """`auto` resolved. Raises UserError for a device that torch does not have."""
-    import torch
-
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(
-            f"--device {device} cannot be used: {_first_line(error)}", hint="try cpu"
-        ) from None
-    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-    if dtype == "auto":
-        return device, torch.float32 if device == "cpu" else torch.bfloat16
-    if dtype not in known:
-        raise UserError(f"unknown dtype {dtype!r}, expected auto, {', '.join(known)}")
-    return device, known[dtype]
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,0 +1,115 @@
+"""Where a critic's files are, by name: `bundled`, a folder, or a hub id; and what its card says."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from revise_captions.critic.adapters import base_of
+from revise_captions.critic.checkpoints import CARD, CriticCard, read_card
+from revise_captions.engines.model_files import FILES
+from revise_captions.engines.model_spec import HUB_ID
+from revise_captions.errors import UserError
+from revise_captions.stats.calibration import threshold_for
+
+BUNDLED = Path(__file__).parent / "bundled"
+
+
+def find_checkpoint(name: str, what: str = "critic") -> Path:
+    """The folder of the critic (or adapter) `name`, downloaded first where it is a hub id.
+
+    Raises UserError saying what was asked for, where it was looked for, and how to get it.
+    """
+    if name == "bundled":
+        if (BUNDLED / "config.json").exists():
+            return BUNDLED
+        raise UserError(
+            f"this installation has no bundled critic: {BUNDLED} is empty",
+            hint="train one with finetune-critic and name its folder, or install a release",
+        )
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if not HUB_ID.fullmatch(name):
+        raise UserError(
+            f"no {what} at {name!r}: there is no such folder",
+            hint=f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
+        )
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError
+
+    place, _, revision = name.partition("@")
+    try:
+        return Path(snapshot_download(place, revision=revision or None, allow_patterns=FILES))
+    except GatedRepoError:
+        reason, hint = "its licence must be accepted first", "accept it on the hub, then log in"
+    except LocalEntryNotFoundError:
+        reason, hint = "the hub cannot be reached and it is not in the local cache", ""
+    except (HfHubHTTPError, OSError) as error:
+        reason, hint = str(error).strip().splitlines()[0], ""
+    raise UserError(
+        f"no {what} at {name!r}: neither a folder nor to be had from the hub ({reason})",
+        hint=hint or "check the name and the network, or download it and name the folder",
+    )
+
+
+def critic_folders(name: str, adapter: str | None = None) -> tuple[Path, Path, Path | None]:
+    """Where a critic's card is, where its weights are, and the adapter to add to them, if any.
+
+    An adapter that finetune-critic wrote has a card of its own.
+    """
+    folder = find_checkpoint(name)
+    base = base_of(folder)
+    if base is not None:
+        if adapter is not None:
+            raise UserError(f"--critic {name} is an adapter itself, and --adapter names another")
+        return folder, find_checkpoint(base, "critic"), folder
+    if adapter is None:
+        return folder, folder, None
+    added = find_checkpoint(adapter, "adapter")
+    return (added if (added / CARD).exists() else folder), folder, added
+
+
+def stored_card(name: str = "bundled") -> CriticCard:
+    """What the checkpoint says about itself; loads no weights."""
+    return read_card(find_checkpoint(name))
+
+
+def stored_threshold(
+    name: str = "bundled", *, threshold: float | None = None, target_precision: float | None = None
+) -> float:
+    """The threshold that `load_critic` would use; loads no weights."""
+    return chosen_threshold(stored_card(name), threshold, target_precision)
+
+
+def chosen_threshold(card: CriticCard, threshold: float | None, precision: float | None) -> float:
+    """The threshold asked for, by itself or by a precision; the card's own where none is."""
+    if threshold is not None and precision is not None:
+        raise UserError(
+            "both a threshold and a target precision are given",
+            hint="name one: the precision is turned into a threshold",
+        )
+    if threshold is not None:
+        if not 0 <= threshold <= 1:
+            raise UserError(f"threshold {threshold:g} is not a probability, expected 0…1")
+        return threshold
+    if precision is None:
+        return card.threshold
+    curve = card.calibration.get("curve")
+    if not curve:
+        raise UserError(
+            "this critic's checkpoint stores no precision–recall curve",
+            hint="name a --threshold instead of a --target-precision",
+        )
+    return threshold_for(curve, precision)
+
+
+def weights_digest(folder: Path) -> str:
+    """The first 12 hex digits of the SHA-256 of a folder's safetensors and tokenizer."""
+    digest = hashlib.sha256()
+    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
+        with path.open("rb") as file:
+            digest.update(f"{path.name}\0".encode())
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:12]

@@ -1,0 +1,86 @@
+"""A window's images, read and prepared while the window before is in work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+
+from PIL import Image
+
+from revise_captions.critic.protocol import Critic, PreparesImages
+from revise_captions.errors import BadRecord
+from revise_captions.io.images import LoadImage
+from revise_captions.io.readers import WINDOW
+from revise_captions.io.rows import BadRow
+from revise_captions.records import Record
+
+#: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
+#: which is more than any critic's tower looks at (896 × 896).
+LARGEST = 1_500_000
+
+#: A record with its image; None where the stage looks at no images.
+LoadedRecord = tuple[Record, "Image.Image | None"]
+
+
+def windows_of(
+    rows: Iterable[Record | BadRow], window: int = WINDOW
+) -> Iterator[list[Record | BadRow]]:
+    """The input cut into fixed windows."""
+    source = iter(rows)
+    while batch := list(islice(source, window)):
+        yield batch
+
+
+def with_images(
+    windows: Iterable[Sequence[Record | BadRow]],
+    load: LoadImage | None,
+    critic: Critic | None = None,
+) -> Iterator[list[LoadedRecord | BadRow]]:
+    """The windows with their images, which are read while the window before is in work, and
+    prepared for the critic.
+
+    `load` None: no image is looked at, as in stage `revise`.
+    """
+    if load is None:
+        for window in windows:
+            yield [row if isinstance(row, BadRow) else (row, None) for row in window]
+        return
+    prepare = critic.prepare if isinstance(critic, PreparesImages) else None
+    pool = ThreadPoolExecutor(min(8, 1 + (os.cpu_count() or 1)))
+    try:
+        ahead: list[Future[LoadedRecord | BadRow]] = []
+        for window in windows:
+            reading = [pool.submit(_with_image, row, load, prepare) for row in window]
+            if ahead:
+                yield [row.result() for row in ahead]
+            ahead = reading
+        if ahead:
+            yield [row.result() for row in ahead]
+    finally:
+        # Whoever stops here (Ctrl-C, a full disk) does not wait for a hundred images.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _with_image(
+    row: Record | BadRow, load: LoadImage, prepare: Callable[[Image.Image], None] | None
+) -> LoadedRecord | BadRow:
+    if isinstance(row, BadRow):
+        return row
+    try:
+        image = reduced(load(row))
+    except BadRecord as error:
+        return BadRow.of(row, row.source, error)
+    if prepare is not None:
+        prepare(image)
+    return row, image
+
+
+def reduced(image: Image.Image, pixels: int = LARGEST) -> Image.Image:
+    """The image, made smaller where it has more than so many pixels; its shape stays."""
+    share = (pixels / (image.width * image.height)) ** 0.5
+    if share >= 1:
+        return image
+    size = (max(1, int(image.width * share)), max(1, int(image.height * share)))
+    return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
