@@ -23,6 +23,8 @@ from scripts import docs_site  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
+#: Functions with so many parameters say what each of them is.
+MANY = 4
 #: An object that a page shows, and which of its members where the page says so.
 SHOWN = re.compile(r"(?m)^::: ([\w.]+)$(?:\n    options:\n      members: \[(.*)\])?")
 
@@ -121,3 +123,25 @@ def test_the_reference_has_an_entry_for_each_of_them(site, reference):
 
 def test_everything_in_the_reference_has_a_docstring(reference):
     assert [path for path, shown in reference.items() if shown.docstring is None] == []
+
+
+def parameters(function: Any) -> list[str]:
+    return [p.name for p in function.parameters if p.name not in ("self", "cls")]
+
+
+def test_arguments_are_documented_by_the_names_that_they_have(reference):
+    """Where there is an Args section it is whole; functions with many parameters have one."""
+    wrong = {}
+    for path, shown in reference.items():
+        if not shown.is_function or shown.docstring is None:
+            continue
+        sections = shown.docstring.parse("google", warnings=False)
+        kind = griffe.DocstringSectionKind.parameters
+        (documented,) = [s.value for s in sections if s.kind is kind] or [None]
+        taken = parameters(shown)
+        if documented is None:
+            if len(taken) >= MANY:
+                wrong[path] = taken
+        elif [argument.name.lstrip("*") for argument in documented] != taken:
+            wrong[path] = [argument.name for argument in documented]
+    assert wrong == {}
