@@ -1,8 +1,10 @@
-"""Lets tests import the helper modules in `support`; in parallel runs, one thread a worker."""
+"""Makes the helper modules in `support` importable, and settles what parallel runs need."""
 
 import os
 import sys
 from pathlib import Path
+
+import pytest
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Before torch is imported, and for the processes that tests start: the workers are the threads.
@@ -13,3 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 #: Modules with fixtures: `command` is the whole command with scripted models; `data` and `vlm` are
 #: for finetune-critic, `folder` for evaluate-metric, `page` and `hostile_page` are reports.
 pytest_plugins = ["commands", "finetuning", "rated", "report_pages"]
+
+#: The files that take longest. They start first, so that no worker is left alone with one.
+LONGEST = ("test_invariance", "test_compile", "test_kill", "test_image_domain", "test_ray")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in LONGEST)

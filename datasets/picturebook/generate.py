@@ -39,7 +39,10 @@ from revise_captions.picturebook.drawing.patch_labels import (
     PATCH_CHANNELS,
     patch_labels,
 )
-from revise_captions.picturebook.language.auxiliary_sentences import AuxiliarySentence, asides
+from revise_captions.picturebook.language.auxiliary_sentences import (
+    AuxiliarySentence,
+    auxiliary_sentences,
+)
 from revise_captions.picturebook.language.captions import CaptionSentence, caption
 from revise_captions.picturebook.language.describe import describe
 from revise_captions.picturebook.oracle.truth import Truth
@@ -67,11 +70,11 @@ def rows_of_scene(
     mode: str,
     raters: bool,
     first: int = 0,
-    aside: int = 0,
+    auxiliary: int = 0,
 ) -> Iterator[dict[str, Any]]:
     """The rows of one scene, `captions` of them, each by another captioner.
 
-    `first`: the number of the picture with index 0; `aside`: asides per caption.
+    `first`: the number of the picture with index 0; `auxiliary`: auxiliary sentences per caption.
     """
     split = scene.split
     for turn in range(captions):
@@ -94,9 +97,10 @@ def rows_of_scene(
             "description": describe(scene),
             "sentences": sentences,
         }
-        if aside:
-            drawn = asides(scene, random.Random(f"{split}.{number}.{turn}.asides"), aside)
-            row["asides"] = [aside_json(one) for one in drawn]
+        if auxiliary:
+            seeded = random.Random(f"{split}.{number}.{turn}.asides")
+            drawn = auxiliary_sentences(scene, seeded, auxiliary)
+            row["asides"] = [auxiliary_json(one) for one in drawn]
         yield row
 
 
@@ -120,9 +124,9 @@ def sentence_json(sentence: CaptionSentence, rng: random.Random | None) -> dict[
     return row
 
 
-def aside_json(aside: AuxiliarySentence) -> dict[str, str]:
-    label = "factual" if aside.factual else "nonfactual"
-    return {"text": aside.text, "label": label, "rewrite": aside.rewrite}
+def auxiliary_json(sentence: AuxiliarySentence) -> dict[str, str]:
+    label = "factual" if sentence.factual else "nonfactual"
+    return {"text": sentence.text, "label": label, "rewrite": sentence.rewrite}
 
 
 def image_name(split: str, number: int) -> str:
@@ -202,7 +206,14 @@ def write_split(
 )
 @click.option("--raters", is_flag=True, help="Add five simulated raters' votes per sentence.")
 @click.option("--first", default=0, show_default=True, help="Number of the first scene.")
-@click.option("--asides", default=0, show_default=True, help="Short sentences of their own a row.")
+@click.option(
+    "--auxiliary-sentences",
+    "auxiliary",
+    default=0,
+    show_default=True,
+    help="Auxiliary sentences per row.",
+)
+@click.option("--asides", "old_auxiliary", default=0, hidden=True)  # the old spelling
 def main(
     out: Path,
     split: str,
@@ -214,9 +225,15 @@ def main(
     draws: bool,
     raters: bool,
     first: int,
-    asides: int,
+    auxiliary: int,
+    old_auxiliary: int,
 ) -> None:
-    options = {"captions": captions, "mode": mode, "raters": raters, "aside": asides}
+    options = {
+        "captions": captions,
+        "mode": mode,
+        "raters": raters,
+        "auxiliary": auxiliary or old_auxiliary,
+    }
     write_split(
         out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options,
         first=first,

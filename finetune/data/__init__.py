@@ -1,0 +1,1 @@
+"""Training data: records, checks, image cache, augmentation, and the tokens that carry loss."""

@@ -1,0 +1,1 @@
+"""What training leaves behind: checkpoint, calibration and model card."""

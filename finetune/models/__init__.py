@@ -1,0 +1,1 @@
+"""The models that can be trained, behind one `protocol`: PaliGemma critics and instruct models."""

@@ -1,0 +1,1 @@
+"""Optimizers, and training in several processes."""

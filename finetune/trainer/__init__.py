@@ -1,0 +1,1 @@
+"""The training loop: setup, steps, validation, resumable state and logs."""

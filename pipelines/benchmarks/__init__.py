@@ -1,0 +1,1 @@
+"""`caption-benchmarks`: lists, describes, checks and converts public benchmarks."""

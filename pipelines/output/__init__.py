@@ -1,0 +1,1 @@
+"""The output: row schema, journal, and writers for each kind of file."""

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from revise_captions.picturebook.captioners import ERROR_TYPES
-from revise_captions.picturebook.language.auxiliary_sentences import asides
+from revise_captions.picturebook.language.auxiliary_sentences import auxiliary_sentences
 from revise_captions.picturebook.language.captions import caption, corrupt
 from revise_captions.picturebook.language.paragraphs import write_paragraph
 from revise_captions.picturebook.oracle.parse import parse
@@ -28,7 +28,7 @@ from revise_captions.picturebook.world.scene import (
     held_out_value,
 )
 from revise_captions.reviser.content_words import new_content
-from scripts.research.picturebook.text_only import asides_of, text_only_auc
+from scripts.research.picturebook.text_only import auxiliary_rows_of, text_only_auc
 
 SCENES = 150
 
@@ -160,32 +160,36 @@ def test_held_out_combinations_stay_out_of_ordinary_texts():
         written = caption(scene, random.Random(number), error_rate=0.5, sentences=7)
         texts = [s.span.of(written.text) for s in written.sentences]
         texts += [r for s in written.sentences for r in (*s.rationales, s.rewrite)]
-        texts += [t for a in asides(scene, random.Random(number), 8) for t in (a.text, a.rewrite)]
+        texts += [
+            t
+            for a in auxiliary_sentences(scene, random.Random(number), 8)
+            for t in (a.text, a.rewrite)
+        ]
         for text in texts:
             for part in split_sentences(text):
                 for clause in parse(part) or ():
                     assert not _held_out(clause), text
 
 
-def test_asides_are_as_true_as_they_say_and_mostly_about_what_is_hard():
+def test_auxiliary_sentences_are_as_true_as_they_say_and_mostly_about_what_is_hard():
     wrong = Counter()
     for number in range(60):
         scene = sample_scene(number)
-        made = asides(scene, random.Random(number), 8)
+        made = auxiliary_sentences(scene, random.Random(number), 8)
         texts = [t for a in made for t in (a.text, a.rewrite) if t]
         assert len(texts) == len(set(texts))
-        for aside in made:
-            assert oracle(scene, "", aside.text) is (Truth.TRUE if aside.factual else Truth.FALSE)
-            assert aside.factual != bool(aside.rewrite)
-            if aside.rewrite:
-                assert oracle(scene, "", aside.rewrite) is Truth.TRUE
+        for one in made:
+            assert oracle(scene, "", one.text) is (Truth.TRUE if one.factual else Truth.FALSE)
+            assert one.factual != bool(one.rewrite)
+            if one.rewrite:
+                assert oracle(scene, "", one.rewrite) is Truth.TRUE
         wrong.update(a.factual for a in made)
     assert 0.4 < wrong[False] / wrong.total() < 0.65
 
 
-def test_asides_cannot_be_judged_without_the_picture():
+def test_auxiliary_sentences_cannot_be_judged_without_the_picture():
     """Clouds are above, and there is hardly one tree on a chair: some guessing is unavoidable."""
-    assert text_only_auc(700, asides_of)[1] < 0.65
+    assert text_only_auc(700, auxiliary_rows_of)[1] < 0.65
 
 
 def _held_out(clause) -> bool:

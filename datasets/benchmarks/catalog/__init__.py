@@ -1,0 +1,1 @@
+"""What each benchmark is: license, source, files, reader, known counts, and published figures."""

@@ -1,4 +1,4 @@
-"""Asides: short sentences about a picture that stand by themselves, for training.
+"""Auxiliary sentences: short true or false sentences about a picture, for training.
 
 A caption says where a thing stands once or twice, and is mostly right. What a critic is worst at
 needs more: for one picture, several single facts, each true or with one error, drawn so that
@@ -67,26 +67,26 @@ class AuxiliarySentence:
     rewrite: str = ""
 
 
-def asides(
+def auxiliary_sentences(
     scene: Scene, rng: random.Random, count: int, weights: Mapping[str, float] = WEIGHTS
 ) -> list[AuxiliarySentence]:
-    """At most `count` asides, no text twice. Deterministic from `rng`.
+    """Draws at most `count` auxiliary sentences, no text twice; they follow from `rng`.
 
-    `weights`: of the kinds of facts that are drawn, some of `WEIGHTS`' keys.
+    `weights`: of the kinds of facts, some of `WEIGHTS`' keys.
     """
     made: list[AuxiliarySentence] = []
     known: set[str] = set()
     for _ in range(3 * count):
         if len(made) == count:
             break
-        aside = _aside(scene, rng, weights)
-        if aside is not None and not known & {aside.text, aside.rewrite}:
-            known |= {aside.text, aside.rewrite} - {""}
-            made.append(aside)
+        one = _auxiliary_sentence(scene, rng, weights)
+        if one is not None and not known & {one.text, one.rewrite}:
+            known |= {one.text, one.rewrite} - {""}
+            made.append(one)
     return made
 
 
-def _aside(
+def _auxiliary_sentence(
     scene: Scene, rng: random.Random, weights: Mapping[str, float]
 ) -> AuxiliarySentence | None:
     kind = rng.choices(list(weights), list(weights.values()))[0]

@@ -1,0 +1,1 @@
+"""Scenes: what can exist (`scene`), where it may stand (`layout`), and sampling (`sample`)."""

@@ -1,0 +1,1 @@
+"""Raters' answers: reading them, consensus, and estimates for the whole run."""

@@ -1,0 +1,1 @@
+"""Training data from annotations, public data sets, and captions without labels."""

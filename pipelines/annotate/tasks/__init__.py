@@ -1,0 +1,1 @@
+"""Annotation tasks: a stratified sample of a run, for Label Studio or spreadsheets."""

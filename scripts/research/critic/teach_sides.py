@@ -58,7 +58,10 @@ from revise_captions.critic.paligemma.packing import (
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.finetune.models.dense_labels import places
 from revise_captions.picturebook.drawing.draw import draw
-from revise_captions.picturebook.language.auxiliary_sentences import AuxiliarySentence, asides
+from revise_captions.picturebook.language.auxiliary_sentences import (
+    AuxiliarySentence,
+    auxiliary_sentences,
+)
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import Span
 
@@ -83,7 +86,8 @@ def sided(split: str, size: int, first: int = 0) -> Iterator[Asked]:
     """Pictures of one scene after another, with at most `EACH` questions about sides."""
     for number in count(first):
         scene = sample_scene(number, split)
-        made = asides(scene, random.Random(f"sides.{split}.{number}"), 3 * EACH, QUESTIONS)
+        seeded = random.Random(f"sides.{split}.{number}")
+        made = auxiliary_sentences(scene, seeded, 3 * EACH, QUESTIONS)
         kept = [a for a in made if " left" in a.text or " right" in a.text][:EACH]
         if kept:
             yield resized(draw(scene, 2 * size), size), kept
@@ -126,7 +130,7 @@ class Pupil:
 
 
 def truths(asked: Sequence[Asked]) -> list[float]:
-    return [float(aside.factual) for _, made in asked for aside in made]
+    return [float(one.factual) for _, made in asked for one in made]
 
 
 def column_code(columns: int) -> torch.Tensor:

@@ -92,12 +92,12 @@ def relabeled(made: dict[str, Any], labels: str) -> dict[str, Any]:
 
 
 def old_world(work: Path, name: str, first: int) -> Path:
-    """Captions of the picture-book world's train split, with asides, drawn once."""
+    """Captions of the picture-book world's train split, with auxiliary sentences, drawn once."""
     folder = work / name
     if not (folder / "train.jsonl").exists():
         write_split(
             folder, "train", scenes=OLD, first=first, size=256, workers=2, draws=True,
-            options={"captions": 1, "mode": "balanced", "raters": False, "aside": 12},
+            options={"captions": 1, "mode": "balanced", "raters": False, "auxiliary": 12},
         )  # fmt: skip
     return folder
 

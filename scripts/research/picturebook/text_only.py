@@ -1,6 +1,6 @@
 """Whether the words alone give wrong sentences away: a text-only judge of picture-book captions.
 
-    python -m scripts.research.picturebook.text_only --scenes 2500 [--asides]
+    python -m scripts.research.picturebook.text_only --scenes 2500 [--auxiliary-sentences]
 
 Logistic regression on the words and word pairs of the sentence and the words of its context; it
 sees no picture, so a ROC-AUC near 0.5 means that only the picture can tell true from false.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import click
 
-from revise_captions.picturebook.language.auxiliary_sentences import asides
+from revise_captions.picturebook.language.auxiliary_sentences import auxiliary_sentences
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.world.sample import sample_scene
@@ -35,14 +35,14 @@ def rows_of(number: int) -> list[Row]:
     ]
 
 
-def asides_of(number: int) -> list[Row]:
-    """The asides of one scene, the true versions of most of the wrong ones too, as in training."""
+def auxiliary_rows_of(number: int) -> list[Row]:
+    """One scene's auxiliary sentences, and the true versions of most wrong ones, as in training."""
     rng = random.Random(number)
     rows: list[Row] = []
-    for aside in asides(sample_scene(number), rng, 8):
-        rows.append(("none", aside.text, aside.factual))
-        if aside.rewrite and rng.random() < 0.7:
-            rows.append(("none", aside.rewrite, True))
+    for one in auxiliary_sentences(sample_scene(number), rng, 8):
+        rows.append(("none", one.text, one.factual))
+        if one.rewrite and rng.random() < 0.7:
+            rows.append(("none", one.rewrite, True))
     return rows
 
 
@@ -88,13 +88,12 @@ def text_only_auc(
 
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--scenes", default=2500, show_default=True)
-@click.option("--asides", "beside", is_flag=True, help="Of asides instead of captions.")
-def main(scenes: int, beside: bool) -> None:
-    both, alone, telling = text_only_auc(scenes, asides_of if beside else rows_of)
-    click.echo(
-        f"ROC-AUC without the picture, {scenes} scenes' {'asides' if beside else 'captions'}"
-    )
-    if not beside:
+@click.option("--auxiliary-sentences", "auxiliary", is_flag=True, help="Judge these, not captions.")
+def main(scenes: int, auxiliary: bool) -> None:
+    both, alone, telling = text_only_auc(scenes, auxiliary_rows_of if auxiliary else rows_of)
+    what = "auxiliary sentences" if auxiliary else "captions"
+    click.echo(f"ROC-AUC without the picture, {scenes} scenes' {what}")
+    if not auxiliary:
         click.echo(f"  sentence and context  {both:.3f}")
     click.echo(f"  sentence alone        {alone:.3f}")
     click.echo("most telling words (share true): " + ", ".join(f"{w} {p:.2f}" for w, p in telling))

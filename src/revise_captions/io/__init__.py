@@ -1,0 +1,1 @@
+"""Input: files of captions as records, and images from files, archives and URLs."""

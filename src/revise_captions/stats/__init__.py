@@ -1,0 +1,1 @@
+"""Statistics: intervals, paired tests, correlations, agreement, calibration, leaderboards."""

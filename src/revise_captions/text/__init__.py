@@ -1,0 +1,1 @@
+"""Text: sentence boundaries, sentence embeddings, numbers, Markdown and HTML."""

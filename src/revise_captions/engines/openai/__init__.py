@@ -1,0 +1,1 @@
+"""Models on servers that speak OpenAI's chat protocol."""

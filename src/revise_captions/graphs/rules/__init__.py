@@ -1,0 +1,1 @@
+"""From nodes to a scene graph, pass by pass: things, coreference, attributes, relations."""
