@@ -20,7 +20,7 @@ def signature(settings: Mapping[str, str]) -> str:
 
 
 def settings_of(line: str) -> dict[str, str]:
-    """The settings that a signature names; nothing for a line that is none."""
+    """The settings that a signature names; {} for a line that is not a signature."""
     pairs = (item.partition(":") for item in line.split("|"))
     return {key: value for key, colon, value in pairs if colon}
 

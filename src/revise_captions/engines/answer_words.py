@@ -10,7 +10,7 @@ from revise_captions.errors import UserError
 
 #: What vocabularies write for a leading space or line break: SentencePiece, byte-level BPE.
 _BLANKS = "▁ĠĊ \n\t"
-#: Spellings to ask a server's tokenizer about, whose vocabulary is not to be had.
+#: Spellings to try with a server's tokenizer, whose vocabulary cannot be read.
 SPELLINGS = ("{}", " {}", "\n{}")
 
 

@@ -3,7 +3,7 @@
 FACTUAL (Li et al. 2023; MIT, captions and graphs from Visual Genome, CC BY 4.0) has 37,861 region
 descriptions with graphs. `make_lexicon.py` counts in them which nouns annotators take for objects
 and which nouns before a noun they keep in the name ("street sign") or turn into an attribute
-("metal pole"); the counts end in `lexicon.json`, beside this file.
+("metal pole"); `lexicon.json`, beside this file, has the result.
 """
 
 from __future__ import annotations

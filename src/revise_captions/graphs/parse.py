@@ -49,7 +49,7 @@ class Coreference(Protocol):
 
 @lru_cache(maxsize=2)
 def load_pipeline(name: str = BUNDLED) -> Language:
-    """A spaCy pipeline by name or folder. Raises UserError where there is none."""
+    """A spaCy pipeline by name or folder. Raises UserError if there is none."""
     try:
         import spacy
     except ImportError:

@@ -1,4 +1,4 @@
-"""From the bytes of a stranger's image to upright RGB pixels, or to a precise reason why not."""
+"""Decodes untrusted image bytes into upright RGB pixels, or says precisely why not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MAGIC = {
 
 
 def decode(data: bytes, limits: ImageLimits) -> Image:
-    """The first frame, upright, as RGB. Raises BadRecord for what is no image or too large."""
+    """The first frame, upright, as RGB. Raises BadRecord if it is not an image or too large."""
     from PIL import Image as pillow
     from PIL import ImageOps
 

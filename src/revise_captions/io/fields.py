@@ -1,8 +1,8 @@
 """Which fields of a row hold its image and its captions, and the `Record` that comes of them.
 
-Names are looked for once a file, in its first rows, in the orders of `CAPTIONS` and `IMAGES` below
-(upper and lower case alike), so that all rows of a file are read the same way; a row without them
-goes to the quarantine. A row is known by its place in the file: ids may repeat, nothing reads them.
+The fields are chosen once per file from its first rows, the first known name in `CAPTIONS` and
+`IMAGES` winning (in any case), so that all rows are read the same way; a row without them goes to
+the quarantine. Rows are identified by their place in the file: ids may repeat and are not read.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def recognize(
 
     Args:
         rows: The first rows of a file.
-        given: Names that the user chose; the others are looked for.
+        given: Names that the user chose; the others are searched for.
         need_image: Whether a row without an image is of no use.
 
     Returns:

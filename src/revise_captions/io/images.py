@@ -1,8 +1,8 @@
-"""From the value of an image field to upright RGB pixels, or to a precise reason why not.
+"""Reads the value of an image field into upright RGB pixels, or says precisely why not.
 
-Values come from files that strangers wrote, so: what may be read from disk is confined to the image
-root where one is given, sizes are checked before anything is decoded, only formats that Pillow
-decodes by itself are opened (no EPS, which would start Ghostscript), and nothing blocks on a pipe.
+Values are untrusted: with an image root, nothing outside it is read; sizes are checked before
+anything is decoded; only formats that Pillow decodes by itself are opened (no EPS, which would
+start Ghostscript); and nothing blocks on a pipe.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def image_bytes(
     allow_urls: bool = False,
     limits: ImageLimits = LIMITS,
 ) -> bytes:
-    """The encoded image as it is stored, not looked into. Arguments and errors: `load_image`."""
+    """The encoded image as it is stored, not decoded. Arguments and errors as in `load_image`."""
     if ref.data is not None:
         data = ref.data
     elif ref.url is not None:
@@ -217,8 +217,8 @@ def resolve_path(path: str, root: Path | None, folder: Path) -> Path:
 
 
 def mark_of(path: str, root: Path | None, folder: Path) -> str:
-    """What tells an image file from one of the same name with other content, at the cost of two
-    small reads: its size and a checksum of its first and last 4 KiB; "" for what is no file.
+    """Tells an image file from another version of it, at the cost of two small reads: its size and
+    a checksum of its first and last 4 KiB; "" if it is not a regular file.
     """
     try:
         real = resolve_path(path, root, folder)

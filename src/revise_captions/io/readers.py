@@ -167,7 +167,7 @@ def open_source(
 
 
 def open_rows(name: str, spool: Path | None = None) -> Source:
-    """As `open_source`, for rows of which no records are made: no fields are looked for."""
+    """As `open_source`, for rows that no records are made of: fields are not searched for."""
     if name == "-" or Path(name).is_fifo():
         path = _spool(name, spool)
         opened = _open_file(name, path, _kind_by_content(path, name))
@@ -283,7 +283,7 @@ def _kind_by_content(path: Path, name: str) -> InputKind:
     if _suffix(path) == ".json":
         return InputKind.JSONL
     hint = "expected JSON Lines, a JSON array, Parquet, a tar, or a Hugging Face data set"
-    raise UserError(f"{name} is of no kind that can be read here", hint=hint)
+    raise UserError(f"{name} has a format that cannot be read", hint=hint)
 
 
 def _spool(name: str, path: Path | None) -> Path:

@@ -1,4 +1,4 @@
-"""Rows as they stand in a file, before anything is made of them; JSON text that stays itself."""
+"""Rows as they are in a file, and edits of JSON text that keep every other byte."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Images from URLs that strangers wrote, without lending them this machine's network position.
+"""Fetches images from untrusted URLs without exposing this machine's network to them.
 
-Only http and https, and only to public addresses: a host name is resolved once, every address it
-has is checked, and the connection goes to a checked address, so that a name which changes its
-answer gains nothing (TLS still verifies the name). Each redirect is checked the same way. Time is
-bounded as a whole, not per read, and size while it streams. Proxy settings of the environment are
-not used: a proxy would resolve names by itself, behind the check's back.
+Only http and https, and only public addresses: a host name is resolved once, all its addresses are
+checked, and the connection goes to a checked one, so that a name which changes its answer gains
+nothing (TLS still verifies the name). Each redirect is checked the same way. Time is bounded as a
+whole, not per read, and size while it streams. The environment's proxy settings are ignored: a
+proxy would resolve names itself and bypass the check.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What of a scene graph is scored: its objects, attributes and relations, as the text claims them.
+"""The components of a scene graph that are scored: objects, attributes and relations.
 
-Denied ones ("no people") are no components: nothing is said to be there.
+Denied ones ("no people") are left out: they claim that nothing is there.
 """
 
 from __future__ import annotations

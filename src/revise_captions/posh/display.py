@@ -1,8 +1,8 @@
-"""Mistakes and omissions in the text: for the terminal, and as an HTML page of its own.
+"""Mistakes and omissions marked in the text, for the terminal and as an HTML page.
 
 Every character gets the lowest grade of the components over it: below `PRESENT` it is shown as
 wrong (a mistake in the generation, an omission in the reference), up to `WEAK` as weak. Texts are
-untrusted: escaped, and control characters spelt out.
+untrusted: they are escaped, and invisible characters are written out.
 """
 
 from __future__ import annotations

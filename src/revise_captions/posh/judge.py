@@ -1,7 +1,7 @@
-"""What a judge is: it says how clearly each component of one text is described in another.
+"""The protocol of a judge, which grades how clearly a text describes each component of another.
 
-Psi of POSH's section 3. Judges get everything at once, so that they can batch over texts; how they
-find out (questions to a language model, similarity of components) is theirs.
+Ψ in section 3 of POSH. A judge gets all tasks at once, to batch over texts, and grades by
+its own means: questions to a language model, or similarity of components.
 """
 
 from __future__ import annotations

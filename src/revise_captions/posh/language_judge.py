@@ -7,8 +7,8 @@
 An object's score is its best identifier's, so that the one that the other text happens to use
 decides. What is said of an object that is absent scores 1 unasked. The score is the mean of 1 to 5
 weighted by the probabilities of these five tokens (Liu et al. 2023); where an engine gives no
-probabilities, the written answer is taken, and only "1" to "5" is one: "10" is not "1". An answer
-with less than half of its probability on the five is none, and the component is unscored.
+probabilities, the written answer is taken, and only "1" to "5" is one: "10" is not "1". If the five
+have less than half of the probability together, the component is unscored.
 
 Questions go to the engine a pass at a time over all texts, each pair's in a row: its descriptions
 are the common beginning of all its prompts, and a prefix cache computes them once.
@@ -186,7 +186,7 @@ class LanguageJudge:
 
     @staticmethod
     def _settled(sheet: _Sheet, key: int, objects: Iterable[int]) -> bool:
-        """Grades a claim about objects that are not there, or of which nobody knows."""
+        """Grades a claim without asking if its objects are absent or could not be graded."""
         grades = [sheet.grades[index] for index in objects]
         if all(grade.present for grade in grades):
             return False

@@ -1,4 +1,4 @@
-"""From a caption to its score. This module is the whole way; every step has its own module.
+"""From a caption to its score: the whole path, each step of which has its own module.
 
     graph        what the caption says is there            graphs.parse
     components   objects, attributes, relations of it      posh.components

@@ -1,7 +1,7 @@
 """What `score-posh` does: a file of pairs in, a file of scores out, a window at a time.
 
-A line that holds no pair gets a line that says so in `error`; nothing of it is scored, and the
-number of such lines is printed. OUT appears under its name when it is complete.
+A line without a pair becomes a line with the reason in `error`; their number is printed. OUT
+appears under its name when it is complete.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class PoshCounts:
 
 
 def load_judge(job: PoshOptions) -> Judge:
-    """The judge that a job names. Raises UserError where it cannot be had."""
+    """The judge that a job names. Raises UserError if it cannot be loaded."""
     if job.judge == "offline":
         from revise_captions.posh.offline_judge import OfflineJudge
         from revise_captions.text.sentence_encoder import load_encoder
@@ -89,7 +89,7 @@ def load_judge(job: PoshOptions) -> Judge:
 
 
 def load_coreference(job: PoshOptions) -> Coreference | None:
-    """None for the rules alone. Raises UserError where the resolver cannot be had."""
+    """None for the rules alone. Raises UserError if the resolver cannot be loaded."""
     if job.coreference == "rules":
         return None
     from revise_captions.graphs.maverick import HUB_ID, Maverick

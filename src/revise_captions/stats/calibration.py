@@ -172,8 +172,8 @@ def best_threshold(
 
 
 def _at_most(found: NDArray[np.int64], of: int, share: float) -> Bools:
-    """Whether so many `found` of so many say, with 95 % confidence, that at most `share` are: by
-    the upper bound of Clopper and Pearson (1934), one-sided.
+    """Whether `found` of `of` show with 95 % confidence that the rate is at most `share`, by
+    Clopper and Pearson's one-sided upper bound (1934).
     """
     from scipy.stats import beta
 

@@ -45,7 +45,7 @@ def average_precision_of_wrong(scores: Floats, truth: Floats) -> float:
 
 
 def macro_f1(scores: Floats, truth: Floats, threshold: float = HALF) -> float:
-    """Mean F1 of the two classes; factual at score ≥ threshold. A class nobody names has F1 0."""
+    """Mean F1 of the two classes; factual at score ≥ threshold. Never predicted: F1 is 0."""
     if _one_class(truth):
         return float("nan")
     said, true = scores >= threshold, truth > HALF

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from markupsafe import Markup, escape
 
 # Controls, line and paragraph separators, bidi embeddings, overrides and isolates, byte-order
-# marks, lone surrogates: what would change how the page reads, or cannot be written at all.
+# marks, lone surrogates: they would change how the page reads, or cannot be encoded at all.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
     "\ufffe\uffff]"
@@ -20,12 +20,12 @@ MAX_TOKENS = 600
 
 
 def plain(text: str) -> str:
-    """Text for an attribute or a label: what cannot be seen is spelt out as `U+202E`."""
+    """Text for an attribute or a label; invisible characters are written as `U+202E`."""
     return _UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
 
 
 def visible(text: str) -> Markup:
-    """Text as HTML, what cannot be seen spelt out in a mark of its own."""
+    """Text as escaped HTML; invisible characters are written out, each in its own `<span>`."""
     text = text.replace("\r\n", "\n")
     parts: list[Markup] = []
     cursor = 0

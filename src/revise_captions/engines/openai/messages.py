@@ -1,4 +1,4 @@
-"""Prompts as OpenAI's chat messages, and what is read out of a completion."""
+"""Prompts as OpenAI's chat messages; texts and log-probabilities from completions."""
 
 from __future__ import annotations
 

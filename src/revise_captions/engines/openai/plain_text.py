@@ -1,8 +1,8 @@
-"""Untrusted text in a prompt whose special tokens we cannot see: what looks like one is broken up.
+"""Breaks up whatever looks like a special token in untrusted text, for servers.
 
-A server puts the whole prompt through its tokenizer with special tokens on, so `<|im_end|>` in a
-caption would end the user's turn. Chat formats are made of `<…>`, `[INST]` and the like; a space
-behind the opening bracket leaves them readable and takes their meaning.
+A server tokenizes the whole prompt with special tokens on, so `<|im_end|>` in a caption would end
+the user's turn, and its special tokens cannot be seen from here. Chat formats are made of `<…>`,
+`[INST]` and the like; a space after the opening bracket keeps them readable and disarms them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connecting to a server: what it can do, from its answer to one question before any data."""
+"""Connects to a server and finds out what it can do by one question, before any data is sent."""
 
 from __future__ import annotations
 

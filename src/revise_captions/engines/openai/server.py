@@ -117,13 +117,13 @@ class OpenAIEngine:
     def _each(
         self, prompts: Sequence[Prompt], ask: Callable[[Prompt], Result]
     ) -> list[Result | Failed]:
-        """Asks for all, so many at a time; answers in the order asked."""
+        """Asks all, `in_flight` at a time; answers come in the order asked."""
         pool = ThreadPoolExecutor(max_workers=self.in_flight)
         try:
-            # the pool's queue holds what waits; a window of the input is all that ever does
+            # the pool queues all prompts at once: never more than a window of the input
             return list(pool.map(lambda prompt: self._guarded(prompt, ask), prompts))
         finally:
-            # After a dead server, or Ctrl-C, what has not begun never will.
+            # after a dead server or Ctrl-C, start nothing new
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _guarded(self, prompt: Prompt, ask: Callable[[Prompt], Result]) -> Result | Failed:
@@ -131,7 +131,7 @@ class OpenAIEngine:
             result = ask(prompt)
         except Refused as error:
             with self._lock:
-                self._lost = 0  # whoever refuses is alive
+                self._lost = 0  # a server that refuses is alive
             logger.debug("%s refused a prompt: %s", self.http.base, error.detail)
             return Failed(error.reason, error.detail)
         except Unanswered as error:

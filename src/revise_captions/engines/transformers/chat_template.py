@@ -1,7 +1,7 @@
-"""A prompt as the text of a chat format, with its untrusted parts still apart.
+"""A prompt rendered in a model's chat format, its untrusted parts still apart.
 
-The template is rendered around placeholders, never around data: what data says cannot change how
-a turn is rendered, and afterwards the text is cut at the placeholders.
+The template is rendered around placeholders, never around data, and the text is cut at them
+afterwards: nothing in the data can change how a turn is rendered.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Prompts as inputs of a transformers model: token ids, and what its processor made of pictures.
+"""Prompts as inputs of a transformers model: token ids, and its processor's image tensors.
 
 A prompt is encoded in two parts. Its head, which ends after the last picture and between two
-words, goes through the model's own processor, once per picture. Its tail is text: encoded whole
-where it holds nothing that looks like a token of the chat format, else piece by piece, data with
-the special tokens off and cut inside whatever looks like an added token. That the parts give the
-same ids as the whole is checked when a model is loaded (`PromptEncoder.check`).
+words, goes through the model's own processor, once per picture. Its tail is text. If it holds
+nothing that looks like a token of the chat format, it is encoded whole; otherwise piece by piece,
+data with special tokens off and cut inside whatever looks like an added token. When a model is
+loaded, `PromptEncoder.check` verifies that the parts give the same ids as the whole.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""vLLM's own object: started, asked request by request, and what its prefix cache saved.
+"""vLLM itself: starting it, asking it, and counting what its prefix cache saved.
 
-Requests are token ids and pictures, so that data stays data. A request that vLLM refuses costs its
-own answer only: the batch is halved until it stands alone.
+Requests are token ids and pictures, so that data stays data. A request that vLLM refuses costs only
+its own answer: the batch is halved until it is alone.
 """
 
 from __future__ import annotations

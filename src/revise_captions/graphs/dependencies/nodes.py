@@ -1,4 +1,4 @@
-"""One small set of facts about a parsed text, whatever scheme the parser's labels follow.
+"""Reads a dependency parse of either label scheme into the same nodes.
 
 spaCy pipelines for English come with ClearNLP-style labels (`prep` → `pobj`, copulas as heads) or
 with Universal Dependencies (`case` under the noun, copulas under the predicate). Here both become

@@ -1,7 +1,7 @@
-"""What parsers trained on letters and news get wrong in captions, repaired where it is plain.
+"""Repairs what parsers trained on letters and news get wrong in captions.
 
-Each repair is one that no sentence of English needs as the parser had it: a subject with a
-preposition, a verb with an article.
+Each repair starts from a structure that no English sentence needs: a subject with a preposition, a
+verb with an article.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ _PARTNERS = (Role.OBJECT, Role.AGENT, Role.PLACE, Role.COMPLEMENT)
 
 def _alone(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """A participle or verb with nothing but its subject: "two bicycles parked", "a man smiling";
-    or with what is no object: "looking at the viewer".
+    or with something that is not an object: "looking at the viewer".
     """
     if node.lemma in ("stand", "rise", "tower"):
         yield from _upright(draft, node)

@@ -1,4 +1,4 @@
-"""What the extractor's passes hand to each other: things, attributes and relations of nodes."""
+"""What the passes hand to each other: noun phrases, attributes and relations of nodes."""
 
 from __future__ import annotations
 

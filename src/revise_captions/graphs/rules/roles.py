@@ -1,4 +1,4 @@
-"""The facts themselves: what a node is, and which roles there are."""
+"""The words of a parsed text, and the roles that they can have."""
 
 from __future__ import annotations
 
