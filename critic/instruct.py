@@ -1,8 +1,8 @@
 """Any vision–language model that follows instructions as a critic, through any engine.
 
-P(factual) is P(Yes) / (P(Yes) + P(No)) for the first token of the answer, every one-token spelling
-of the two words counted. Where the two together hold less than `LEAST_MASS` of the probability,
-the model did not answer the question, and the sentence is unscored.
+P(factual) is P(Yes) / (P(Yes) + P(No)) of the answer's first token (VNLI-Critique, section 4.2),
+over every one-token spelling of the two words. Where their probability together, the answer mass,
+is under `LEAST_MASS`, the model did not answer the question: the sentence is unscored.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from revise_captions.critic import chat_prompts
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import AnswerScores, Engine, Failed
 from revise_captions.records import Unscored, Verdict
 
-#: Answers with less probability on Yes and No together are no answers.
-LEAST_MASS = 0.5
+#: New tokens of a rationale.
 MAX_RATIONALE = 96
 
 
@@ -44,22 +43,22 @@ class InstructCritic:
         prompt. None before the first answer."""
         return self._mass / self._answers if self._answers else None
 
-    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
         asked = [
-            chat_prompts.classification(paragraph.image, paragraph.text, paragraph.spans, index)
-            for paragraph in paragraphs
-            for index in range(paragraph.first, len(paragraph.spans))
+            chat_prompts.classification(request.image, request.text, request.spans, index)
+            for request in requests
+            for index in range(request.first, len(request.spans))
         ]
         answers = iter(self.engine.answer_logprobs(asked, chat_prompts.WORDS) if asked else [])
         return [
-            [self._verdict(next(answers)) for _ in paragraph.spans[paragraph.first :]]
-            for paragraph in paragraphs
+            [self._verdict(next(answers)) for _ in request.spans[request.first :]]
+            for request in requests
         ]
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        """A rationale per claim; "" where the engine gave none."""
-        asked = [chat_prompts.rationale(c.image, c.text, c.spans, c.index) for c in claims]
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        """A rationale per request; "" where the engine gave none."""
+        asked = [chat_prompts.rationale(r.image, r.text, r.spans, r.index) for r in requests]
         written = self.engine.generate(asked, MAX_RATIONALE) if asked else []
         return ["" if isinstance(w, Failed) else rationale_in(w.text) for w in written]
 
@@ -85,7 +84,7 @@ def factual(answer: AnswerScores) -> float:
 
 
 def rationale_in(text: str) -> str:
-    """The rationale in a model's answer: one line, without thoughts thought aloud."""
+    """The rationale in a model's answer, as one line and without its `<think>` block."""
     if "<think>" in text and "</think>" not in text:
         return ""
     return " ".join(text.rpartition("</think>")[2].split())

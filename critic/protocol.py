@@ -10,6 +10,9 @@ from PIL import Image
 
 from revise_captions.records import Span, Verdict
 
+#: With a smaller answer mass (the probability of Yes and No together) a sentence is unscored.
+LEAST_MASS = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
@@ -60,11 +63,11 @@ class Critic(Protocol):
     @property
     def threshold(self) -> float: ...
 
-    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """Judges captions.
 
         Args:
-            paragraphs: Captions, each with its image.
+            requests: Captions, each with its image.
 
         Returns:
             For each request one verdict per sentence of `spans[first:]`, P(factual) rounded to four
@@ -76,11 +79,11 @@ class Critic(Protocol):
         """
         ...
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
         """Writes rationales.
 
         Args:
-            claims: Sentences judged nonfactual.
+            requests: Sentences judged nonfactual.
 
         Returns:
             For each request what is wrong, and what is there instead; "" where the critic has no
@@ -97,5 +100,5 @@ class PreparesImages(Protocol):
     """A critic that can preprocess an image before it is asked about it."""
 
     def prepare(self, image: Image.Image) -> None:
-        """Called by the thread that read the image, while the model is at others."""
+        """Called by the thread that read the image, while the model works on others."""
         ...

@@ -15,7 +15,7 @@ Explain = Callable[[ExplainRequest], str]
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCritic:
-    """`verdicts`: by sentence text, or a function of (paragraph, sentence index).
+    """`verdicts`: by sentence text, or a function of (request, sentence index).
 
     Sentences that the mapping does not name get `default`. `delay`: seconds that each call sleeps.
     """
@@ -27,20 +27,20 @@ class ScriptedCritic:
     settings: Mapping[str, str] = field(default_factory=lambda: {"critic": "scripted"})
     delay: float = 0.0
 
-    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         time.sleep(self.delay)
         return [
-            [self._verdict(asked, index) for index in range(asked.first, len(asked.spans))]
-            for asked in paragraphs
+            [self._verdict(request, index) for index in range(request.first, len(request.spans))]
+            for request in requests
         ]
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
         time.sleep(self.delay)
         if callable(self.rationales):
-            return [self.rationales(claim) for claim in claims]
-        return [self.rationales.get(c.spans[c.index].of(c.text), "") for c in claims]
+            return [self.rationales(request) for request in requests]
+        return [self.rationales.get(r.spans[r.index].of(r.text), "") for r in requests]
 
-    def _verdict(self, paragraph: JudgeRequest, index: int) -> Verdict:
+    def _verdict(self, request: JudgeRequest, index: int) -> Verdict:
         if callable(self.verdicts):
-            return self.verdicts(paragraph, index)
-        return self.verdicts.get(paragraph.spans[index].of(paragraph.text), self.default)
+            return self.verdicts(request, index)
+        return self.verdicts.get(request.spans[index].of(request.text), self.default)

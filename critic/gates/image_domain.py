@@ -1,8 +1,8 @@
-"""Is this an image of the kind the critic was trained on? Decided by its own tower's features.
+"""The domain gate: is this image of a kind the critic was trained on, by its tower's features?
 
-The gate is a small network that reads the tower's hidden states: a linear map of every patch with
-an offset for its place, the mean, largest value and spread over patches, one hidden layer, a logit.
-It is fitted against images made to be foreign (`scripts.research.domain_gate.fit`).
+A small network reads the tower's hidden states: a linear map of every patch with an offset for its
+place, a ReLU, then mean, maximum and standard deviation over patches, one hidden layer, a logit. It
+is fitted against out-of-domain images made for it (`scripts.research.domain_gate.fit`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,16 @@ Floats = NDArray[np.float32]
 def tower_states(
     model: PaliGemmaForConditionalGeneration, pixel_values: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The tower's output (images, patches, hidden) and what the gate reads, from one pass.
+    """The tower's output and what the gate reads, from one pass.
 
-    The latter, (images, patches, 4 × hidden), float32: the hidden states after the first layer,
-    half-way and before the last, and the output.
+    Args:
+        model: The critic's network.
+        pixel_values: (images, 3, size, size), in [-1, 1].
+
+    Returns:
+        The output, (images, patches, hidden), and the gate's features, float32 (images, patches,
+        4 × hidden): hidden states after the first layer, half-way and before the last, and the
+        output.
     """
     import torch
 
@@ -41,11 +47,18 @@ def tower_states(
 
 @dataclass(frozen=True, slots=True)
 class DomainGate:
-    """Weights of the gate; an image is inside where its `score` is at least `limit`.
+    """The gate's weights: an ensemble whose logits are averaged.
 
-    With F features of a patch, P patches, M members that vote by their mean logit, each of H
-    channels and K hidden units: `embed` (F, M·H), `place` (P, M·H), `hidden` (M, 3·H, K),
-    `bias` (M, K), `out` (M, K), `offset` (M,).
+    With F features of a patch, P patches, and M members of H channels and K hidden units each:
+
+    Attributes:
+        embed: (F, M·H).
+        place: (P, M·H).
+        hidden: (M, 3·H, K).
+        bias: (M, K).
+        out: (M, K).
+        offset: (M,).
+        limit: The least logit of an image in the domain.
     """
 
     embed: Floats
@@ -57,17 +70,20 @@ class DomainGate:
     limit: float
 
     def score(self, features: Floats | torch.Tensor) -> Floats:
-        """Logit of being inside, shape (images,). Features as `tower_states` gives them.
+        """Logits of being in the domain, (images,).
 
-        Computed by PyTorch, whose threads are at hand: NumPy's own would go on spinning after it,
-        on the cores that the model wants next. Raises ValueError where they come from a tower of
-        another shape.
+        Args:
+            features: As `tower_states` returns them.
+
+        Raises:
+            ValueError: They come from a tower of another shape.
         """
         import torch
 
         expected = (self.place.shape[0], self.embed.shape[0])
         if tuple(features.shape[1:]) != expected:
             raise ValueError(f"features of shape {features.shape[1:]}, this gate reads {expected}")
+        # in PyTorch: NumPy's threads would keep spinning on the cores that the model needs next
         embed, place, hidden, bias, out, offset = (
             torch.from_numpy(getattr(self, name)) for name in _WEIGHTS
         )
@@ -75,14 +91,14 @@ class DomainGate:
             return np.zeros(0, dtype=np.float32)
         logits = []
         for part in torch.as_tensor(features).cpu().split(64):
-            seen = (part @ embed + place).relu().unflatten(-1, (len(offset), -1))
-            pooled = torch.cat([seen.mean(1), seen.amax(1), seen.std(1, correction=0)], dim=-1)
-            units = (torch.einsum("imf,mfk->imk", pooled, hidden) + bias).relu()
-            logits.append(((units * out).sum(-1) + offset).mean(-1))
+            units = (part @ embed + place).relu().unflatten(-1, (len(offset), -1))
+            pooled = torch.cat([units.mean(1), units.amax(1), units.std(1, correction=0)], dim=-1)
+            last = (torch.einsum("imf,mfk->imk", pooled, hidden) + bias).relu()
+            logits.append(((last * out).sum(-1) + offset).mean(-1))
         return np.asarray(torch.cat(logits))
 
     def inside(self, features: Floats | torch.Tensor) -> NDArray[np.bool_]:
-        """True where the image looks like the training images, shape (images,)."""
+        """Which images are in the domain, (images,)."""
         return np.asarray(self.score(features) >= self.limit)
 
     def write(self, folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""Does the critic know this language? Decided by the words that its training captions used.
+"""The language gate: does the critic know this language, judging by its training captions' words?
 
-Function words make the difference: an English caption about unknown things still shares half of its
-words with any English training text, a German one next to none.
+Function words decide: an English caption about unknown things still shares half of its words with
+any English training text, a German caption next to none.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from revise_captions.records import Span
 
 WORDS_FILE = "words.txt"
 _WORD = re.compile(r"[^\W\d_]+")
-#: A caption with a smaller share of known words is in another language.
-CAPTION_SHARE = 0.34
-#: The same for one sentence of at least `SENTENCE_WORDS` words in a caption that is known.
-SENTENCE_SHARE = 0.25
+#: A caption of which a smaller fraction of the words is known is in another language.
+KNOWN_IN_CAPTION = 0.34
+#: The same of a sentence with at least `SENTENCE_WORDS` words, in a caption that passed.
+KNOWN_IN_SENTENCE = 0.25
 SENTENCE_WORDS = 4
 
 
@@ -29,35 +29,39 @@ def words(text: str) -> list[str]:
 
 
 def common_words(texts: Iterable[str], at_least: int = 5, limit: int = 6000) -> list[str]:
-    """The words that occur at least so often in `texts`, sorted."""
+    """The `limit` most frequent words of `texts` that occur at least `at_least` times, sorted."""
     counts = Counter(word for text in texts for word in words(text))
     return sorted(word for word, count in counts.most_common(limit) if count >= at_least)
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words a critic was trained on. An empty lexicon knows every language."""
+    """The words a critic was trained on. An empty vocabulary knows every language."""
 
     known: frozenset[str]
 
     def foreign(self, text: str, spans: Sequence[Span]) -> list[bool]:
-        """For each sentence: is it in a language that the critic does not know?
+        """For each sentence, whether it is in a language that the critic does not know.
 
-        A caption without a single word in it counts as foreign.
+        A caption without a single word counts as foreign.
+
+        Args:
+            text: The caption.
+            spans: Its sentences, half-open `[start, end)` in code points.
         """
         if not self.known:
             return [False] * len(spans)
-        if self._share(words(text)) < CAPTION_SHARE:
+        if self._known(words(text)) < KNOWN_IN_CAPTION:
             return [True] * len(spans)
         found = [words(span.of(text)) for span in spans]
-        return [len(w) >= SENTENCE_WORDS and self._share(w) < SENTENCE_SHARE for w in found]
+        return [len(w) >= SENTENCE_WORDS and self._known(w) < KNOWN_IN_SENTENCE for w in found]
 
-    def _share(self, found: Sequence[str]) -> float:
+    def _known(self, found: Sequence[str]) -> float:
         return sum(word in self.known for word in found) / len(found) if found else 0.0
 
 
 def read_lexicon(folder: Path) -> Vocabulary:
-    """`words.txt` of a checkpoint, one word a line; an empty lexicon where there is none."""
+    """`words.txt` of a checkpoint, one word a line; an empty vocabulary where there is none."""
     path = folder / WORDS_FILE
     if not path.exists():
         return Vocabulary(frozenset())
@@ -65,4 +69,5 @@ def read_lexicon(folder: Path) -> Vocabulary:
 
 
 def write_lexicon(folder: Path, known: Iterable[str]) -> None:
+    """Writes `words.txt` to a checkpoint's folder."""
     (folder / WORDS_FILE).write_text("".join(f"{word}\n" for word in known), encoding="utf-8")

@@ -1,9 +1,15 @@
-"""A critic in this process: packed judging in one forward pass, greedy rationales."""
+"""A PaliGemma critic in this process.
+
+`judge` turns captions into packed rows, several sentences each, and reads P(factual) off one
+forward pass per batch of rows. `explain` decodes rationales greedily; what judging a caption has
+computed of its image and context is not computed again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,8 +26,8 @@ from revise_captions.critic.paligemma.batching import (
 from revise_captions.critic.paligemma.compile import eagerly
 from revise_captions.critic.paligemma.greedy_decode import (
     PrefixCache,
+    PrefixCaches,
     greedy,
-    kept,
     prefill,
     prefill_from_cache,
 )
@@ -34,15 +40,19 @@ from revise_captions.critic.paligemma.model import (
 from revise_captions.critic.paligemma.packing import (
     AttentionMode,
     Branch,
+    PackedBatch,
     PackedRow,
     Trunk,
     collate,
-    context_trunk,
     pack,
-    question,
     unpack,
 )
-from revise_captions.critic.paligemma.queries import queries
+from revise_captions.critic.paligemma.queries import (
+    MAX_RATIONALE,
+    judge_queries,
+    rationale_query,
+    verdict_of,
+)
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
@@ -50,29 +60,32 @@ from revise_captions.records import Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from transformers import Cache, PaliGemmaForConditionalGeneration
+    from transformers import PaliGemmaForConditionalGeneration
 
-#: Answers with less probability on Yes and No together are no answers.
-LEAST_MASS = 0.5
-#: A packed row is cut into several where its text would grow longer than this.
+#: A caption is packed into several rows where the text of one would grow longer than this.
 ROW_TOKENS = 1536
-MAX_RATIONALE = 64
-#: Bytes of keys and values that are kept from judging for explaining: on a CPU, and as a share of
-#: an accelerator's memory.
-KEPT_BYTES, KEPT_SHARE = 1 << 30, 0.2
+#: Bytes of prefix caches on a CPU, and their fraction of an accelerator's memory.
+CACHE_BYTES, CACHE_FRACTION = 1 << 30, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRow:
-    """One row to run: which paragraph, which of its sentences, by branch."""
+    """A packed row, and where its verdicts belong.
+
+    Attributes:
+        row: Its tokens.
+        image: Which of `VisionFeatures.tower`.
+        request: Which of the judge requests.
+        sentences: Each branch's sentence, as an index into the request's `spans`.
+    """
 
     row: PackedRow
     image: int
-    paragraph: int
+    request: int
     sentences: tuple[int, ...]
 
     def halves(self) -> list[ScheduledRow]:
-        """The branches in two rows; none of a single branch."""
+        """The branches in two rows; none where there is a single branch."""
         middle = len(self.sentences) // 2
         return [
             replace(
@@ -90,25 +103,36 @@ class ScheduledRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """One rationale to write: which claim, its prompt, and its trunk if judging left it."""
+class _RationalePrompt:
+    """A rationale to write: for which request, after which prompt, whose prefix may be cached."""
 
-    number: int
+    request: int
     row: PackedRow
-    trunk: PrefixCache | None
+    prefix: PrefixCache | None
 
 
 class LocalCritic:
     """A PaliGemma-style checkpoint in this process. Made by `load_critic`.
 
-    What the tower saw and what judging left is kept for the next call about the same image objects:
-    whoever changes the weights, or an image in place, calls `forget` first.
+    The tower's output and the prefix caches of a call are kept for the next one about the same
+    image objects: call `forget` after changing the weights, or an image in place.
+
+    Args:
+        model: The network, on its device.
+        tokenizer: Of its prompts.
+        card: The facts about the checkpoint that answers depend on.
+        vocabulary: The words it knows.
+        gate: Tells images of the kinds it was trained on from others; None: it takes all.
+        threshold: P(factual) below which a sentence is nonfactual.
+        settings: Everything that decides an answer, by name.
+        batch_size: Most rows of a forward pass.
+        packed: Whether the sentences of a caption share a row, where the attention mode allows it.
     """
 
     def __init__(
         self,
         model: PaliGemmaForConditionalGeneration,
-        codec: PromptTokenizer,
+        tokenizer: PromptTokenizer,
         card: CriticCard,
         *,
         lexicon: Vocabulary,
@@ -118,251 +142,254 @@ class LocalCritic:
         batch_size: int,
         packed: bool = True,
     ) -> None:
-        self.model, self.codec, self.card = model.eval(), codec, card
-        self.lexicon, self.gate = lexicon, gate
+        self.model, self.tokenizer, self.card = model.eval(), tokenizer, card
+        self.vocabulary, self.gate = lexicon, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
         self.packed = packed and card.attention_mode is not AttentionMode.PREFIX
         self.images = image_tokens(model)
         self.tokens = token_budget(str(model.device))
-        self._ahead = ImagePrefetcher(model.config.vision_config.image_size)
-        self._seen: VisionFeatures | None = None
-        self._kept: dict[tuple[int, str], list[PrefixCache]] = {}
-        self._room = self._kept_limit = kept_limit(model.device)
+        self.prefix_caches = PrefixCaches(cache_limit(model.device))
+        self._prefetcher = ImagePrefetcher(model.config.vision_config.image_size)
+        self._features: VisionFeatures | None = None
 
     def prepare(self, image: Image) -> None:
         """Resizes an image that will be judged soon. Any thread may call it."""
-        self._ahead.prepare(image)
+        self._prefetcher.prepare(image)
 
-    @torch.inference_mode()
-    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order.
 
         Sentences that the critic cannot judge are `unscored` with the reason.
+
+        Raises:
+            EngineDead: The device failed, or has no memory for a single image.
         """
-        with device_alive():
-            seen = self._look([paragraph.image for paragraph in paragraphs])
+        with torch.inference_mode(), device_alive():
+            features = self._encoded([request.image for request in requests])
             verdicts: list[list[Verdict]] = []
-            jobs: list[ScheduledRow] = []
-            for number, paragraph in enumerate(paragraphs):
-                self._forget(paragraph)
-                image = seen.index[id(paragraph.image)]
-                if not seen.inside[image]:
+            rows: list[ScheduledRow] = []
+            for number, request in enumerate(requests):
+                self.prefix_caches.drop(request)
+                image = features.index[id(request.image)]
+                if not features.inside[image]:
                     outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
-                    verdicts.append([outside] * (len(paragraph.spans) - paragraph.first))
+                    verdicts.append([outside] * (len(request.spans) - request.first))
                     continue
-                found, asked, trunk = self._questions(paragraph)
+                found, asked, trunk = self._queries(request)
                 verdicts.append(found)
-                jobs += self._rows(number, image, trunk, asked, self.packed)
-            for job, sentence, verdict in self._answers(jobs, paragraphs, seen):
-                first = paragraphs[job.paragraph].first
-                verdicts[job.paragraph][sentence - first] = verdict
-            self._forget_factual(paragraphs, verdicts)
+                rows += self._rows(number, image, trunk, asked, self.packed)
+            for row, sentence, verdict in self._answers(rows, requests, features):
+                first = requests[row.request].first
+                verdicts[row.request][sentence - first] = verdict
+            self._drop_factual(requests, verdicts)
             return verdicts
 
-    @torch.inference_mode()
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        """A rationale per claim, greedily decoded; "" where the claim is over the context, or the
-        device has no memory for it.
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        """A rationale per request, greedily decoded.
+
+        It is "" where the prompt is longer than the critic's context, or does not fit in memory.
+
+        Raises:
+            EngineDead: The device failed, or has no memory for a single image.
         """
-        texts = [""] * len(claims)
-        with device_alive(), eagerly("compiled" in self.settings):
-            seen = self._look([claim.image for claim in claims])
-            asked = list(filter(None, map(self._asked, range(len(claims)), claims)))
-            for again in (True, False):  # what is computed together starts in the same way
-                part = [question for question in asked if (question.trunk is not None) is again]
-                rows, length = 2 * self.batch_size, lambda question: len(question.row)
+        texts = [""] * len(requests)
+        eager = eagerly("compiled" in self.settings)
+        with torch.inference_mode(), device_alive(), eager:
+            features = self._encoded([request.image for request in requests])
+            prompts = list(
+                filter(None, map(self._rationale_prompt, range(len(requests)), requests))
+            )
+            for cached in (True, False):  # a batch is prefilled in one way
+                part = [prompt for prompt in prompts if (prompt.prefix is not None) is cached]
+                rows, length = 2 * self.batch_size, lambda prompt: len(prompt.row)
                 for batch in batched(part, length, rows=rows, tokens=8 * self.tokens):
-                    run = lambda some: self._written(some, claims, seen)  # noqa: E731
-                    for some, made in halving(batch, run):
-                        for question, ids in zip(some, made or [], strict=made is not None):
-                            texts[question.number] = self.codec.decode(ids).strip()
+                    run = partial(self._rationales, requests=requests, features=features)
+                    for done, found in halving(batch, run):
+                        for prompt, ids in zip(done, found or [], strict=found is not None):
+                            texts[prompt.request] = self.tokenizer.decode(ids).strip()
         return texts
 
     def features(self, images: Sequence[Image]) -> torch.Tensor:
-        """What the gate looks at (`tower_states`): float32 (images, patches, 4 × hidden)."""
+        """What the domain gate reads (`tower_states`): float32 (images, patches, 4 × hidden)."""
         with torch.inference_mode():
             parts = pixels_of(self.model, images)
             return torch.cat([tower_states(self.model, part)[1] for part in parts])
 
-    def _look(self, images: Sequence[Image]) -> VisionFeatures:
-        if self._seen is None or not self._seen.has(images, self.gate):
-            self.forget()
-            self._seen = encode_images(self.model, images, self.gate, self._ahead)
-        return self._seen
-
-    def _questions(
-        self, paragraph: JudgeRequest
-    ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
-        """Verdicts of the sentences that need no model, and a branch for each that does."""
-        return queries(self.codec, self.lexicon, paragraph, self.images, self.card.max_length)
-
     def batches(
-        self, paragraphs: Sequence[JudgeRequest], *, packed: bool
+        self, requests: Sequence[JudgeRequest], *, packed: bool
     ) -> Iterator[list[ScheduledRow]]:
-        """What would be computed together if all images were in the domain: for a bill."""
-        jobs: list[ScheduledRow] = []
-        for number, paragraph in enumerate(paragraphs):
-            _, asked, trunk = self._questions(paragraph)
-            jobs += self._rows(number, number, trunk, asked, packed)
-        yield from self._batched(jobs)
+        """The batches that `judge` would compute if all images were in the domain."""
+        rows: list[ScheduledRow] = []
+        for number, request in enumerate(requests):
+            _, asked, trunk = self._queries(request)
+            rows += self._rows(number, number, trunk, asked, packed)
+        yield from self._batched(rows)
 
     def forget(self) -> None:
-        """Drops what is kept from one call for the next: answers do not depend on it, times do."""
-        self._seen, self._kept, self._room = None, {}, self._kept_limit
-        self.codec.forget()
+        """Drops what is kept from one call for the next: answers stay the same, times do not."""
+        self._features = None
+        self.prefix_caches.clear()
+        self.tokenizer.forget()
 
-    def _batched(self, jobs: Sequence[ScheduledRow]) -> Iterator[list[ScheduledRow]]:
-        return batched(jobs, lambda job: len(job.row), rows=self.batch_size, tokens=self.tokens)
+    # --- Rows to compute ------------------------------------------------------------------------
+
+    def _encoded(self, images: Sequence[Image]) -> VisionFeatures:
+        if self._features is None or not self._features.has(images, self.gate):
+            self.forget()
+            self._features = encode_images(self.model, images, self.gate, self._prefetcher)
+        return self._features
+
+    def _queries(
+        self, request: JudgeRequest
+    ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
+        return judge_queries(
+            self.tokenizer, self.vocabulary, request, self.images, self.card.max_length
+        )
 
     def _rows(
         self,
-        number: int,
+        request: int,
         image: int,
         trunk: Trunk,
         asked: Sequence[tuple[int, Branch]],
         packed: bool,
     ) -> Iterator[ScheduledRow]:
+        """A caption's branches in as few rows as `ROW_TOKENS` allows; unless `packed`, one each."""
+        mode = self.card.attention_mode
         if not packed:
-            rows = unpack(self.images, trunk, [b for _, b in asked], self.card.attention_mode)
+            rows = unpack(self.images, trunk, [branch for _, branch in asked], mode)
             for row, (index, _) in zip(rows, asked, strict=True):
-                yield ScheduledRow(row, image, number, (index,))
+                yield ScheduledRow(row, image, request, (index,))
             return
-        group: list[tuple[int, Branch]] = []
+        groups: list[list[tuple[int, Branch]]] = []
         tokens = 0
         for index, branch in asked:
-            if group and branch.fork + tokens + len(branch.ids) > ROW_TOKENS:
-                yield self._job(number, image, trunk, group)
-                group, tokens = [], 0
-            group.append((index, branch))
+            if not groups or branch.fork + tokens + len(branch.ids) > ROW_TOKENS:
+                groups.append([])
+                tokens = 0
+            groups[-1].append((index, branch))
             tokens += len(branch.ids)
-        if group:
-            yield self._job(number, image, trunk, group)
+        for group in groups:
+            sentences, branches = zip(*group, strict=True)
+            yield ScheduledRow(pack(self.images, trunk, branches, mode), image, request, sentences)
 
-    def _job(
-        self, number: int, image: int, trunk: Trunk, group: Sequence[tuple[int, Branch]]
-    ) -> ScheduledRow:
-        row = pack(self.images, trunk, [branch for _, branch in group], self.card.attention_mode)
-        return ScheduledRow(row, image, number, tuple(index for index, _ in group))
+    def _batched(self, rows: Sequence[ScheduledRow]) -> Iterator[list[ScheduledRow]]:
+        return batched(rows, lambda row: len(row.row), rows=self.batch_size, tokens=self.tokens)
+
+    # --- Judging --------------------------------------------------------------------------------
 
     def _answers(
-        self, jobs: Sequence[ScheduledRow], paragraphs: Sequence[JudgeRequest], seen: VisionFeatures
+        self,
+        rows: Sequence[ScheduledRow],
+        requests: Sequence[JudgeRequest],
+        features: VisionFeatures,
     ) -> Iterator[tuple[ScheduledRow, int, Verdict]]:
         """A verdict for every branch. The device is waited for once, at the end."""
-        done: list[ScheduledRow] = []
-        found: list[torch.Tensor] = []
-        for batch in self._batched(jobs):
-            run = lambda part: self._run(part, paragraphs, seen.tower)  # noqa: E731
-            for part, answers in halving(batch, run, ScheduledRow.halves):
-                if answers is None:
-                    for job in part:
-                        for index in job.sentences:
-                            yield job, index, Verdict(None, Unscored.ENGINE_ERROR)
+        computed: list[ScheduledRow] = []
+        answers: list[torch.Tensor] = []
+        run = partial(self._forward, requests=requests, tower=features.tower)
+        for batch in self._batched(rows):
+            for part, found in halving(batch, run, ScheduledRow.halves):
+                if found is None:
+                    for row in part:
+                        for index in row.sentences:
+                            yield row, index, Verdict(None, Unscored.ENGINE_ERROR)
                     continue
-                done += part
-                found.append(answers)
-        values = iter(torch.cat(found, dim=1).T.tolist() if found else [])
-        for job in done:
-            for index in job.sentences:
-                p, share, nothing = next(values)
-                yield job, index, verdict_of(p, share, bool(nothing), self.threshold)
+                computed += part
+                answers.append(found)
+        values = iter(torch.cat(answers, dim=1).T.tolist() if answers else [])
+        for row in computed:
+            for index in row.sentences:
+                p, mass, nothing = next(values)
+                yield row, index, verdict_of(p, mass, bool(nothing), self.threshold)
 
-    def _run(
-        self, jobs: Sequence[ScheduledRow], paragraphs: Sequence[JudgeRequest], tower: torch.Tensor
+    def _forward(
+        self, rows: Sequence[ScheduledRow], requests: Sequence[JudgeRequest], tower: torch.Tensor
     ) -> torch.Tensor:
-        """(3, branches): P(Yes) of Yes and No, the probability of both, whether nothing is said."""
+        """One forward pass over a batch of rows.
+
+        Args:
+            rows: The rows, `image` indexing `tower`.
+            requests: All requests, to find their prefix caches again.
+            tower: The tower's output, (images, patches, tower hidden).
+
+        Returns:
+            Shape (3, branches), in order: P(Yes) given Yes or No, the answer mass, and whether
+            “, nothing to assess” would follow a Yes (1 or 0).
+        """
         from transformers import DynamicCache
 
-        codec = self.codec
-        batch = collate([job.row for job in jobs], codec)
-        device = tower.device
-        owner = torch.tensor([job.image for job in jobs], device=device)
-        cache = DynamicCache() if self.packed and self._room > 0 else None
-        places = [
-            [
-                start + branch.prompt - 1 + step
-                for start, branch in zip(starts, job.row.branches, strict=True)
-                for step in (0, len(codec.answer_yes))
-            ]
-            for starts, job in zip(batch.starts, jobs, strict=True)
-        ]
+        tokenizer, device = self.tokenizer, tower.device
+        batch = collate([row.row for row in rows], tokenizer)
+        image_of_row = torch.tensor([row.image for row in rows], device=device)
+        cache = DynamicCache() if self.packed and not self.prefix_caches.full else None
+        places = self._answer_places(rows, batch)
         most = max(map(len, places))
         only = torch.tensor([row + [0] * (most - len(row)) for row in places], device=device)
-        hidden = hidden_states(self.model, tower, owner, batch, cache, only)
+        hidden = hidden_states(self.model, tower, image_of_row, batch, cache, only)
         read = [r * most + k for r, row in enumerate(places) for k in range(len(row))]
         logits = logits_at(self.model, hidden, torch.tensor(read, device=device))
         answer, follow = logits[0::2], logits[1::2]
-        pair = answer[:, [codec.yes, codec.no]]
-        share = (pair.logsumexp(-1) - answer.logsumexp(-1)).exp()
-        nothing = follow[:, codec.nothing] > follow[:, codec.eos]
-        found = torch.stack([pair.softmax(-1)[:, 0], share, nothing.float()])
+        pair = answer[:, [tokenizer.yes, tokenizer.no]]
+        mass = (pair.logsumexp(-1) - answer.logsumexp(-1)).exp()
+        nothing = follow[:, tokenizer.nothing] > follow[:, tokenizer.eos]
+        found = torch.stack([pair.softmax(-1)[:, 0], mass, nothing.float()])
         if cache is not None:
-            self._keep(jobs, paragraphs, cache)
+            for number, row in enumerate(rows):
+                self.prefix_caches.add(requests[row.request], cache, number, row.row)
         return found
 
-    # --- Trunks that are kept -------------------------------------------------------------------
+    def _answer_places(self, rows: Sequence[ScheduledRow], batch: PackedBatch) -> list[list[int]]:
+        """For each row the places to read: of every branch the last of its prompt, whose logits
+        are the answer's, and the last of the answer Yes, whose logits are of what follows."""
+        return [
+            [
+                start + branch.prompt - 1 + step
+                for start, branch in zip(starts, row.row.branches, strict=True)
+                for step in (0, len(self.tokenizer.answer_yes))
+            ]
+            for starts, row in zip(batch.starts, rows, strict=True)
+        ]
 
-    def _keep(
-        self, jobs: Sequence[ScheduledRow], paragraphs: Sequence[JudgeRequest], cache: Cache
+    def _drop_factual(
+        self, requests: Sequence[JudgeRequest], verdicts: Sequence[Sequence[Verdict]]
     ) -> None:
-        """Keys and values of the jobs' trunks, while there is room."""
-        for number, job in enumerate(jobs):
-            if self._room <= 0:
-                return
-            paragraph, row = paragraphs[job.paragraph], job.row
-            trunk = kept(cache, number, row.images + len(row.trunk), row.trunk)
-            self._kept.setdefault((id(paragraph.image), paragraph.text), []).append(trunk)
-            self._room -= trunk.size
-
-    def _forget_factual(
-        self, paragraphs: Sequence[JudgeRequest], verdicts: Sequence[Sequence[Verdict]]
-    ) -> None:
-        """Gives back what nobody will ask about: only what is judged nonfactual is explained."""
-        for paragraph, found in zip(paragraphs, verdicts, strict=True):
+        """Frees the prefix caches of captions without an error: only errors are explained."""
+        for request, found in zip(requests, verdicts, strict=True):
             if not any(v.p_factual is not None and v.p_factual < self.threshold for v in found):
-                self._forget(paragraph)
+                self.prefix_caches.drop(request)
 
-    def _forget(self, paragraph: JudgeRequest) -> None:
-        gone = self._kept.pop((id(paragraph.image), paragraph.text), [])
-        self._room += sum(trunk.size for trunk in gone)
+    # --- Explaining -----------------------------------------------------------------------------
 
-    def _asked(self, number: int, claim: ExplainRequest) -> _Question | None:
-        """None where the claim is over the context."""
-        trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
-        branch = question(self.codec, trunk, claim.text, claim.spans, claim.index, rationale=True)
-        row = unpack(self.images, trunk, [branch], self.card.attention_mode)[0]
-        if len(row) > self.card.max_length:
+    def _rationale_prompt(self, number: int, request: ExplainRequest) -> _RationalePrompt | None:
+        """None where the prompt is longer than the context."""
+        query = rationale_query(self.tokenizer, request, self.images, self.card.max_length)
+        if query is None:
             return None
-        found = self._kept.get((id(claim.image), claim.text), [])
-        same = (one for one in found if one.trunk[: branch.fork] == row.trunk)
-        return _Question(number, row, next(same, None))
+        trunk, branch = query
+        (row,) = unpack(self.images, trunk, [branch], self.card.attention_mode)
+        return _RationalePrompt(number, row, self.prefix_caches.find(request, row.trunk))
 
-    def _written(
-        self, asked: Sequence[_Question], claims: Sequence[ExplainRequest], seen: VisionFeatures
+    def _rationales(
+        self,
+        prompts: Sequence[_RationalePrompt],
+        requests: Sequence[ExplainRequest],
+        features: VisionFeatures,
     ) -> list[list[int]]:
-        """The rationales' ids. Either all of the questions have a trunk, or none."""
-        trunks = [question.trunk for question in asked if question.trunk is not None]
-        rows = [question.row for question in asked]
-        if trunks:
+        """The rationales' ids. Either all prompts have a cached prefix, or none has."""
+        prefixes = [prompt.prefix for prompt in prompts if prompt.prefix is not None]
+        rows = [prompt.row for prompt in prompts]
+        if prefixes:
             branches = [row.branches[0] for row in rows]
-            started = prefill_from_cache(self.model, self.codec, branches, trunks, self.images)
+            state = prefill_from_cache(self.model, self.tokenizer, branches, prefixes, self.images)
         else:
-            images = [seen.index[id(claims[question.number].image)] for question in asked]
-            started = prefill(self.model, self.codec, rows, seen.tower[images])
-        return greedy(self.model, self.codec, started, MAX_RATIONALE)
+            images = [features.index[id(requests[prompt.request].image)] for prompt in prompts]
+            state = prefill(self.model, self.tokenizer, rows, features.tower[images])
+        return greedy(self.model, self.tokenizer, state, MAX_RATIONALE)
 
 
-def verdict_of(p: float, mass: float, nothing: bool, threshold: float) -> Verdict:
-    """From P(Yes) of Yes and No, the probability of both, and whether “, nothing to assess” would
-    follow a Yes."""
-    mass = round(min(1.0, mass), 4)
-    if mass < LEAST_MASS:
-        return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
-    p = round(p, 4)
-    return Verdict(p, assessable=not (nothing and p >= threshold), answer_mass=mass)
-
-
-def kept_limit(device: torch.device) -> int:
-    """Bytes that may be kept on a device from judging for explaining."""
+def cache_limit(device: torch.device) -> int:
+    """Bytes of prefix caches that may be kept on a device."""
     if device.type == "cuda":
-        return int(KEPT_SHARE * torch.cuda.get_device_properties(device).total_memory)
-    return KEPT_BYTES
+        return int(CACHE_FRACTION * torch.cuda.get_device_properties(device).total_memory)
+    return CACHE_BYTES

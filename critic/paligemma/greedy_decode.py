@@ -1,7 +1,8 @@
 """Greedy decoding of several prompts at once with a key–value cache.
 
-A prompt begins from nothing (`begin`), or where judging its caption has left the keys and values of
-image and context (`go_on`): then only the question is computed, and the answer.
+`prefill` computes whole prompts. Where judging a caption has left the keys and values of its image
+and context (`PrefixCaches`), `prefill_from_cache` computes the question alone. `greedy` goes on
+from either.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import torch
 from revise_captions.critic.paligemma.model import embedded, logits_at, run_layers
 from revise_captions.critic.paligemma.packing import Branch, PackedRow, collate, tree_mask
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 
 if TYPE_CHECKING:
     from transformers import Cache, PaliGemmaForConditionalGeneration
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PrefixCache:
-    """Keys and values of a trunk: of each layer, shape (kv heads, image and text tokens, head).
+    """Keys and values of a trunk.
 
-    `trunk`: the text tokens' ids.
+    Attributes:
+        trunk: The ids of its text tokens.
+        layers: Of each layer, keys and values, (kv heads, image and text tokens, head).
     """
 
     trunk: tuple[int, ...]
@@ -36,12 +40,61 @@ class PrefixCache:
         return sum(part.nbytes for layer in self.layers for part in layer)
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """Prompts whose next token is to be chosen. With n prompts of up to w cached positions each:
+class PrefixCaches:
+    """The prefix caches that judging leaves for explaining, by image object and text.
 
-    `hidden` (n, 1, hidden), of the prompts' last tokens; `positions` (n, w) of what is cached, 0
-    where nothing is; `lengths` (n,).
+    Args:
+        limit: Bytes; no cache is added once they are used up.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.size = limit, 0
+        self._caches: dict[tuple[int, str], list[PrefixCache]] = {}
+
+    def __len__(self) -> int:
+        return len(self._caches)
+
+    @property
+    def full(self) -> bool:
+        return self.size >= self.limit
+
+    def add(self, request: JudgeRequest, cache: Cache, number: int, row: PackedRow) -> None:
+        """Copies the trunk of row `number` of a batch's cache, unless full."""
+        if self.full:
+            return
+        end = row.images + len(row.trunk)
+        layers = [
+            (layer.keys[number, :, :end].clone(), layer.values[number, :, :end].clone())
+            for layer in cache.layers
+        ]
+        found = PrefixCache(row.trunk, tuple(layers))
+        self._caches.setdefault((id(request.image), request.text), []).append(found)
+        self.size += found.size
+
+    def find(self, request: ExplainRequest, trunk: tuple[int, ...]) -> PrefixCache | None:
+        """A cache of the request's caption that begins with `trunk`."""
+        found = self._caches.get((id(request.image), request.text), [])
+        return next((one for one in found if one.trunk[: len(trunk)] == trunk), None)
+
+    def drop(self, request: JudgeRequest) -> None:
+        """Frees the caches of a caption."""
+        gone = self._caches.pop((id(request.image), request.text), [])
+        self.size -= sum(one.size for one in gone)
+
+    def clear(self) -> None:
+        """Frees them all."""
+        self._caches, self.size = {}, 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderState:
+    """n prompts whose next token is to be chosen, up to w positions of each cached.
+
+    Attributes:
+        cache: Their keys and values.
+        hidden: Last hidden states of the prompts' last tokens, (n, 1, hidden).
+        positions: Of the cached keys, (n, w), from 1; 0 is padding.
+        lengths: Tokens of each prompt, (n,).
     """
 
     cache: Cache
@@ -50,25 +103,23 @@ class Started:
     lengths: torch.Tensor
 
 
-def kept(cache: Cache, row: int, shared: int, trunk: tuple[int, ...]) -> PrefixCache:
-    """The trunk of one row of a cache: its first `shared` positions, copied."""
-    layers = [
-        (layer.keys[row, :, :shared].clone(), layer.values[row, :, :shared].clone())
-        for layer in cache.layers
-    ]
-    return PrefixCache(trunk, tuple(layers))
-
-
 def prefill(
     model: PaliGemmaForConditionalGeneration,
-    codec: PromptTokenizer,
+    tokenizer: PromptTokenizer,
     rows: Sequence[PackedRow],
     tower: torch.Tensor,
-) -> Started:
-    """Plain prompts (one branch a row). `tower`: the tower's output for each row's image."""
+) -> DecoderState:
+    """Computes whole prompts.
+
+    Args:
+        model: The critic's network.
+        tokenizer: Of its prompts.
+        rows: One branch each (`packing.unpack`).
+        tower: The tower's output for each row's image, (rows, patches, tower hidden).
+    """
     from transformers import DynamicCache
 
-    cache, batch = DynamicCache(), collate(rows, codec)
+    cache, batch = DynamicCache(), collate(rows, tokenizer)
     device, dtype = tower.device, _dtype(model)
     positions = torch.from_numpy(batch.positions).to(device)
     mask = tree_mask(batch, dtype, device)
@@ -78,63 +129,77 @@ def prefill(
     embeds = embedded(model, tower, torch.from_numpy(batch.ids))
     lengths = torch.tensor([len(row) for row in rows], device=device)
     hidden = run_layers(model, embeds, mask, positions, cache, sliding, _last(lengths))
-    positions = positions.masked_fill(_behind(positions.shape[1], lengths), 0)
-    return Started(cache, hidden, positions, lengths)
+    positions = positions.masked_fill(_padding(positions.shape[1], lengths), 0)
+    return DecoderState(cache, hidden, positions, lengths)
 
 
 def prefill_from_cache(
     model: PaliGemmaForConditionalGeneration,
-    codec: PromptTokenizer,
+    tokenizer: PromptTokenizer,
     branches: Sequence[Branch],
-    trunks: Sequence[PrefixCache],
+    prefixes: Sequence[PrefixCache],
     images: int,
-) -> Started:
-    """Questions off trunks that have been computed. `images`: image tokens before the text."""
+) -> DecoderState:
+    """Computes questions whose image and context are cached.
+
+    Args:
+        model: The critic's network.
+        tokenizer: Of its prompts.
+        branches: The questions.
+        prefixes: The cache that each of them goes on from, at its `fork`.
+        images: Image tokens in front of the text.
+    """
     from transformers import DynamicCache
 
-    device = trunks[0].layers[0][0].device
+    device = prefixes[0].layers[0][0].device
     shared = torch.tensor([images + branch.fork for branch in branches], device=device)
     width, cache = int(shared.max()), DynamicCache()
-    for number in range(len(trunks[0].layers)):
+    for number in range(len(prefixes[0].layers)):
         keys, values = (
-            _padded([trunk.layers[number][which] for trunk in trunks], width) for which in (0, 1)
+            _padded([prefix.layers[number][which] for prefix in prefixes], width)
+            for which in (0, 1)
         )
         cache.update(keys, values, number)
     sizes = torch.tensor([len(branch.ids) for branch in branches], device=device)
     longest = int(sizes.max())
-    ids = torch.tensor([[*b.ids, *[codec.pad] * (longest - len(b.ids))] for b in branches])
+    ids = torch.tensor([[*b.ids, *[tokenizer.pad] * (longest - len(b.ids))] for b in branches])
     before = torch.arange(1, width + 1, device=device).expand(len(branches), -1)
-    before = before.masked_fill(_behind(width, shared), 0)
+    before = before.masked_fill(_padding(width, shared), 0)
     own = shared[:, None] + torch.arange(1, longest + 1, device=device)
-    positions = torch.cat([before, own.masked_fill(_behind(longest, sizes), 0)], dim=1)
+    positions = torch.cat([before, own.masked_fill(_padding(longest, sizes), 0)], dim=1)
     mask, sliding = _masks(model, own, positions)
     hidden = run_layers(model, embedded(model, None, ids), mask, own, cache, sliding, _last(sizes))
-    return Started(cache, hidden, positions, shared + sizes)
+    return DecoderState(cache, hidden, positions, shared + sizes)
 
 
 def greedy(
-    model: PaliGemmaForConditionalGeneration, codec: PromptTokenizer, started: Started, limit: int
+    model: PaliGemmaForConditionalGeneration,
+    tokenizer: PromptTokenizer,
+    state: DecoderState,
+    limit: int,
 ) -> list[list[int]]:
-    """At most `limit` new ids for each prompt, cut before `<eos>`.
+    """The likeliest next ids of each prompt, at most `limit`, without the `<eos>` that ends them.
 
-    What is padded stays in the cache and is masked; positions go on from each prompt's own end.
+    Padding stays in the cache and is masked; positions go on from each prompt's own end.
     """
-    hidden, positions, lengths = started.hidden, started.positions, started.lengths
-    made = torch.full((len(lengths), limit), codec.eos, device=hidden.device)
+    hidden, positions, lengths = state.hidden, state.positions, state.lengths
+    new = torch.full((len(lengths), limit), tokenizer.eos, device=hidden.device)
     done = torch.zeros(len(lengths), dtype=torch.bool, device=hidden.device)
     at = torch.arange(len(lengths), device=hidden.device)
     for step in range(limit):
         ids = logits_at(model, hidden, at).argmax(-1)
-        made[:, step] = torch.where(done, codec.eos, ids)
-        done |= ids == codec.eos
+        new[:, step] = torch.where(done, tokenizer.eos, ids)
+        done |= ids == tokenizer.eos
         if bool(done.all()) or step == limit - 1:
             break
         own = (lengths + step + 1)[:, None]
         positions = torch.cat([positions, own], dim=1)
         mask, sliding = _masks(model, own, positions)
         embeds = embedded(model, None, ids[:, None])
-        hidden = run_layers(model, embeds, mask, own, started.cache, sliding)
-    return [row[: row.index(codec.eos)] if codec.eos in row else row for row in made.tolist()]
+        hidden = run_layers(model, embeds, mask, own, state.cache, sliding)
+    return [
+        row[: row.index(tokenizer.eos)] if tokenizer.eos in row else row for row in new.tolist()
+    ]
 
 
 def _masks(
@@ -158,18 +223,18 @@ def _additive(visible: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return mask.masked_fill_(~visible, torch.finfo(dtype).min)[:, None]
 
 
-def _behind(width: int, lengths: torch.Tensor) -> torch.Tensor:
-    """(n, width): whether a place lies behind a row's end."""
+def _padding(width: int, lengths: torch.Tensor) -> torch.Tensor:
+    """Which places are behind a row's end, (n, width)."""
     return torch.arange(width, device=lengths.device)[None, :] >= lengths[:, None]
 
 
 def _last(lengths: torch.Tensor) -> torch.Tensor:
-    """(n, 1): where each row's last token is."""
+    """The place of each row's last token, (n, 1)."""
     return lengths[:, None] - 1
 
 
 def _padded(parts: Sequence[torch.Tensor], width: int) -> torch.Tensor:
-    """(heads, length, head) tensors, cut or filled up at the end to one (n, heads, width, head)."""
+    """(heads, length, head) tensors, cut or padded at the end, as one (n, heads, width, head)."""
     first = parts[0]
     joined = first.new_zeros((len(parts), first.shape[0], width, first.shape[2]))
     for number, part in enumerate(parts):

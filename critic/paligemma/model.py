@@ -115,7 +115,7 @@ def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
     thin_last_layer(model)
 
 
-def new_model(codec: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGeneration:
+def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGeneration:
     """A fresh model of the bundled shape, randomly initialised from torch's generator.
 
     Both of Gemma 2's soft-caps are off: versions of transformers and engines disagree about them.
@@ -130,7 +130,7 @@ def new_model(codec: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGe
     if unknown := shape.keys() - SHAPE.keys():
         raise ValueError(f"unknown shape: {sorted(unknown)}, expected some of {sorted(SHAPE)}")
     s = SHAPE | shape
-    vocabulary = vocabulary_size(codec.tokenizer)
+    vocabulary = vocabulary_size(tokenizer.pretrained)
     vision = SiglipVisionConfig(
         hidden_size=s["tower_hidden"],
         intermediate_size=s["tower_intermediate"],
@@ -153,20 +153,20 @@ def new_model(codec: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGe
         sliding_window=4096,
         attn_logit_softcapping=None,
         final_logit_softcapping=None,
-        pad_token_id=codec.pad,
-        eos_token_id=codec.eos,
-        bos_token_id=codec.bos,
+        pad_token_id=tokenizer.pad,
+        eos_token_id=tokenizer.eos,
+        bos_token_id=tokenizer.bos,
     )
     config = PaliGemmaConfig(
         vision_config=vision.to_dict(),
         text_config=text.to_dict(),
-        image_token_index=codec.image,
+        image_token_index=tokenizer.image,
         vocab_size=vocabulary,
         projection_dim=s["hidden"],
         hidden_size=s["hidden"],
-        pad_token_id=codec.pad,
-        eos_token_id=codec.eos,
-        bos_token_id=codec.bos,
+        pad_token_id=tokenizer.pad,
+        eos_token_id=tokenizer.eos,
+        bos_token_id=tokenizer.bos,
     )
     model = PaliGemmaForConditionalGeneration(config)
     _initialise(model)

@@ -81,19 +81,19 @@ class Trunk:
     forks: tuple[int, ...]
 
 
-def context_trunk(codec: PromptTokenizer, caption: str, spans: Sequence[Span]) -> Trunk:
+def context_trunk(tokenizer: PromptTokenizer, caption: str, spans: Sequence[Span]) -> Trunk:
     """The trunk up to the last sentence's fork: the same pieces as `prompts.context_pieces`."""
-    ids = [codec.bos, *codec.special(prompts.OPEN)]
+    ids = [tokenizer.bos, *tokenizer.special(prompts.OPEN)]
     forks = [len(ids)]
     cuts = [0, *(span.end for span in spans[:-1])]
     for start, end in pairwise(cuts):
-        ids += codec.text(caption[start:end])
+        ids += tokenizer.text(caption[start:end])
         forks.append(len(ids))
     return Trunk(tuple(ids), tuple(forks))
 
 
 def question(
-    codec: PromptTokenizer,
+    tokenizer: PromptTokenizer,
     trunk: Trunk,
     caption: str,
     spans: Sequence[Span],
@@ -115,10 +115,10 @@ def question(
         else (prompts.ASK_FACTUAL, prompts.END_FACTUAL)
     )
     ids = [
-        *(codec.text(space) if space else ()),
-        *codec.special(ask),
-        *codec.text(spans[index].of(caption) if instead is None else instead),
-        *codec.special(end),
+        *(tokenizer.text(space) if space else ()),
+        *tokenizer.special(ask),
+        *tokenizer.text(spans[index].of(caption) if instead is None else instead),
+        *tokenizer.special(end),
     ]
     return Branch(trunk.forks[index], (*ids, *answer), len(ids))
 
@@ -169,16 +169,18 @@ class PackedBatch:
         return row * self.ids.shape[1] + self.starts[row][branch] + offset
 
 
-def collate(rows: Sequence[PackedRow], codec: PromptTokenizer, multiple: int = 1) -> PackedBatch:
+def collate(
+    rows: Sequence[PackedRow], tokenizer: PromptTokenizer, multiple: int = 1
+) -> PackedBatch:
     """Pads rows at the end, to a multiple of `multiple`; padding is seen by no real token."""
     length = -(-max(map(len, rows)) // multiple) * multiple
     shape = (len(rows), length)
-    ids, positions = np.full(shape, codec.pad), np.ones(shape, dtype=np.int64)
+    ids, positions = np.full(shape, tokenizer.pad), np.ones(shape, dtype=np.int64)
     segment, fork = np.full(shape, -1), np.zeros(shape, dtype=np.int64)
     starts = []
     for r, row in enumerate(rows):
         shared = row.images + len(row.trunk)
-        ids[r, : row.images] = codec.image
+        ids[r, : row.images] = tokenizer.image
         ids[r, row.images : shared] = row.trunk
         positions[r, :shared] = np.arange(1, shared + 1)
         segment[r, :shared] = 0

@@ -1,41 +1,80 @@
-"""What is asked about a caption, whatever computes the answers."""
+"""What a PaliGemma critic is asked about a caption, and what its answers mean, on any engine."""
 
 from __future__ import annotations
 
 from revise_captions.critic.gates.language import Vocabulary
-from revise_captions.critic.paligemma.packing import (
-    Branch,
-    Trunk,
-    context_trunk,
-    question,
-)
+from revise_captions.critic.paligemma.packing import Branch, Trunk, context_trunk, question
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
-from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored, Verdict
 
+#: New tokens of a rationale.
+MAX_RATIONALE = 64
 
-def queries(
-    codec: PromptTokenizer, lexicon: Vocabulary, paragraph: JudgeRequest, images: int, longest: int
+
+def judge_queries(
+    tokenizer: PromptTokenizer,
+    vocabulary: Vocabulary,
+    request: JudgeRequest,
+    images: int,
+    longest: int,
 ) -> tuple[list[Verdict], list[tuple[int, Branch]], Trunk]:
-    """Verdicts of the sentences that need no model, and a branch for each that does.
+    """The questions about a caption's sentences, for those that the critic can judge.
 
-    Each sentence of `spans[first:]` has a verdict, a stand-in where its branch, by sentence, will
-    bring one. Branches end in the answer Yes. A prompt with its answer has at most `longest`
-    tokens, the image's `images` among them.
+    Args:
+        tokenizer: The critic's.
+        vocabulary: The words it knows: sentences in another language are not asked about.
+        request: The caption.
+        images: Image tokens in front of the text.
+        longest: Most tokens of a prompt with its answer, image tokens included.
+
+    Returns:
+        A verdict for each sentence of `spans[first:]`, which says why it is unscored or holds the
+        place of the answer; the branches to ask, each with its sentence's index in `spans` and
+        ending in the answer Yes; and the trunk they leave.
     """
-    text, spans = paragraph.text, paragraph.spans
-    trunk = context_trunk(codec, text, spans)
-    foreign = lexicon.foreign(text, spans)
+    text, spans = request.text, request.spans
+    trunk = context_trunk(tokenizer, text, spans)
+    foreign = vocabulary.foreign(text, spans)
     verdicts, asked = [], []
-    for index in range(paragraph.first, len(spans)):
+    for index in range(request.first, len(spans)):
         if foreign[index]:
             verdicts.append(Verdict(None, Unscored.LANGUAGE))
             continue
-        # the forks only grow, so a paragraph without end is not tokenised to its end
+        # forks only grow: once one is too long, no later sentence needs to be tokenized
         verdicts.append(Verdict(None, Unscored.TOO_LONG))
         if images + trunk.forks[index] >= longest:
             continue
-        branch = question(codec, trunk, text, spans, index, answer=codec.answer_yes)
+        branch = question(tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes)
         if images + branch.fork + len(branch.ids) <= longest:
             asked.append((index, branch))
     return verdicts, asked, trunk
+
+
+def rationale_query(
+    tokenizer: PromptTokenizer, request: ExplainRequest, images: int, longest: int
+) -> tuple[Trunk, Branch] | None:
+    """The question what is wrong with a sentence; None where its prompt has over `longest` tokens.
+
+    `images`: image tokens in front of the text.
+    """
+    text, spans, index = request.text, request.spans, request.index
+    trunk = context_trunk(tokenizer, text, spans[: index + 1])
+    branch = question(tokenizer, trunk, text, spans, index, rationale=True)
+    return (trunk, branch) if images + branch.fork + len(branch.ids) <= longest else None
+
+
+def verdict_of(p_yes: float, mass: float, nothing: bool, threshold: float) -> Verdict:
+    """The verdict in an answer.
+
+    Args:
+        p_yes: P(Yes) given that the answer is Yes or No.
+        mass: The probability of Yes and No together.
+        nothing: Whether “, nothing to assess” is likelier than the end of the answer after a Yes.
+        threshold: The P(factual) below which a sentence is nonfactual.
+    """
+    mass = round(min(1.0, mass), 4)
+    if mass < LEAST_MASS:
+        return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
+    p = round(p_yes, 4)
+    return Verdict(p, assessable=not (nothing and p >= threshold), answer_mass=mass)

@@ -1,11 +1,11 @@
-"""The token bill: how many tokens of the language model a set of captions costs.
+"""Token cost: how many tokens the language model computes to judge a set of captions.
 
-    minimum   image, context and questions, every token that is needed once
-    packed    what one row per caption computes: the answer tokens behind each question come on top
-    single    what one prompt per sentence computes: image and context again and again
+    minimum   image, context and questions, each token once
+    packed    one row per caption: the answer's tokens behind each question come on top
+    single    one prompt per sentence: image and context are computed for each
 
-`padded` counts what the batches compute, `tokens` the same without padding. The tower's patches are
-not in it: it runs once per image in either layout.
+`padded` counts what the batches compute, `tokens` the same without padding. The vision tower is
+left out: it runs once per image in either layout.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from revise_captions.critic.protocol import JudgeRequest
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """Tokens of all rows, and with their padding."""
+    """Tokens of all rows, without padding and with it."""
 
     tokens: int
     padded: int
@@ -28,7 +28,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class TokenCost:
-    """For so many captions and sentences (only those that are asked about count)."""
+    """Tokens by layout. `sentences` counts those that the model is asked about."""
 
     captions: int
     sentences: int
@@ -54,17 +54,17 @@ class TokenCost:
         return {**found, "token_ratio": round(self.ratio, 3)}
 
 
-def token_cost(critic: LocalCritic, paragraphs: Sequence[JudgeRequest]) -> TokenCost:
-    """What judging these captions costs, in batches as the critic makes them.
+def token_cost(critic: LocalCritic, requests: Sequence[JudgeRequest]) -> TokenCost:
+    """What judging these captions costs, in the batches that the critic makes.
 
-    Raises ValueError for a critic in the prefix attention mode, which shares nothing between
-    sentences.
+    Raises:
+        ValueError: The critic's attention mode is prefix, which shares nothing between sentences.
     """
-    packed = [[job.row for job in jobs] for jobs in critic.batches(paragraphs, packed=True)]
-    single = [[job.row for job in jobs] for jobs in critic.batches(paragraphs, packed=False)]
+    packed = [[row.row for row in rows] for rows in critic.batches(requests, packed=True)]
+    single = [[row.row for row in rows] for rows in critic.batches(requests, packed=False)]
     rows = [row for batch in packed for row in batch]
     return TokenCost(
-        len(paragraphs),
+        len(requests),
         sum(len(row.branches) for row in rows),
         sum(_needed(row) for row in rows),
         _layout(packed),

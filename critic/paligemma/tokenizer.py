@@ -95,7 +95,7 @@ class PromptTokenizer:
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         from tokenizers import Tokenizer
 
-        self.tokenizer = tokenizer
+        self.pretrained = tokenizer
         backend: str = tokenizer.backend_tokenizer.to_str()
         self._template = Tokenizer.from_str(backend)
         self._plain = Tokenizer.from_str(backend)

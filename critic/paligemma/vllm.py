@@ -1,11 +1,10 @@
-"""A PaliGemma 2 critic of ours through vLLM: the same token ids, one prompt a sentence.
+"""A fine-tuned PaliGemma 2 critic on vLLM: the same token ids, one prompt per sentence.
 
-The prompts of a caption come one after the other, and each begins as the one before it with the
-image and the growing context, which vLLM's prefix cache then computes once. vLLM's attention is
-image-prefix where its backend can let an image attend to itself (a GPU's), and causal where that is
-switched off or cannot be had (a CPU); it never is PaliGemma's own, prefix. A checkpoint of another
-attention mode is refused (`expect_attention_mode`), and so is a vLLM that puts the image's tokens
-elsewhere than training did.
+The prompts of a caption follow each other and share image and growing context, which vLLM's prefix
+cache computes once. vLLM's attention is image-prefix where its backend lets an image attend to
+itself (on a GPU), causal where that is switched off or not available (on a CPU), and never
+PaliGemma's own, prefix. Checkpoints of another attention mode are refused
+(`expect_attention_mode`), and so is a vLLM that places image tokens otherwise than training did.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.checkpoints import CriticCard, read_card
 from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.hub_names import check_hub_names
+from revise_captions.critic.instruct import factual
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders
 from revise_captions.critic.paligemma.packing import (
     AttentionMode,
@@ -27,10 +27,15 @@ from revise_captions.critic.paligemma.packing import (
     context_trunk,
     question,
 )
-from revise_captions.critic.paligemma.queries import queries
+from revise_captions.critic.paligemma.queries import (
+    MAX_RATIONALE,
+    judge_queries,
+    rationale_query,
+    verdict_of,
+)
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.engines.protocol import Failed
+from revise_captions.engines.protocol import AnswerScores, Failed
 from revise_captions.engines.vllm.requests import (
     Vllm,
     VllmRequest,
@@ -39,106 +44,114 @@ from revise_captions.engines.vllm.requests import (
     start,
 )
 from revise_captions.errors import UserError
-from revise_captions.records import Unscored, Verdict
+from revise_captions.records import Span, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-#: For each image whether the critic knows its kind.
+#: For each image, whether it is of a kind that the critic was trained on.
 Gate = Callable[[Sequence["Image"]], list[bool]]
 
 
 class VllmCritic:
-    """Made by `load_vllm_critic`. `size`: an image's side in pixels; `images`: its tokens."""
+    """A PaliGemma 2 critic on vLLM. Made by `load_vllm_critic`.
+
+    Args:
+        vllm: The engine, loaded.
+        tokenizer: Of the critic's prompts.
+        card: The facts about the checkpoint that answers depend on.
+        vocabulary: The words it knows.
+        gate: Tells images of the kinds it was trained on from others; None: it takes all.
+        size: Side of an image in pixels.
+        images: Tokens of an image.
+        threshold: P(factual) below which a sentence is nonfactual.
+        settings: Everything that decides an answer, by name.
+    """
 
     def __init__(
         self,
         vllm: Vllm,
-        codec: PromptTokenizer,
+        tokenizer: PromptTokenizer,
         card: CriticCard,
         *,
-        lexicon: Vocabulary,
+        vocabulary: Vocabulary,
         gate: Gate | None,
         size: int,
         images: int,
         threshold: float,
         settings: Mapping[str, str],
     ) -> None:
-        self.vllm, self.codec, self.card = vllm, codec, card
-        self.lexicon, self.gate, self.size, self.images = lexicon, gate, size, images
+        self.vllm, self.tokenizer, self.card = vllm, tokenizer, card
+        self.vocabulary, self.gate, self.size, self.images = vocabulary, gate, size, images
         self.threshold, self.settings = threshold, settings
 
-    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
-        inside = self._inside(paragraphs)
-        small = self._resized([paragraph.image for paragraph in paragraphs])
+        inside = self._inside(requests)
+        resized = self._resized([request.image for request in requests])
         verdicts: list[list[Verdict]] = []
         places: list[tuple[int, int]] = []
-        requests: list[VllmRequest] = []
-        for number, paragraph in enumerate(paragraphs):
+        prompts: list[VllmRequest] = []
+        for number, request in enumerate(requests):
             if not inside[number]:
                 outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
-                verdicts.append([outside] * (len(paragraph.spans) - paragraph.first))
+                verdicts.append([outside] * (len(request.spans) - request.first))
                 continue
-            found, asked, trunk = queries(
-                self.codec, self.lexicon, paragraph, self.images, self.card.max_length
+            found, asked, trunk = judge_queries(
+                self.tokenizer, self.vocabulary, request, self.images, self.card.max_length
             )
             verdicts.append(found)
             for index, branch in asked:
-                places.append((number, index - paragraph.first))
-                requests.append(self._request(trunk, branch, small[id(paragraph.image)]))
-        for (number, place), verdict in zip(places, self._verdicts(requests), strict=True):
+                places.append((number, index - request.first))
+                prompts.append(self._prompt(trunk, branch, resized[id(request.image)]))
+        for (number, place), verdict in zip(places, self._verdicts(prompts), strict=True):
             verdicts[number][place] = verdict
         return verdicts
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        """A rationale per claim, greedily decoded; "" where the claim is over the context."""
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        """A rationale per request, greedily decoded; "" where the prompt is over the context."""
         from vllm import SamplingParams
 
-        from revise_captions.critic.paligemma.critic import MAX_RATIONALE
-
-        small = self._resized([claim.image for claim in claims])
-        texts = [""] * len(claims)
-        places: list[int] = []
-        requests: list[VllmRequest] = []
-        for number, claim in enumerate(claims):
-            trunk = context_trunk(self.codec, claim.text, claim.spans[: claim.index + 1])
-            branch = question(
-                self.codec, trunk, claim.text, claim.spans, claim.index, rationale=True
-            )
-            if self.images + branch.fork + len(branch.ids) <= self.card.max_length:
-                places.append(number)
-                requests.append(self._request(trunk, branch, small[id(claim.image)]))
+        resized = self._resized([request.image for request in requests])
+        texts = [""] * len(requests)
+        numbers: list[int] = []
+        prompts: list[VllmRequest] = []
+        for number, request in enumerate(requests):
+            query = rationale_query(self.tokenizer, request, self.images, self.card.max_length)
+            if query is not None:
+                numbers.append(number)
+                prompts.append(self._prompt(*query, resized[id(request.image)]))
         options = SamplingParams(
             temperature=0.0,
             max_tokens=MAX_RATIONALE,
-            stop_token_ids=[self.codec.eos],
+            stop_token_ids=[self.tokenizer.eos],
             detokenize=False,
         )
-        outputs = self._outputs(requests, options, MAX_RATIONALE) if requests else []
-        for number, found in zip(places, outputs, strict=True):
+        outputs = self._outputs(prompts, options, MAX_RATIONALE) if prompts else []
+        for number, found in zip(numbers, outputs, strict=True):
             if not isinstance(found, Failed):
-                ids = [i for i in found.outputs[0].token_ids if i != self.codec.eos]
-                texts[number] = self.codec.decode(ids).strip()
+                ids = [i for i in found.outputs[0].token_ids if i != self.tokenizer.eos]
+                texts[number] = self.tokenizer.decode(ids).strip()
         return texts
 
     def check(self) -> None:
-        """One sentence about a grey image. Raises UserError where vLLM cannot answer, or asks
-        something else than training did."""
-        from PIL import Image
+        """Asks about one sentence of a grey image.
 
-        from revise_captions.records import Span
+        Raises:
+            UserError: vLLM does not answer, or builds another prompt than training did.
+        """
+        from PIL import Image
 
         text, grey = "It is grey.", Image.new("RGB", (self.size, self.size), (127, 127, 127))
         spans = (Span(0, len(text)),)
-        trunk = context_trunk(self.codec, text, spans)
-        request = self._request(trunk, question(self.codec, trunk, text, spans, 0), grey)
-        found = self._outputs([request], self._options(), 2)[0]
+        tokenizer = self.tokenizer
+        trunk = context_trunk(tokenizer, text, spans)
+        prompt = self._prompt(trunk, question(tokenizer, trunk, text, spans, 0), grey)
+        found = self._outputs([prompt], self._options(), 2)[0]
         name = self.settings["critic"]
         if isinstance(found, Failed):
             raise UserError(f"{name} loads in vLLM but does not answer: {found.detail}")
-        codec = self.codec
-        trained = [*[codec.image] * self.images, codec.bos, *request.ids]
+        trained = [*[tokenizer.image] * self.images, tokenizer.bos, *prompt.ids]
         if list(found.prompt_token_ids) != trained:
             raise UserError(
                 f"vLLM {self.settings['vllm']} builds other prompts for {name} than it was trained "
@@ -146,12 +159,12 @@ class VllmCritic:
                 hint="leave --engine out",
             )
 
-    def _request(self, trunk: Trunk, branch: Branch, image: Image) -> VllmRequest:
-        """The image's tokens and <bos> are vLLM's to add."""
+    def _prompt(self, trunk: Trunk, branch: Branch, image: Image) -> VllmRequest:
+        """Without image tokens and <bos>, which vLLM adds."""
         return VllmRequest([*trunk.ids[1 : branch.fork], *branch.ids[: branch.prompt]], (image,))
 
     def _resized(self, images: Sequence[Image]) -> dict[int, Image]:
-        """By id, in the size that the tower sees: vLLM's own resizing rounds differently."""
+        """By id, at the tower's size: vLLM's own resizing rounds differently."""
         from PIL import Image
 
         from revise_captions.critic.paligemma.image_prefetch import resized
@@ -159,42 +172,42 @@ class VllmCritic:
         distinct = {id(image): image for image in images}
         return {k: Image.fromarray(resized(image, self.size)) for k, image in distinct.items()}
 
-    def _inside(self, paragraphs: Sequence[JudgeRequest]) -> list[bool]:
-        if self.gate is None or not paragraphs:
-            return [True] * len(paragraphs)
-        return self.gate([paragraph.image for paragraph in paragraphs])
+    def _inside(self, requests: Sequence[JudgeRequest]) -> list[bool]:
+        if self.gate is None or not requests:
+            return [True] * len(requests)
+        return self.gate([request.image for request in requests])
 
-    def _outputs(self, requests: Sequence[VllmRequest], options: Any, room: int) -> list[Any]:
-        return self.vllm.outputs(requests, options, room + self.images + 1)
+    def _outputs(self, prompts: Sequence[VllmRequest], options: Any, new: int) -> list[Any]:
+        return self.vllm.outputs(prompts, options, new + self.images + 1)
 
     def _options(self) -> Any:
-        """The first token is made to be Yes, so that the second says whether “, nothing to assess”
-        would follow. Log-probabilities are those of the model all the same."""
-        codec = self.codec
-        ids = [codec.yes, codec.no, codec.nothing, codec.eos]
+        """Forces the first token to Yes, so that the second says whether “, nothing to assess”
+        follows. The log-probabilities stay the model's own."""
+        tokenizer = self.tokenizer
+        ids = [tokenizer.yes, tokenizer.no, tokenizer.nothing, tokenizer.eos]
         return scoring(
-            ids, max_tokens=2, allowed_token_ids=[codec.yes], ignore_eos=True, detokenize=False
+            ids, max_tokens=2, allowed_token_ids=[tokenizer.yes], ignore_eos=True, detokenize=False
         )
 
-    def _verdicts(self, requests: Sequence[VllmRequest]) -> list[Verdict]:
-        from revise_captions.critic.paligemma.critic import verdict_of
-
-        codec = self.codec
+    def _verdicts(self, prompts: Sequence[VllmRequest]) -> list[Verdict]:
+        tokenizer = self.tokenizer
         verdicts = []
-        for found in self._outputs(requests, self._options(), 2) if requests else []:
+        for found in self._outputs(prompts, self._options(), 2) if prompts else []:
             if isinstance(found, Failed):
                 verdicts.append(Verdict(None, found.reason))
                 continue
             answer, follow = found.outputs[0].logprobs
-            yes, no = answer[codec.yes].logprob, answer[codec.no].logprob
-            p = 1 / (1 + math.exp(min(no - yes, 700.0)))
-            nothing = follow[codec.nothing].logprob > follow[codec.eos].logprob
-            verdicts.append(verdict_of(p, math.exp(yes) + math.exp(no), nothing, self.threshold))
+            yes, no = answer[tokenizer.yes].logprob, answer[tokenizer.no].logprob
+            scores = AnswerScores((yes, no), math.exp(yes) + math.exp(no))
+            nothing = follow[tokenizer.nothing].logprob > follow[tokenizer.eos].logprob
+            verdicts.append(
+                verdict_of(factual(scores), scores.answer_mass, nothing, self.threshold)
+            )
         return verdicts
 
 
 def expect_attention_mode(attention_mode: AttentionMode, folder: Path, device: str = "") -> None:
-    """Raises UserError where vLLM does not compute that attention on a device ("": on any)."""
+    """Raises UserError where vLLM does not compute this attention mode on a device ("": any)."""
     here = {
         "": (AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL),
         "cuda": (AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL),
@@ -203,7 +216,7 @@ def expect_attention_mode(attention_mode: AttentionMode, folder: Path, device: s
         where = {"": "", "cpu": " on a CPU"}.get(device, f" on {device}")
         raise UserError(
             f"--engine vllm does not compute PaliGemma's attention{where} as this critic was "
-            f"trained with it ({attention_mode}), so its answers would be others ({folder})",
+            f"trained with it ({attention_mode}), so its answers would differ ({folder})",
             hint="leave --engine out",
         )
 
@@ -218,9 +231,13 @@ def load_vllm_critic(
     attention_mode: str | None = None,
     **options: Any,
 ) -> VllmCritic:
-    """A PaliGemma 2 critic in vLLM; see `critic.load_critic`. `options` go to `vllm.LLM`.
+    """Loads a PaliGemma 2 critic into vLLM; arguments as for `load_critic`.
 
-    Raises UserError where vLLM cannot compute it as it was trained.
+    Args:
+        options: Passed on to `vllm.LLM`.
+
+    Raises:
+        UserError: There is no such critic, or vLLM does not compute it as it was trained.
     """
     own, folder, added = critic_folders(name, adapter)
     if added is not None:
@@ -255,7 +272,7 @@ def load_vllm_critic(
         vllm,
         PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
         card,
-        lexicon=read_lexicon(own),
+        vocabulary=read_lexicon(own),
         gate=_gate(own, folder),
         size=int(vision.image_size),
         images=(vision.image_size // vision.patch_size) ** 2,
@@ -267,8 +284,6 @@ def load_vllm_critic(
 
 
 def _engine_options(card: CriticCard, text: Any, dtype: str, device: str) -> dict[str, Any]:
-    from revise_captions.critic.paligemma.critic import MAX_RATIONALE
-
     return {
         "dtype": "float32" if dtype == "auto" and device == "cpu" else dtype,
         "enforce_eager": device == "cpu",
@@ -280,7 +295,7 @@ def _engine_options(card: CriticCard, text: Any, dtype: str, device: str) -> dic
 
 
 def _gate(own: Path, folder: Path) -> Gate | None:
-    """The checkpoint's gate, if it has one, with a tower of its own: vLLM does not show its."""
+    """The checkpoint's gate, if it has one, on a tower of its own: vLLM's is out of reach."""
     from revise_captions.critic.gates.image_domain import read_gate
 
     gate = read_gate(own)
@@ -295,7 +310,7 @@ def _gate(own: Path, folder: Path) -> Gate | None:
 
     @torch.inference_mode()
     def inside(images: Sequence[Image]) -> list[bool]:
-        seen = encode_images(model, images, gate)
-        return [bool(seen.inside[seen.index[id(image)]]) for image in images]
+        features = encode_images(model, images, gate)
+        return [bool(features.inside[features.index[id(image)]]) for image in images]
 
     return inside

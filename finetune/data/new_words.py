@@ -44,8 +44,8 @@ _WORD = re.compile(r"Ġ?[A-Za-z]{2,}")
 
 def new_words(codec: PromptTokenizer, texts: Iterable[str], limit: int) -> list[str]:
     """At most `limit` words that are taken to pieces, the most frequent first, as tokens."""
-    split = codec.tokenizer.backend_tokenizer.pre_tokenizer
-    known = codec.tokenizer.get_vocab()
+    split = codec.pretrained.backend_tokenizer.pre_tokenizer
+    known = codec.pretrained.get_vocab()
     counted: Counter[str] = Counter()
     for text in texts:
         counted.update(word for word, _ in split.pre_tokenize_str(text))
@@ -80,10 +80,10 @@ def add_words(
         )
     if not words:
         return codec
-    size = len(codec.tokenizer)
+    size = len(codec.pretrained)
     larger = PromptTokenizer(_with_words(codec, words))
     drawn = _like_whole_words(model, codec, len(words), settings.seed)
-    model.resize_token_embeddings(vocabulary_size(larger.tokenizer), mean_resizing=False)
+    model.resize_token_embeddings(vocabulary_size(larger.pretrained), mean_resizing=False)
     model.config.vocab_size = model.config.text_config.vocab_size
     with torch.no_grad():
         table = model.get_input_embeddings().weight
@@ -96,14 +96,14 @@ def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizer
     from transformers import AutoTokenizer
 
     with tempfile.TemporaryDirectory(prefix="new-words-") as folder:
-        codec.tokenizer.save_pretrained(folder)
+        codec.pretrained.save_pretrained(folder)
         path = Path(folder) / "tokenizer.json"
         state = json.loads(path.read_text(encoding="utf-8"))
         vocabulary = state["model"]["vocab"]
         # what was added behind the vocabulary is counted from its end, unless it is in it
         for token in state["added_tokens"]:
             vocabulary.setdefault(token["content"], token["id"])
-        first = len(codec.tokenizer)
+        first = len(codec.pretrained)
         vocabulary.update({word: first + number for number, word in enumerate(words)})
         state["model"]["ignore_merges"] = True
         path.write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
@@ -115,10 +115,10 @@ def _like_whole_words(
     model: PaliGemmaForConditionalGeneration, codec: PromptTokenizer, count: int, seed: int
 ) -> torch.Tensor:
     """(count, hidden): draws from a normal distribution with the whole words' two moments."""
-    vocabulary = codec.tokenizer.get_vocab()
+    vocabulary = codec.pretrained.get_vocab()
     whole = sorted(number for word, number in vocabulary.items() if _WHOLE.fullmatch(word))
     if len(whole) < ENOUGH:
-        whole = list(range(len(codec.tokenizer)))
+        whole = list(range(len(codec.pretrained)))
     table = model.get_input_embeddings().weight[whole].detach().float().cpu()
     spread = torch.cov(table.T) + 1e-6 * torch.eye(table.shape[1])
     generator = torch.Generator().manual_seed(seed)

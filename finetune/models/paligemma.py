@@ -129,8 +129,8 @@ class PackedLearner:
         return CriticCard(self.attention_mode, max_length=self.max_length)
 
     def write(self, folder: Path, card: CriticCard) -> None:
-        save_critic(self.model, self.codec.tokenizer, card, folder)
+        save_critic(self.model, self.codec.pretrained, card, folder)
 
     def write_small(self, folder: Path, card: CriticCard) -> None:
-        save_processor(self.model.config, self.codec.tokenizer, folder)
+        save_processor(self.model.config, self.codec.pretrained, folder)
         card.write(folder)

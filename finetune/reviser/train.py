@@ -172,7 +172,7 @@ class ReviserRun:
         return {
             "optimizer": self.optimizer.state(),
             "counters": counters,
-            "tokenizer": self.codec.tokenizer.backend_tokenizer.to_str(),
+            "tokenizer": self.codec.pretrained.backend_tokenizer.to_str(),
         }
 
     def log(self, event: str, **values: Any) -> None:
@@ -255,7 +255,7 @@ def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
     reviser = load_bundled(
         Path(spec.source), device="cpu", dtype="float32", batch_size=1, name=name
     )
-    return reviser.codec, reviser.model
+    return reviser.tokenizer, reviser.model
 
 
 def _chunk(run: ReviserRun) -> None:

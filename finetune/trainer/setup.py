@@ -277,7 +277,7 @@ def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSet
         codec = loaded.codec
         assert codec is not None
         card = CriticCard(settings.model.attention_mode)
-        folder.export("base", lambda path: save_critic(loaded.model, codec.tokenizer, card, path))
+        folder.export("base", lambda path: save_critic(loaded.model, codec.pretrained, card, path))
 
 
 def same_base(folder: RunFolder, base: str) -> None:

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
-from revise_captions.reviser.bundled_model import tokenizer as language
-from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
+from revise_captions.reviser.bundled_model.tokenizer import (
+    FAILED_TRIES,
+    VERSION,
+    RewriteTokenizer,
+)
 from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.protocol import RewriteRequest
 
@@ -37,7 +40,7 @@ SHAPE = {
 class ReviserCard:
     """What a checkpoint says about itself, beside transformers' own files."""
 
-    prompt: str = language.VERSION
+    prompt: str = VERSION
     revision: str = ""
     training: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -54,16 +57,15 @@ def read_card(folder: Path) -> ReviserCard:
         card = ReviserCard(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path} is not a reviser's card: {error}") from None
-    if card.prompt != language.VERSION:
+    if card.prompt != VERSION:
         raise UserError(
-            f"{folder} was trained with prompt {card.prompt}, this version sends "
-            f"{language.VERSION}",
+            f"{folder} was trained with prompt {card.prompt}, this version sends {VERSION}",
             hint="train it again with python -m revise_captions.finetune.reviser.train",
         )
     return card
 
 
-def new_model(codec: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
+def new_model(tokenizer: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
     """A fresh model of the bundled shape, randomly initialised from torch's generator."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
@@ -71,12 +73,12 @@ def new_model(codec: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
         raise ValueError(f"unknown shape: {sorted(unknown)}, expected some of {sorted(SHAPE)}")
     configure: Callable[..., Qwen3Config] = Qwen3Config
     config = configure(
-        vocab_size=len(codec.tokenizer),
+        vocab_size=len(tokenizer.pretrained),
         max_position_embeddings=1024,
         rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
         tie_word_embeddings=True,
-        pad_token_id=codec.pad,
-        eos_token_id=codec.eos,
+        pad_token_id=tokenizer.pad,
+        eos_token_id=tokenizer.eos,
         bos_token_id=None,
         **(SHAPE | shape),
     )
@@ -90,17 +92,17 @@ class BundledReviser:
     """
 
     model: Qwen3ForCausalLM
-    codec: RewriteTokenizer
+    tokenizer: RewriteTokenizer
     settings: Mapping[str, str]
     batch_size: int = 32
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        prompts = self.codec.prompts(requests)
+        prompts = self.tokenizer.prompts(requests)
         answers: list[str | None] = [None] * len(requests)
         first = [k for k, r in enumerate(requests) if prompts[k] is not None and not r.failed]
         again = [k for k, r in enumerate(requests) if prompts[k] is not None and r.failed]
-        for chosen, beams in ((first, 1), (again, 1 + 2 * language.FAILED_TRIES)):
+        for chosen, beams in ((first, 1), (again, 1 + 2 * FAILED_TRIES)):
             found = self._answers([requests[k] for k in chosen], beams)
             for k, texts in zip(chosen, found, strict=True):
                 answers[k] = texts[0] if texts else None
@@ -108,20 +110,20 @@ class BundledReviser:
 
     def _answers(self, requests: Sequence[RewriteRequest], beams: int) -> list[list[str]]:
         """Usable answers, best first, without those that failed before."""
-        prompts = [prompt for prompt in self.codec.prompts(requests) if prompt is not None]
-        lengths = self.codec.texts([request.sentence for request in requests])
+        prompts = [prompt for prompt in self.tokenizer.prompts(requests) if prompt is not None]
+        lengths = self.tokenizer.texts([request.sentence for request in requests])
         generated = generate(
             self.model,
             prompts,
             [2 * len(ids) + 24 for ids in lengths],
-            pad=self.codec.pad,
-            eos=[self.codec.eos],
+            pad=self.tokenizer.pad,
+            eos=[self.tokenizer.eos],
             batch_size=max(1, self.batch_size // beams),
             beams=beams,
         )
         result = []
         for request, answers in zip(requests, generated, strict=True):
-            texts = [self.codec.decode(answer) for answer in answers]
+            texts = [self.tokenizer.decode(answer) for answer in answers]
             refused = {text.casefold() for text in request.failed}
             result.append([t for t in texts if t is not None and t.casefold() not in refused])
         return result
@@ -154,7 +156,7 @@ def load_bundled(
 
 
 def save_reviser(
-    model: Qwen3ForCausalLM, codec: RewriteTokenizer, card: ReviserCard, folder: Path
+    model: Qwen3ForCausalLM, tokenizer: RewriteTokenizer, card: ReviserCard, folder: Path
 ) -> ReviserCard:
     """Writes weights in bfloat16, tokenizer and card; returns the card with its revision.
 
@@ -170,7 +172,7 @@ def save_reviser(
     small = copy.deepcopy(model)
     torch.nn.Module.to(small, torch.bfloat16)
     small.save_pretrained(folder)
-    codec.tokenizer.save_pretrained(folder)
+    tokenizer.pretrained.save_pretrained(folder)
     digest = hashlib.sha256()
     for name in ("model.safetensors", "tokenizer.json"):
         digest.update((folder / name).read_bytes())

@@ -82,7 +82,7 @@ class RewriteTokenizer:
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         from tokenizers import Tokenizer
 
-        self.tokenizer = tokenizer
+        self.pretrained = tokenizer
         self._plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._plain.encode_special_tokens = True
         vocabulary = tokenizer.get_vocab()
@@ -134,5 +134,7 @@ class RewriteTokenizer:
             return ""
         if set(body) & set(self.tag.values()):
             return None
-        text: str = self.tokenizer.backend_tokenizer.decode(body, skip_special_tokens=False).strip()
+        text: str = self.pretrained.backend_tokenizer.decode(
+            body, skip_special_tokens=False
+        ).strip()
         return None if not text or "\ufffd" in text else text

@@ -93,7 +93,7 @@ class PlainLoop:
 
 def questions_of(critic: Any, paragraphs: Sequence[JudgeRequest]) -> list[Question]:
     """The prompts of every sentence. Image tokens are type 0; text is causal but under `prefix`."""
-    codec = critic.codec
+    codec = critic.tokenizer
     text_type = 0 if critic.card.attention_mode is AttentionMode.PREFIX else 1
     questions = []
     for paragraph in paragraphs:
@@ -263,7 +263,7 @@ def main() -> None:
     folder = find_checkpoint(args.critic)
     if critic.card.attention_mode is AttentionMode.CAUSAL:
         sys.exit("transformers' PaliGemma lets the image see itself: no plain loop is causal")
-    plain = PlainLoop(folder, critic.model.dtype, critic.codec.yes, critic.codec.no)
+    plain = PlainLoop(folder, critic.model.dtype, critic.tokenizer.yes, critic.tokenizer.no)
     items = held_out("test", args.captions)
     paragraphs = [JudgeRequest(item.image, item.text, item.spans) for item in items]
     questions = questions_of(critic, paragraphs)

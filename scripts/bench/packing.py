@@ -32,7 +32,7 @@ from transformers import AutoTokenizer
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.locate import find_checkpoint
-from revise_captions.critic.paligemma import critic as local
+from revise_captions.critic.paligemma import queries
 from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.model import new_model
@@ -153,7 +153,9 @@ def main() -> None:
         sys.exit("--clock cpu needs --threads 1: two threads' time is not twice as long")
     torch.set_num_threads(given.threads)
     keep_freed_memory()
-    local.LEAST_MASS = 0.0  # random weights do not say Yes or No: their P is compared all the same
+    queries.LEAST_MASS = (
+        0.0  # random weights do not say Yes or No: their P is compared all the same
+    )
     folder = find_checkpoint("bundled")
     words = [word for word in sorted(read_lexicon(folder).known) if len(word) > 2]
     codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))

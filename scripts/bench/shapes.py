@@ -35,7 +35,7 @@ from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.language import Vocabulary, read_lexicon
 from revise_captions.critic.locate import find_checkpoint
-from revise_captions.critic.paligemma import critic as local
+from revise_captions.critic.paligemma import queries
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.critic.paligemma.critic import LocalCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
@@ -156,7 +156,7 @@ def judging(
         settings={},
         batch_size=64,
     )
-    local.LEAST_MASS = 0.0  # random weights do not say Yes or No
+    queries.LEAST_MASS = 0.0  # random weights do not say Yes or No
 
     def judge(packed: bool) -> None:
         critic.forget()

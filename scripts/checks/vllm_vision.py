@@ -145,17 +145,17 @@ def check_critic(folder: Path, count: int) -> dict[str, Any]:
     asked = paragraphs(count)
     local = load_paligemma(folder, dtype="float32", device="cpu", attention_mode="causal")
     own_texts = {w.lower() for p in asked for w in p.text.replace(".", " ").split()}
-    local.lexicon = replace(local.lexicon, known=frozenset(own_texts))
+    local.vocabulary = replace(local.vocabulary, known=frozenset(own_texts))
     expected = [v for group in local.judge(asked) for v in group]
     critic = load_vllm_critic(
         str(folder), dtype="float32", attention_mode="causal", block_size=BLOCK
     )
-    critic.lexicon = local.lexicon
+    critic.vocabulary = local.vocabulary
     seen = recorded(critic.vllm)
     began = time.monotonic()
     found = [v for group in critic.judge(asked) for v in group]
     seconds = time.monotonic() - began
-    codec, plain = local.codec, Plain(folder, local.images)
+    codec, plain = local.tokenizer, Plain(folder, local.images)
     rows = [_beside(plain, codec, request, output) for request, output in seen]
     claims = [ExplainRequest(p.image, p.text, p.spans, len(p.spans) - 1) for p in asked]
     cache = str(critic.vllm.counts)

@@ -195,4 +195,4 @@ def test_a_small_critic_learns_from_it(tmp_path):
     assert "Ġsteht" in lines[0]["new_words"]
     card = json.loads((first / "critic.json").read_text())
     assert "no judgements" in card["training"]["data"]["note"]
-    assert len(load_paligemma(first, device="cpu").codec.text(" steht")) == 1
+    assert len(load_paligemma(first, device="cpu").tokenizer.text(" steht")) == 1

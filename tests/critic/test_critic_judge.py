@@ -87,7 +87,7 @@ def test_packed_equals_one_prompt_per_sentence_equals_transformers(folder, criti
             )
             given.pop("labels", None)
             ids = given["input_ids"]
-            codec = critic.codec
+            codec = critic.tokenizer
             pieces = prompts.classification(paragraph.text, paragraph.spans, i)
             ids = torch.tensor([[*[codec.image] * 16, codec.bos, *codec.pieces(pieces)]])
             types = (ids != codec.image).long()
@@ -189,7 +189,7 @@ def test_markup_in_a_caption_changes_nothing_around_it(critic, images):
 def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
     critic = load_paligemma(folder, device="cpu")
     with torch.no_grad():
-        critic.model.lm_head.weight[[critic.codec.yes, critic.codec.no]] *= 0
+        critic.model.lm_head.weight[[critic.tokenizer.yes, critic.tokenizer.no]] *= 0
     found = [v for row in critic.judge(paragraphs) for v in row]
     assert [v.unscored for v in found] == [Unscored.NO_ANSWER] * 9
     assert all(v.answer_mass is not None and v.answer_mass < 0.1 for v in found)
@@ -207,7 +207,7 @@ def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs
     ]
     found = critic.explain(claims)
     model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
-    codec = critic.codec
+    codec = critic.tokenizer
     for claim, ours in zip(claims, found, strict=True):
         pieces = prompts.rationale(claim.text, claim.spans, claim.index)
         ids = torch.tensor([[*[codec.image] * 16, codec.bos, *codec.pieces(pieces)]])

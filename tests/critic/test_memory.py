@@ -13,7 +13,7 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic.paligemma import critic as local
-from revise_captions.critic.paligemma import vision_cache
+from revise_captions.critic.paligemma import queries, vision_cache
 from revise_captions.critic.paligemma.batching import (
     batched,
     halving,
@@ -47,7 +47,7 @@ def critic(request, tmp_path_factory) -> LocalCritic:
 
 @pytest.fixture(autouse=True)
 def any_answer_counts(monkeypatch):
-    monkeypatch.setattr(local, "LEAST_MASS", 0.0)
+    monkeypatch.setattr(queries, "LEAST_MASS", 0.0)
 
 
 @pytest.fixture
@@ -96,20 +96,20 @@ def test_rationales_are_the_same_off_the_trunks_that_judging_left(critic, asked,
 def test_what_is_kept_has_a_limit_and_only_what_will_be_asked_about(critic, asked, monkeypatch):
     expected = critic.explain(claims_of(asked))
     critic.judge(asked)
-    one = sum(trunk.size for trunks in critic._kept.values() for trunk in trunks) // 3
-    used = critic._kept_limit - critic._room
-    assert one > 1000
-    assert used == sum(trunk.size for trunks in critic._kept.values() for trunk in trunks)
+    caches = critic.prefix_caches
+    used = sum(one.size for found in caches._caches.values() for one in found)
+    assert used // 3 > 1000
+    assert caches.size == used
     critic.judge(asked)  # again: nothing is kept twice
-    assert critic._kept_limit - critic._room == used
-    monkeypatch.setattr(critic, "_kept_limit", one)
+    assert caches.size == used
+    monkeypatch.setattr(caches, "limit", used // 3)
     critic.forget()
     critic.judge(asked)
-    assert 0 < len(critic._kept) < 3
+    assert 0 < len(caches) < 3
     assert critic.explain(claims_of(asked)) == expected
     monkeypatch.setattr(critic, "threshold", 0.0)
     critic.judge(asked)
-    assert critic._kept == {}
+    assert (len(caches), caches.size) == (0, 0)
 
 
 def test_an_image_that_was_seen_for_another_gate_is_looked_at_again(critic, asked):
@@ -164,7 +164,7 @@ def short_of_memory(monkeypatch, tokens: int) -> None:
 
 def test_where_memory_runs_out_the_answers_stay(critic, asked, monkeypatch):
     expected = [v.p_factual for row in critic.judge(asked) for v in row]
-    row = max(len(job.row) for job in jobs_of(critic, asked))
+    row = max(len(r.row) for r in rows_of(critic, asked))
     for tokens in (2 * row, row, 3 * row // 4):  # a batch, a row, and a part of a row fit
         with monkeypatch.context() as patch:
             short_of_memory(patch, tokens)
@@ -172,18 +172,14 @@ def test_where_memory_runs_out_the_answers_stay(critic, asked, monkeypatch):
         np.testing.assert_allclose(found, expected, atol=1.01e-4)
 
 
-def jobs_of(critic: LocalCritic, asked: list[JudgeRequest]) -> list[Any]:
-    found = []
-    for number, paragraph in enumerate(asked):
-        _, questions, trunk = critic._questions(paragraph)
-        found += critic._rows(number, number, trunk, questions, True)
-    return found
+def rows_of(critic: LocalCritic, asked: list[JudgeRequest]) -> list[Any]:
+    return [row for batch in critic.batches(asked, packed=True) for row in batch]
 
 
 def test_a_sentence_that_never_fits_is_unscored_and_a_tower_that_never_does_ends(
     critic, asked, monkeypatch
 ):
-    shortest = min(len(b.ids) + b.fork for j in jobs_of(critic, asked) for b in j.row.branches)
+    shortest = min(len(b.ids) + b.fork for j in rows_of(critic, asked) for b in j.row.branches)
     with monkeypatch.context() as patch:
         short_of_memory(patch, critic.images + shortest)
         flat = [v for row in critic.judge(asked) for v in row]

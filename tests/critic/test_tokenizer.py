@@ -29,7 +29,7 @@ def codec() -> PromptTokenizer:
 
 
 def test_template_pieces_are_single_tokens_and_end_in_a_plain_newline(codec):
-    newline = codec.tokenizer.get_vocab()["\n"]
+    newline = codec.pretrained.get_vocab()["\n"]
     for piece in TEMPLATES:
         ids = codec.special(piece)
         assert len(ids) == (2 if piece.endswith("\n") else 1)

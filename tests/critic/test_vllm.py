@@ -65,9 +65,13 @@ def fakes(folders, monkeypatch):
         plain = load_paligemma(folders[attention_mode], device="cpu").model
         plain.set_attn_implementation("eager")
         network = fake_vllm.paligemma(plain, block=attention_mode is AttentionMode.IMAGE_PREFIX)
-        expand = fake_vllm.expand_paligemma(local.codec, local.images)
+        expand = fake_vllm.expand_paligemma(local.tokenizer, local.images)
         fake = fake_vllm.Fake(
-            network, expand, device=device, eos=local.codec.eos, **{"prefix_lm": True, **decided}
+            network,
+            expand,
+            device=device,
+            eos=local.tokenizer.eos,
+            **{"prefix_lm": True, **decided},
         )
         return local, fake_vllm.installed(monkeypatch, fake)
 
@@ -136,7 +140,7 @@ def test_what_is_sent(fakes, folders, paragraphs, capsys):
     before = replace(counts)
     critic.judge(paragraphs[:2])
     prompts, options = fake.asked[-1]
-    codec = local.codec
+    codec = local.tokenizer
     assert (options.temperature, options.max_tokens, options.ignore_eos) == (0.0, 2, True)
     assert options.logprob_token_ids == [codec.yes, codec.no, codec.nothing, codec.eos]
     for prompt in prompts:
@@ -166,7 +170,7 @@ def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
     local, fake = fakes(AttentionMode.CAUSAL)
     critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     expected = critic.judge(paragraphs[:2])
-    bad = lambda ids: "hats" in local.codec.decode(ids)  # noqa: E731
+    bad = lambda ids: "hats" in local.tokenizer.decode(ids)  # noqa: E731
     fake.refuse = lambda ids: ValueError("no hats") if bad(ids) else None
     found = critic.judge(paragraphs[:2])
     assert found[0][2] == Verdict(None, Unscored.ENGINE_ERROR)
@@ -223,7 +227,7 @@ def test_attention_modes_that_vllm_does_not_compute_are_refused(fakes, folders, 
 def test_a_vllm_that_builds_other_prompts_is_refused(fakes, folders):
     local, fake = fakes(AttentionMode.CAUSAL)
     own = fake.expand
-    fake.expand = lambda ids: [local.codec.bos, *own(ids)]
+    fake.expand = lambda ids: [local.tokenizer.bos, *own(ids)]
     assert "builds other prompts" in refused(folders[AttentionMode.CAUSAL])
     fake.refuse = lambda ids: ValueError("cannot see")
     assert "does not answer: cannot see" in refused(folders[AttentionMode.CAUSAL])

@@ -267,10 +267,10 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
     for paragraph in asked:
         pixels = images(paragraph.image, return_tensors="pt")["pixel_values"]
         for index in range(len(paragraph.spans)):
-            text = critic.codec.pieces(
+            text = critic.tokenizer.pieces(
                 prompts.classification(paragraph.text, paragraph.spans, index)
             )
-            ids = torch.tensor([[*[critic.codec.image] * 16, critic.codec.bos, *text]])
+            ids = torch.tensor([[*[critic.tokenizer.image] * 16, critic.tokenizer.bos, *text]])
             with torch.inference_mode():
                 output = model(
                     input_ids=ids,
@@ -278,7 +278,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
                     attention_mask=torch.ones_like(ids),
                     token_type_ids=torch.zeros_like(ids),
                 )
-            pair = output.logits[0, -1, [critic.codec.yes, critic.codec.no]]
+            pair = output.logits[0, -1, [critic.tokenizer.yes, critic.tokenizer.no]]
             expected.append(float(pair.softmax(-1)[0]))
     np.testing.assert_allclose(found, expected, atol=1e-4)
     with pytest.raises(UserError, match="does not compute PaliGemma's attention"):

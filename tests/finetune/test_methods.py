@@ -239,7 +239,9 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
     assert critic.card.attention_mode is attention_mode
     attention = critic.model.config.text_config._attn_implementation
     assert attention == "eager", "an attention that would drop the soft-cap"
-    learner = PackedLearner(critic.model, critic.codec, attention_mode, 2048, pixels=cached(data))
+    learner = PackedLearner(
+        critic.model, critic.tokenizer, attention_mode, 2048, pixels=cached(data)
+    )
     validation = open_split(data, "validation")
     found = measure_learner(learner, validation, range(len(validation)))
     stored = critic.card.calibration["figures"]
@@ -255,9 +257,9 @@ def critic_p(critic: LocalCritic, paragraph: JudgeRequest) -> list[float]:
     """P(factual) whatever the share of Yes and No: this model was never told to say them."""
     from unittest import mock
 
-    from revise_captions.critic.paligemma import critic as local
+    from revise_captions.critic.paligemma import queries
 
-    with mock.patch.object(local, "LEAST_MASS", 0.0):
+    with mock.patch.object(queries, "LEAST_MASS", 0.0):
         (row,) = critic.judge([paragraph])
     return [v.p_factual for v in row if v.p_factual is not None]
 

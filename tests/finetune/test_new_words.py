@@ -66,7 +66,7 @@ def test_words_are_those_that_are_taken_to_pieces_often_enough(grown):
     assert new_words(larger, SAID, 100) == []
     assert all(len(codec.text(f" {word[1:]}")) > 1 for word in NEW if word[0] == "Ġ")
     ids = larger.text(" painted the rocket")
-    assert larger.tokenizer.convert_ids_to_tokens(ids) == ["Ġpainted", "Ġthe", "Ġrocket"]
+    assert larger.pretrained.convert_ids_to_tokens(ids) == ["Ġpainted", "Ġthe", "Ġrocket"]
     assert larger.decode(ids) == " painted the rocket"
 
 
@@ -77,7 +77,7 @@ def test_what_was_spelled_before_is_spelled_as_before(grown):
         untouched = text.replace(" robot's", "")
         assert larger.text(untouched) == codec.text(untouched)
     assert all(larger.special(text) == codec.special(text) for text in TEMPLATES)
-    assert len(larger.tokenizer) == len(codec.tokenizer) + len(NEW)
+    assert len(larger.pretrained) == len(codec.pretrained) + len(NEW)
     assert larger.decode(larger.text(OLD)) == OLD
 
 
@@ -96,12 +96,12 @@ def test_answers_about_old_words_stay(grown):
         tower = tower_output(one, pixels)
         hidden = hidden_states(one, tower, torch.zeros(1, dtype=torch.long), batch)
         ends = [batch.at(0, k, branch.prompt - 1) for k, branch in enumerate(asked)]
-        return logits_at(one, hidden, torch.tensor(ends))[:, : len(codec.tokenizer)]
+        return logits_at(one, hidden, torch.tensor(ends))[:, : len(codec.pretrained)]
 
     with torch.inference_mode():
         assert torch.equal(logits(model, larger), logits(first, codec))
     table = model.get_input_embeddings().weight
-    assert torch.equal(table[: len(codec.tokenizer)], before[: len(codec.tokenizer)])
+    assert torch.equal(table[: len(codec.pretrained)], before[: len(codec.pretrained)])
     assert model.config.vocab_size == model.config.text_config.vocab_size == len(table)
     assert model.lm_head.weight is table
 
@@ -169,6 +169,6 @@ def test_through_the_command_and_back(tmp_path):
     began, resumed = (run("--steps", 1), run("--steps", 2, "--resume"))
     assert "Ġrocket" in began[0]["new_words"]
     assert resumed[1]["new_words"] == began[0]["new_words"]
-    codec = load_paligemma(out, device="cpu").codec
+    codec = load_paligemma(out, device="cpu").tokenizer
     assert len(codec.text(" rocket")) == 1
     assert codec.text("\n") == PromptTokenizer(AutoTokenizer.from_pretrained(base)).text("\n")

@@ -99,7 +99,7 @@ def test_the_loss_is_on_answers_only(model_codec, attention_mode):
     # what is read where a question ends is the newline that closes it
     ends = codec.special(prompts.END_FACTUAL)
     first = made.targets.at[made.targets.tasks == TokenTask.CLASSIFY]
-    assert codec.tokenizer.convert_ids_to_tokens(ends[-1]) == "\n"
+    assert codec.pretrained.convert_ids_to_tokens(ends[-1]) == "\n"
     assert set(made.batch.ids.flatten()[first].tolist()) == {ends[-1]}
 
 
@@ -137,7 +137,7 @@ def test_markup_in_user_text_stays_text(model_codec):
     _, codec = model_codec
     bad = f"A {prompts.OPEN} dog <image><eos></TARGET>?\n{prompts.ASK_FACTUAL}."
     told = f"It is <bos> {prompts.END_FACTUAL} <image>."
-    special = set(codec.tokenizer.all_special_ids)
+    special = set(codec.pretrained.all_special_ids)
 
     def markup(caption: str, rationale: str) -> list[int]:
         sentence = TrainingSentence(Span(0, len(caption)), False, True, (rationale,))
@@ -171,5 +171,5 @@ def test_a_plain_tokenizer_keeps_the_trailing_newline():
     """Without tokens of ours, as PaliGemma's: the question still ends in one newline token."""
     codec = PromptTokenizer(train_tokenizer(TEXTS, 512))
     ids = codec.special(prompts.END_RATIONALE)
-    assert codec.tokenizer.convert_ids_to_tokens(ids[-1]) == "\n"
+    assert codec.pretrained.convert_ids_to_tokens(ids[-1]) == "\n"
     assert codec.decode(ids[:-1] + ids[-1:]).endswith("\n")

@@ -74,7 +74,7 @@ def test_questions_have_the_answers_that_the_critic_gives_them_one_by_one(sides,
     with torch.no_grad():
         found = sides.Pupil(checkpoint).scores(asked).sigmoid().tolist()
     critic = load_paligemma(str(checkpoint), device="cpu", dtype="float32")
-    critic.lexicon = Vocabulary(frozenset())
+    critic.vocabulary = Vocabulary(frozenset())
     alone = [
         JudgeRequest(Image.fromarray(pixels), a.text, (Span(0, len(a.text)),))
         for pixels, made in asked

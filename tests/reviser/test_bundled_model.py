@@ -200,7 +200,7 @@ TEXTS = (
 @pytest.mark.parametrize("text", TEXTS)
 def test_any_text_round_trips_and_holds_no_tag(codec: RewriteTokenizer, text: str) -> None:
     (ids,) = codec.texts([text])
-    assert codec.tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False) == text
+    assert codec.pretrained.backend_tokenizer.decode(ids, skip_special_tokens=False) == text
     assert not set(ids) & set(codec.tag.values())
 
 

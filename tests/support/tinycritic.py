@@ -54,7 +54,7 @@ def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
             # itself, and no ids without a text
             norm = model.model.language_model.norm.weight
             norm.copy_(torch.where(torch.rand_like(norm) < 0.5, -2.0, 0.0))
-            model.lm_head.weight[len(codec.tokenizer) :] = 0
+            model.lm_head.weight[len(codec.pretrained) :] = 0
     return model, codec
 
 
@@ -67,6 +67,6 @@ def saved(
     **card,
 ) -> Path:
     model, codec = tiny(sure=sure, fluent=fluent)
-    save_critic(model, codec.tokenizer, CriticCard(attention_mode, **card), folder)
+    save_critic(model, codec.pretrained, CriticCard(attention_mode, **card), folder)
     write_lexicon(folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()}))
     return folder

@@ -182,7 +182,7 @@ class Training:
 def bare(critic: Any) -> LocalCritic:
     """A critic that refuses nothing: without its domain gate and its lexicon."""
     assert isinstance(critic, LocalCritic)
-    critic.gate, critic.lexicon = None, Vocabulary(frozenset())
+    critic.gate, critic.vocabulary = None, Vocabulary(frozenset())
     return critic
 
 
