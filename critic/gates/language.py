@@ -60,7 +60,7 @@ class Vocabulary:
         return sum(word in self.known for word in found) / len(found) if found else 0.0
 
 
-def read_lexicon(folder: Path) -> Vocabulary:
+def read_vocabulary(folder: Path) -> Vocabulary:
     """`words.txt` of a checkpoint, one word a line; an empty vocabulary where there is none."""
     path = folder / WORDS_FILE
     if not path.exists():
@@ -68,6 +68,6 @@ def read_lexicon(folder: Path) -> Vocabulary:
     return Vocabulary(frozenset(path.read_text(encoding="utf-8").split()))
 
 
-def write_lexicon(folder: Path, known: Iterable[str]) -> None:
+def write_vocabulary(folder: Path, known: Iterable[str]) -> None:
     """Writes `words.txt` to a checkpoint's folder."""
     (folder / WORDS_FILE).write_text("".join(f"{word}\n" for word in known), encoding="utf-8")

@@ -111,7 +111,7 @@ class _RationalePrompt:
     prefix: PrefixCache | None
 
 
-class LocalCritic:
+class PaliGemmaCritic:
     """A PaliGemma-style checkpoint in this process. Made by `load_critic`.
 
     The tower's output and the prefix caches of a call are kept for the next one about the same
@@ -135,7 +135,7 @@ class LocalCritic:
         tokenizer: PromptTokenizer,
         card: CriticCard,
         *,
-        lexicon: Vocabulary,
+        vocabulary: Vocabulary,
         gate: DomainGate | None,
         threshold: float,
         settings: Mapping[str, str],
@@ -143,7 +143,7 @@ class LocalCritic:
         packed: bool = True,
     ) -> None:
         self.model, self.tokenizer, self.card = model.eval(), tokenizer, card
-        self.vocabulary, self.gate = lexicon, gate
+        self.vocabulary, self.gate = vocabulary, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
         self.packed = packed and card.attention_mode is not AttentionMode.PREFIX
         self.images = image_tokens(model)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PaliGemmaForConditionalGeneration
 
-    from revise_captions.critic.paligemma.critic import LocalCritic
+    from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 
 
 def load_paligemma(
@@ -32,7 +32,7 @@ def load_paligemma(
     packed: bool = True,
     attention_mode: str | None = None,
     compiled: bool = False,
-) -> LocalCritic:
+) -> PaliGemmaCritic:
     """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
 
     `adapter`: a PEFT adapter's folder or hub id, merged into the weights; where the critic is one
@@ -54,19 +54,19 @@ def load_paligemma(
     from transformers import AutoTokenizer
 
     from revise_captions.critic.gates.image_domain import read_gate
-    from revise_captions.critic.gates.language import read_lexicon
-    from revise_captions.critic.paligemma.critic import LocalCritic
+    from revise_captions.critic.gates.language import read_vocabulary
+    from revise_captions.critic.paligemma.critic import PaliGemmaCritic
     from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
     place, number = device_and_dtype(device, dtype)
     digest = weights_digest(folder)
     if merged is not None:
         check_base(merged, digest, folder)
-    return LocalCritic(
+    return PaliGemmaCritic(
         _placed(load_model(folder, number, merged), place, number, compiled),
         PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
         card,
-        lexicon=read_lexicon(own),
+        vocabulary=read_vocabulary(own),
         gate=read_gate(own),
         threshold=limit,
         settings={

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.packing import PackedRow
 from revise_captions.critic.protocol import JudgeRequest
 
@@ -54,7 +54,7 @@ class TokenCost:
         return {**found, "token_ratio": round(self.ratio, 3)}
 
 
-def token_cost(critic: LocalCritic, requests: Sequence[JudgeRequest]) -> TokenCost:
+def token_cost(critic: PaliGemmaCritic, requests: Sequence[JudgeRequest]) -> TokenCost:
     """What judging these captions costs, in the batches that the critic makes.
 
     Raises:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic.checkpoints import CriticCard, read_card
-from revise_captions.critic.gates.language import Vocabulary, read_lexicon
+from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.hub_names import check_hub_names
 from revise_captions.critic.instruct import factual
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders
@@ -272,7 +272,7 @@ def load_vllm_critic(
         vllm,
         PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
         card,
-        vocabulary=read_lexicon(own),
+        vocabulary=read_vocabulary(own),
         gate=_gate(own, folder),
         size=int(vision.image_size),
         images=(vision.image_size // vision.patch_size) ** 2,

@@ -15,8 +15,8 @@ from revise_captions.critic.adapters import merged_model
 from revise_captions.critic.checkpoints import CARD, CriticCard, read_card
 from revise_captions.critic.gates.language import (
     common_words,
-    read_lexicon,
-    write_lexicon,
+    read_vocabulary,
+    write_vocabulary,
 )
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.locate import weights_digest
@@ -44,7 +44,7 @@ def snapshot(run: TrainingRun, path: Path) -> None:
         run.learner.write_small(path, card)
     known = words(run)
     if known:
-        write_lexicon(path, known)
+        write_vocabulary(path, known)
 
 
 def export(run: TrainingRun, out: Path) -> None:
@@ -132,7 +132,7 @@ def words(run: TrainingRun) -> list[str]:
     captions: Iterator[str] = (run.train[i].caption for i in _spread(run.train.own, 20_000))
     if base is None or (run.folder.training / "base").exists():
         return common_words(captions)
-    known = read_lexicon(base).known
+    known = read_vocabulary(base).known
     return sorted(known | set(common_words(captions, at_least=2))) if known else []
 
 

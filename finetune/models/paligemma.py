@@ -11,7 +11,7 @@ import torch
 
 from revise_captions.critic.checkpoints import CriticCard, save_critic, save_processor
 from revise_captions.critic.gates.language import Vocabulary
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import (
     hidden_states,
@@ -114,11 +114,11 @@ class PackedLearner:
         return logits[:, [self.codec.yes, self.codec.no]].softmax(-1)[:, 0]
 
     def critic(self, card: CriticCard) -> Critic:
-        return LocalCritic(
+        return PaliGemmaCritic(
             self.model,
             self.codec,
             card,
-            lexicon=Vocabulary(frozenset()),
+            vocabulary=Vocabulary(frozenset()),
             gate=None,
             threshold=card.threshold,
             settings={},

@@ -43,7 +43,7 @@ from transformers.utils import logging
 from revise_captions.critic import prompts
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.locate import find_checkpoint
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost
@@ -165,7 +165,7 @@ class Processes:
 
 
 #: The critic of this worker process.
-_critic: LocalCritic
+_critic: PaliGemmaCritic
 
 
 def _start(critic: str, dtype: str, compiled: bool, threads: int) -> None:

@@ -30,11 +30,11 @@ from PIL import Image
 from transformers import AutoTokenizer
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.gates.language import Vocabulary, read_lexicon
+from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma import queries
 from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost
@@ -49,7 +49,7 @@ TARGET = 0.8
 PATCH = 16
 
 
-def random_critic(codec: PromptTokenizer, images: int, dtype: torch.dtype) -> LocalCritic:
+def random_critic(codec: PromptTokenizer, images: int, dtype: torch.dtype) -> PaliGemmaCritic:
     """The bundled shape with so many image tokens; Yes and No are as likely as any token."""
     side = round(images**0.5) * PATCH
     if (side // PATCH) ** 2 != images:
@@ -57,11 +57,11 @@ def random_critic(codec: PromptTokenizer, images: int, dtype: torch.dtype) -> Lo
     torch.manual_seed(0)
     model = new_model(codec, image_size=side).to(dtype)
     fuse(model, dtype)
-    return LocalCritic(
+    return PaliGemmaCritic(
         model,
         codec,
         CriticCard(AttentionMode.IMAGE_PREFIX, max_length=4096),
-        lexicon=Vocabulary(frozenset()),
+        vocabulary=Vocabulary(frozenset()),
         gate=None,
         threshold=0.5,
         settings={},
@@ -90,7 +90,9 @@ class Timed:
     answers: list[float]
 
 
-def timed(critic: LocalCritic, asked: Sequence[JudgeRequest], packed: bool, clock: Any) -> Timed:
+def timed(
+    critic: PaliGemmaCritic, asked: Sequence[JudgeRequest], packed: bool, clock: Any
+) -> Timed:
     """Judges twice: the second time, what the tower saw is known."""
     critic.forget()
     critic.packed = packed
@@ -157,7 +159,7 @@ def main() -> None:
         0.0  # random weights do not say Yes or No: their P is compared all the same
     )
     folder = find_checkpoint("bundled")
-    words = [word for word in sorted(read_lexicon(folder).known) if len(word) > 2]
+    words = [word for word in sorted(read_vocabulary(folder).known) if len(word) > 2]
     codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
     sizes = [measure(codec, words, images, given) for images in given.images]
     result = {

@@ -33,11 +33,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.gates.language import Vocabulary, read_lexicon
+from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.locate import find_checkpoint
 from revise_captions.critic.paligemma import queries
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
@@ -146,11 +146,11 @@ def compare(works: Sequence[Callable[[], Any]], repeats: int, device: str) -> tu
 def judging(
     given: argparse.Namespace, codec: PromptTokenizer, asked: list[JudgeRequest]
 ) -> dict[str, Any]:
-    critic = LocalCritic(
+    critic = PaliGemmaCritic(
         build(given, codec),
         codec,
         CriticCard(AttentionMode.IMAGE_PREFIX, max_length=LONGEST),
-        lexicon=Vocabulary(frozenset()),
+        vocabulary=Vocabulary(frozenset()),
         gate=None,
         threshold=0.5,
         settings={},
@@ -281,7 +281,7 @@ def main() -> None:
         keep_freed_memory()
     folder = find_checkpoint("bundled")
     codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
-    words = [word for word in sorted(read_lexicon(folder).known) if len(word) > 2]
+    words = [word for word in sorted(read_vocabulary(folder).known) if len(word) > 2]
     asked = captions(given.captions, words, 128 if given.shape == "bundled" else 448)
     try:
         found = (judging if given.work == "judge" else training)(given, codec, asked)

@@ -20,7 +20,7 @@ from revise_captions.critic.paligemma.batching import (
     out_of_memory,
     token_budget,
 )
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
@@ -36,7 +36,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module", params=[AttentionMode.IMAGE_PREFIX, AttentionMode.CAUSAL], ids=str)
-def critic(request, tmp_path_factory) -> LocalCritic:
+def critic(request, tmp_path_factory) -> PaliGemmaCritic:
     """Everything is flagged, so everything is kept. Its rationales are many tokens, all different:
     it is one that is not sure of Yes or No."""
     folder = saved(
@@ -172,7 +172,7 @@ def test_where_memory_runs_out_the_answers_stay(critic, asked, monkeypatch):
         np.testing.assert_allclose(found, expected, atol=1.01e-4)
 
 
-def rows_of(critic: LocalCritic, asked: list[JudgeRequest]) -> list[Any]:
+def rows_of(critic: PaliGemmaCritic, asked: list[JudgeRequest]) -> list[Any]:
     return [row for batch in critic.batches(asked, packed=True) for row in batch]
 
 

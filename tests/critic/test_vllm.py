@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.load import load_critic
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
@@ -60,7 +60,7 @@ def fakes(folders, monkeypatch):
 
     def made(
         attention_mode: AttentionMode, device: str = "cuda", **decided
-    ) -> tuple[LocalCritic, fake_vllm.Fake]:
+    ) -> tuple[PaliGemmaCritic, fake_vllm.Fake]:
         local = load_paligemma(folders[attention_mode], device="cpu")
         plain = load_paligemma(folders[attention_mode], device="cpu").model
         plain.set_attn_implementation("eager")

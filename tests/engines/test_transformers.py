@@ -16,7 +16,7 @@ from scripted_engine import ScriptedEngine, data_of
 
 from revise_captions.critic.instruct import InstructCritic, factual, rationale_in
 from revise_captions.critic.load import load_critic
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.engines.answer_words import answer_of, word_ids
 from revise_captions.engines.load import load_engine
@@ -257,7 +257,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
     (saved / "critic.json").unlink()
     (saved / "words.txt").unlink()
     critic = load_critic(str(saved), device="cpu")
-    assert isinstance(critic, LocalCritic)
+    assert isinstance(critic, PaliGemmaCritic)
     assert critic.settings["attention-mode"] == "prefix"
     asked = [JudgeRequest(p.image, p.text, p.spans) for p in families.paragraphs()[:2]]
     found = [v.p_factual for group in critic.judge(asked) for v in group]

@@ -15,7 +15,7 @@ from tinycritic import saved
 
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load_critic
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
@@ -159,7 +159,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(data, base, tmp_path
     assert best["auc"] == max(scores)
     assert checks[-1]["auc"] == best["auc"]
     critic = load_critic(str(out), device="cpu")
-    assert isinstance(critic, LocalCritic)
+    assert isinstance(critic, PaliGemmaCritic)
     assert critic.card.attention_mode is AttentionMode.IMAGE_PREFIX
 
 
@@ -234,7 +234,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     critic = load_critic(str(out), device="cpu")
-    assert isinstance(critic, LocalCritic)
+    assert isinstance(critic, PaliGemmaCritic)
     attention_mode = AttentionMode.PREFIX if preset == "paper" else AttentionMode.IMAGE_PREFIX
     assert critic.card.attention_mode is attention_mode
     attention = critic.model.config.text_config._attn_implementation
@@ -253,7 +253,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def critic_p(critic: LocalCritic, paragraph: JudgeRequest) -> list[float]:
+def critic_p(critic: PaliGemmaCritic, paragraph: JudgeRequest) -> list[float]:
     """P(factual) whatever the share of Yes and No: this model was never told to say them."""
     from unittest import mock
 

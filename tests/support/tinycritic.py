@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from revise_captions.critic.checkpoints import CriticCard, save_critic
-from revise_captions.critic.gates.language import write_lexicon
+from revise_captions.critic.gates.language import write_vocabulary
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, train_tokenizer
@@ -68,5 +68,7 @@ def saved(
 ) -> Path:
     model, codec = tiny(sure=sure, fluent=fluent)
     save_critic(model, codec.pretrained, CriticCard(attention_mode, **card), folder)
-    write_lexicon(folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()}))
+    write_vocabulary(
+        folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()})
+    )
     return folder

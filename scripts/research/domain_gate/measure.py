@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
@@ -73,7 +73,7 @@ def folder(path: Path, seed: int = 0) -> Iterator[Image.Image]:
             click.echo(f"{file}: {error}", err=True)
 
 
-def inside(critic: LocalCritic, images: Iterator[Image.Image], count: int) -> NDArray[np.bool_]:
+def inside(critic: PaliGemmaCritic, images: Iterator[Image.Image], count: int) -> NDArray[np.bool_]:
     assert critic.gate is not None
     found: list[NDArray[np.bool_]] = []
     while batch := list(islice(images, min(64, count - sum(part.size for part in found)))):

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.critic.gates.language import Vocabulary
-from revise_captions.critic.paligemma.critic import LocalCritic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.picturebook.generate import write_split
 from revise_captions.picturebook.raters import SimulatedVote, majority, rate
@@ -179,14 +179,14 @@ class Training:
         subprocess.run([sys.executable, *command], check=True, stdout=sys.stderr, env=environment)
 
 
-def bare(critic: Any) -> LocalCritic:
+def bare(critic: Any) -> PaliGemmaCritic:
     """A critic that refuses nothing: without its domain gate and its lexicon."""
-    assert isinstance(critic, LocalCritic)
+    assert isinstance(critic, PaliGemmaCritic)
     critic.gate, critic.vocabulary = None, Vocabulary(frozenset())
     return critic
 
 
-def on_new(critic: LocalCritic, domain: Domain, count: int) -> dict[str, Any]:
+def on_new(critic: PaliGemmaCritic, domain: Domain, count: int) -> dict[str, Any]:
     items = [domain.row("test", number) for number in range(count)]
     images = [domain.draw(scene, 256) for scene, _, _ in items]
     p, truth, of, claims, about = [], [], [], [], []
@@ -221,7 +221,7 @@ def by_aspect(p: Floats, truth: Floats, aspects: NDArray[np.str_]) -> dict[str, 
     return {name: round(roc_auc(p[part], truth[part]), 3) for name, part in parts.items()}
 
 
-def on_scenes(critic: LocalCritic, count: int) -> dict[str, Any]:
+def on_scenes(critic: PaliGemmaCritic, count: int) -> dict[str, Any]:
     from scripts.research.bundled_models.held_out import held_out
 
     p, truth, of = [], [], []
