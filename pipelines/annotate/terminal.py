@@ -28,7 +28,7 @@ def exported_text(options: ExportOptions, found: Exported) -> str:
         f"{'':{width}}  sentences  drawn",
     ]
     for name, stratum in zip(names, found.strata, strict=True):
-        none = "  nothing drawn: the sample says nothing of these"
+        none = "  none sampled: the figures say nothing about these"
         lines.append(
             f"{name:{width}}  {stratum['sentences']:>9,}  {stratum['with_image']:>5,}"
             + ("" if stratum["with_image"] else none)

@@ -92,7 +92,9 @@ def _image(image: ImageRef, folder: Path) -> dict[str, Any]:
 def export(entry: Benchmark, folder: Path, out: Path, limit: int | None = None) -> int:
     """Writes the captions of a benchmark as JSON Lines; returns how many. Raises `UserError`."""
     if out.suffix != ".jsonl":
-        raise UserError(f"{out} would be JSON Lines", hint="give it a name that ends in .jsonl")
+        raise UserError(
+            f"{out}: the output is JSON Lines", hint="choose a name that ends in .jsonl"
+        )
     with replacing(out) as file:
         count = 0
         for row in _rows(entry, folder):

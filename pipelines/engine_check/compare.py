@@ -69,7 +69,7 @@ class Setup:
             key = OLD_KEYS.get(key, key)
             if not equals or key not in KEYS:
                 raise UserError(
-                    f"--against {pair}: not a setting", hint=f"expected {'=, '.join(KEYS)}="
+                    f"--against {pair}: unknown setting", hint=f"expected {'=, '.join(KEYS)}="
                 )
             setup = setup._with(key, value)
         return setup
@@ -77,7 +77,7 @@ class Setup:
     def _with(self, key: str, value: str) -> Setup:
         if key == "batch-size":
             if not (value.isdecimal() and int(value)):
-                raise UserError(f"--against batch-size={value}: expected a whole number from 1")
+                raise UserError(f"--against batch-size={value}: expected a positive integer")
             return replace(self, models=replace(self.models, batch_size=int(value)))
         if key == "layout":
             _expect(key, value, LAYOUTS)

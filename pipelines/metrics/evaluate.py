@@ -65,7 +65,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     metrics += [scores for scores in more if scores.name not in options.scores]
     names = [metric.name for metric in metrics]
     if len(set(names)) < len(names):
-        raise UserError("two scores have one name", hint="name them: NAME=FILE")
+        raise UserError("two score files have the same name", hint="name them with NAME=FILE")
     figures = _figures(options, examples, preferences, metrics)
     found = {
         "benchmark": entry.name,

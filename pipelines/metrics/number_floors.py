@@ -89,7 +89,7 @@ def _stored(file: Path) -> dict[str, str | None]:
         found = {str(row["image"]): row["text"] for row in rows}
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{file} holds no texts of images: {error}", hint="name a file to be made"
+            f"{file} holds no texts of images: {error}", hint="choose a new file"
         ) from None
     if rest:
         file.write_text(whole + newline, encoding="utf-8")

@@ -98,8 +98,8 @@ def read_scores(
         name, path = Path(given).stem, given
     if not Path(path).is_file():
         raise UserError(
-            f"there are no scores {path}",
-            hint=f"a file, NAME=FILE, or one of {', '.join(known_floors())}",
+            f"there is no score file {path}",
+            hint=f"expected a file, NAME=FILE, or one of {', '.join(known_floors())}",
         )
     return _joined(name, f"sha256 {_digest(Path(path))}", _entries(Path(path)), examples, column)
 
@@ -132,7 +132,7 @@ def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str
         if len(values) > 1:
             found.append(scores)
         elif values:
-            left_out[name] = "it says the same of everything"
+            left_out[name] = "it gives everything the same score"
         else:
             left_out[name] = next(iter(scores.reasons), "there are no labelled sentences")
     return found, left_out
@@ -229,11 +229,14 @@ def _joined(
             captions[which] = _score(entry, column, reasons)
     if not (captions or sentences or spans):
         raise UserError(
-            f"none of the scores of {name} is of this benchmark ({strangers:,} other ids)",
-            hint="ids must be those that `caption-benchmarks export` writes",
+            f"no score of {name} belongs to this benchmark ({strangers:,} unknown ids)",
+            hint="use the ids that `caption-benchmarks export` writes",
         )
     if len(signatures) > 1:
-        raise UserError(f"{name} mixes answers with different signatures: judge all in one way")
+        raise UserError(
+            f"{name} mixes answers with different signatures",
+            hint="judge all captions with the same settings",
+        )
     if sentences:
         _complete(sentences, examples, reasons)
     threshold = thresholds.pop() if thresholds else None

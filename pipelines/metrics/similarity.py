@@ -19,7 +19,7 @@ from revise_captions.benchmarks.types import Example
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 
-_HINT = "floor:clip= takes the folder or hub id of a CLIP or SigLIP checkpoint"
+_HINT = "floor:clip= takes the folder or Hugging Face id of a CLIP or SigLIP checkpoint"
 NO_IMAGE = "the image could not be read"
 
 
@@ -92,7 +92,7 @@ def _load(name: str) -> tuple[Any, Any, str]:
             hint=_HINT,
         ) from None
     if not hasattr(model, "logit_scale"):
-        raise UserError(f"{name} is a {model.config.model_type} model, no CLIP or SigLIP")
+        raise UserError(f"{name} is a {model.config.model_type} model: no CLIP or SigLIP")
     revision = getattr(model.config, "_commit_hash", None) or ""
     label = Path(name).name if Path(name).is_dir() else f"{name}@{revision[:12]}"
     return model, processor, f"{label}, transformers {__version__}"

@@ -137,8 +137,8 @@ class Journal:
         if entry.digest != digest:
             raise UserError(
                 f"the input has changed since the run began: window {window} (counted from 0) "
-                f"is finished in {self.path}, with other rows",
-                hint="put the old input back, or start over with --force",
+                f"is finished in {self.path} with different rows",
+                hint="restore the old input, or start over with --force",
             )
         return True
 
@@ -185,7 +185,7 @@ class Journal:
         content_size = os.fstat(self._file).st_size
         head = os.pread(self._file, len(MAGIC), 0)
         if head != MAGIC[: len(head)]:
-            hint = "move it away, or choose another name for the output"
+            hint = "move it, or choose another name for the output"
             raise UserError(f"{self.path} exists and is no journal", hint=hint)
         header = self._read_header(content_size)
         if header is None or (force and not resume):
@@ -198,7 +198,7 @@ class Journal:
             self._begin()
         else:
             raise UserError(
-                f"{self.path} was begun with other settings: "
+                f"{self.path} was started with other settings: "
                 + _differences(header["settings"], self.settings),
                 hint="use the same settings, or start over with --force",
             )
@@ -220,7 +220,7 @@ class Journal:
         body = _verified(line.removeprefix(MAGIC))
         if body is None and line.endswith(b"\n"):
             hint = "delete it to start over; its finished windows are lost"
-            raise UserError(f"{self.path} is damaged: its first line is not whole", hint=hint)
+            raise UserError(f"{self.path} is damaged: its first line is incomplete", hint=hint)
         return None if body is None else dict(json.loads(body))
 
     def _scan(self) -> None:
@@ -274,8 +274,8 @@ def refuse_early(path: Path, *, resume: bool = False, force: bool = False) -> No
 
 
 def _unfinished(path: Path) -> UserError:
-    hint = "go on with it with --resume, or start over with --force"
-    return UserError(f"{path} is from a run that did not finish", hint=hint)
+    hint = "continue it with --resume, or start over with --force"
+    return UserError(f"{path} belongs to a run that did not finish", hint=hint)
 
 
 def _open_locked(path: Path) -> int:

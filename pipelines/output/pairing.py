@@ -54,5 +54,5 @@ class Pairing:
 
     def _changed(self) -> UserError:
         at = self.written + self.quarantined
-        hint = "put the old input back and --resume, or start over with --force"
+        hint = "restore the old input and use --resume, or start over with --force"
         return UserError(f"{self.source.name} changed during the run, at row {at + 1}", hint=hint)

@@ -91,7 +91,7 @@ def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
         revised = str(row["revised_caption"])
     except (KeyError, TypeError, ValueError) as error:
         raise BadRecord(
-            Reason.BAD_REVISION, f"`revision` is not what `--stage critique` writes: {error!r}"
+            Reason.BAD_REVISION, f"`revision` was not written by `--stage critique`: {error!r}"
         ) from error
     cursor = 0
     for sentence in sentences:

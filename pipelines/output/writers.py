@@ -63,7 +63,7 @@ def output_kind(source: Source, out: str) -> InputKind:
         return InputKind.JSONL  # JSON Lines that are named .json
     if kind is InputKind.TAR and source.kind is not InputKind.TAR:
         hint = "name the output .jsonl or .parquet"
-        raise UserError(f"{out}: a tar can only be made of a tar, not of {source.kind}", hint=hint)
+        raise UserError(f"{out}: a tar output needs a tar input, not {source.kind}", hint=hint)
     return kind
 
 
@@ -82,7 +82,7 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
     if not path.parent.is_dir():
         raise UserError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
     if not os.access(path.parent, os.W_OK):
-        raise UserError(f"the folder {path.parent} cannot be written to")
+        raise UserError(f"the folder {path.parent} is not writable")
     saved = (path / "state.json").is_file()
     if path.exists() and not (saved if kind is InputKind.HUB else path.is_file()):
         hint = "choose another name; for a device or a pipe, write to - and redirect"
@@ -93,7 +93,7 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
             raise UserError(f"the output {name} is the input", hint=hint)
     going_on = resume and journal_path(out).exists()
     if path.exists() and not force and not going_on:
-        raise UserError(f"{out} exists", hint="choose another name, or replace it with --force")
+        raise UserError(f"{out} exists", hint="choose another name, or overwrite it with --force")
 
 
 def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> OutputCounts:

@@ -102,14 +102,14 @@ def read_judged(
             raise UserError(f"{name}, row {row.line}: {row.detail}")
         revision = row.data.get("revision")
         if not isinstance(revision, Mapping) or "sentences" not in revision:
-            raise UserError(f"{name}, row {row.line} has no `revision` of one caption")
+            raise UserError(f"{name}, row {row.line} has no `revision` of a single caption")
         who = captioner or _named(row.data, captioner_field, CAPTIONER_FIELDS)
         image = _named(row.data, image_field, _IMAGES)
         if who is None or image is None:
             missing, option = ("captioner", "--captioner-field") if who is None else ("image", "")
             raise UserError(
                 f"{name}, row {row.line}: no field names its {missing}",
-                hint=f"name it with {option or '--image-field'}, or give NAME=FILE",
+                hint=f"set {option or '--image-field'}, or pass NAME=FILE",
             )
         signature = str(revision["signature"])
         settings = settings_of(signature)
@@ -212,7 +212,7 @@ def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
     if names:
         named = "; ".join(f"{key}: {one.get(key)} and {other.get(key)}" for key in names)
         raise UserError(
-            f"{where} was rated in two ways that must not be mixed ({named})",
+            f"{where} was rated with different settings, which must not be mixed ({named})",
             hint="rate all captioners with the same critic and threshold",
         )
 
@@ -222,8 +222,8 @@ def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
     _same(old.rater, new.rater, "the leaderboard")
     if twice := sorted(set(old.ratings.captioners) & set(new.ratings.captioners)):
         raise UserError(
-            f"the leaderboard has {', '.join(twice)} already",
-            hint="start another with a new --out, or take the captioner out of the input",
+            f"the leaderboard already has {', '.join(twice)}",
+            hint="choose a new --out, or remove the captioner from the input",
         )
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
     return RatedCaptioners(collect(rows), old.rater, {**old.errors, **new.errors})

@@ -33,7 +33,7 @@ def _rows(path: Path, reader: csv.DictReader[str]) -> Iterator[tuple[str, float]
     if not {"captioner", "score"} <= set(reader.fieldnames or ()):
         raise UserError(
             f"{path} has the columns {', '.join(reader.fieldnames or ['none'])}",
-            hint="it needs `captioner` and `score`",
+            hint="expected the columns `captioner` and `score`",
         )
     for number, row in enumerate(reader, start=1):
         try:
@@ -56,7 +56,7 @@ def against_people(
     if len(known) < LEAST:
         named = ", ".join(list(people)[:5])
         raise UserError(
-            f"people scored {len(known)} of the leaderboard's captioners, and {LEAST} are needed",
+            f"people scored {len(known)} of the leaderboard's captioners; {LEAST} are needed",
             hint=f"they scored: {named}; the leaderboard has: {', '.join(ratings.captioners[:5])}",
         )
     human = np.array([people[ratings.captioners[k]] for k in known])

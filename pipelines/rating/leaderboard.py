@@ -66,7 +66,7 @@ def rate_captions(job: RatingOptions) -> dict[str, Any]:
     if earlier is not None:
         rated = earlier if rated is None else joined(earlier, rated)
     if rated is None:
-        raise UserError(f"{job.out} has no {RATINGS}", hint="name captions to rate")
+        raise UserError(f"{job.out} has no {RATINGS}", hint="pass captions to rate")
     write_ratings(stored, rated)
     return write_board(job.out, rated, job.replicates, people)
 

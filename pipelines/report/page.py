@@ -40,11 +40,13 @@ def check_target(path: Path) -> None:
     """
     beside = figures_path(path)
     if not path.parent.is_dir():
-        raise UserError(f"there is no folder {path.parent} for the report", hint="Create it first.")
+        raise UserError(
+            f"there is no folder {path.parent} for the report", hint=f"mkdir -p {path.parent}"
+        )
     if beside.exists() and FORMAT.encode() not in beside.open("rb").read(200):
         raise UserError(
-            f"the report's figures would overwrite {beside}, which is no report",
-            hint="Give --report another name, or move that file away.",
+            f"the report's figures would overwrite {beside}, which is not a report's",
+            hint="choose another name for --report, or move that file",
         )
 
 

@@ -81,7 +81,7 @@ def check_references(source: Source, field: str | None) -> None:
         names = dict.fromkeys(name for row in rows for name in row)
         raise UserError(
             f'no text in the field "{field}" in the first {len(rows)} rows',
-            hint=f"--reference-field names a field with a text or texts; found fields: "
+            hint=f"--reference-field takes a field with one text or a list of texts; fields found: "
             f"{', '.join(list(names)[:20])}",
         )
 

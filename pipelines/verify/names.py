@@ -12,7 +12,7 @@ def checks_of(names: str) -> tuple[str, ...]:
     given = {name.strip() for name in names.split(",") if name.strip()} - {"none"}
     if unknown := sorted(given - set(CHECKS)):
         raise UserError(
-            f"--verify {', '.join(unknown)}: there is no such check",
-            hint=f"expected none, or of {', '.join(CHECKS)} one or several with commas",
+            f"--verify {', '.join(unknown)}: unknown check",
+            hint=f"expected none, or a comma-separated list of {', '.join(CHECKS)}",
         )
     return tuple(name for name in CHECKS if name in given)

@@ -54,7 +54,7 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
     job.check()
     checks = checks_of(job.verify.verify)
     if not checks:
-        raise UserError("no check is asked for", hint="--verify text, or several with commas")
+        raise UserError("no check to make", hint="choose checks with --verify, such as --verify text")
     refuse_unfinished(job.run)
     with_critic = "critic" in checks
     with closing(open_input(job.inputs, job.run.out, need_image=with_critic)) as source:
@@ -83,7 +83,7 @@ def _signature_in(source: Source) -> str:
     if "threshold" not in settings_of(found):
         raise UserError(
             f"{source.name}: there is no `revision` in the first {FIRST_ROWS} rows",
-            hint="IN is the output of revise-captions",
+            hint="expected the output of revise-captions",
         )
     return found
 

@@ -293,7 +293,7 @@ def test_problems_are_written_and_printed(world, tmp_path):
 def test_answers_to_something_else(world, tmp_path):
     (tmp_path / "a.csv").write_text("item,label,annotator\nx,Neutral,me\n")
     result = call("import", world[1], tmp_path / "a.csv", "--out", tmp_path / "data")
-    assert "none of 1 answers is about an item" in str(result.exception)
+    assert "none of the 1 answers belongs to an item" in str(result.exception)
     assert not (tmp_path / "data").exists()
     result = call("import", tmp_path, tmp_path / "a.csv", "--out", tmp_path / "data")
     assert "sample.json" in str(result.exception)

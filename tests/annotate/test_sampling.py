@@ -96,8 +96,8 @@ def test_strata():
     ("design", "said"),
     [
         (SamplingDesign(by=("p", "mood")), "cannot stratify by mood"),
-        (SamplingDesign(bins=(0.5, 0.5)), "expected rising numbers between 0 and 1"),
-        (SamplingDesign(bins=(0.5, 1.5)), "expected rising numbers between 0 and 1"),
+        (SamplingDesign(bins=(0.5, 0.5)), "expected increasing numbers between 0 and 1"),
+        (SamplingDesign(bins=(0.5, 1.5)), "expected increasing numbers between 0 and 1"),
     ],
 )
 def test_designs_that_make_no_sense(design, said):

@@ -230,7 +230,7 @@ def test_the_command_prints_and_writes(command, folder):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"id": "x", "score": 1}], "none of the scores of s is of this benchmark (1 other ids)"),
+        ([{"id": "x", "score": 1}], "no score of s belongs to this benchmark (1 unknown ids)"),
         ([{"id": "good-1", "sentence": 2, "score": 1}], "there is no sentence 2: good-1 has 2"),
         ([{"id": "good-1", "score": "high"}], "`score` is 'high'; expected a number"),
         ([{"id": "good-1"}], "has no field `score`"),
@@ -245,8 +245,9 @@ def test_wrong_scores_are_a_mistake_that_is_named(command, folder, rows, said):
 
 def test_other_mistakes(command, folder):
     assert "floor:length" in command("plain", folder, "floor:luck")[2]
-    assert "there are no scores nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
-    assert "one name" in command("plain", folder, *["floor:length"] * 2)[2]
+    assert "there is no score file nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
+    twice = command("plain", folder, "floor:length", "floor:length")[2]
+    assert "two score files have the same name" in twice
     assert "there is no benchmark “plane”" in command("plane", folder)[2]
 
 

@@ -201,7 +201,7 @@ def test_what_is_missing_is_named(examples, monkeypatch):
     ]  # fmt: skip
     left_out = all_floors(examples[3:])[1]
     assert left_out["floor:cider"] == "no references"
-    assert left_out["floor:digits"] == "it says the same of everything"
+    assert left_out["floor:digits"] == "it gives everything the same score"
     with pytest.raises(UserError, match="there is no floor:luck"):
         read_scores("floor:luck", examples)
     with pytest.raises(UserError, match=r"known are: .*floor:numbers=FILE, floor:clip=MODEL"):

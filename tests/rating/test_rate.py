@@ -94,7 +94,7 @@ def test_a_captioner_is_added_without_judging_the_others(rate, tmp_path, monkeyp
         same = ("score", "low", "high", "captions")
         assert [after[name][key] for key in same] == [row[key] for key in same]
     code, _, err = rate("Z=z.jsonl", "--out", "board")
-    assert (code, "has Z already" in err) == (2, True)
+    assert (code, "already has Z" in err) == (2, True)
 
 
 def read_some(path: Path) -> list[dict]:
@@ -226,7 +226,7 @@ def test_the_board_beside_peoples_scores(rate, tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("who,score\nx,1\n", "it needs `captioner` and `score`"),
+        ("who,score\nx,1\n", "expected the columns `captioner` and `score`"),
         ("captioner,score\nx,high\n", "row 1: `score` is 'high'"),
         ("captioner,score\nx,nan\n", "row 1: `score` is nan"),
         ("captioner,score\nx,1\nq,2\n", "people scored 1 of the leaderboard's captioners"),

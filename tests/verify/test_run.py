@@ -160,7 +160,7 @@ def test_what_cannot_be_verified_says_why(command: Command, verify):  # noqa: F8
 def test_mistakes_are_answered_before_any_work(command: Command, verify):  # noqa: F811
     write_input(Path("in.jsonl"), 3)
     for arguments, message in (
-        (("--verify", "truth"), "there is no such check"),
+        (("--verify", "truth"), "--verify truth: unknown check"),
         (("--verify", "posh"), "--reference-field"),
         (("--reference-field", "caption"), "add --verify posh"),
         (("--verify", "critic", "--stage", "revise"), "loads none"),

@@ -85,14 +85,14 @@ def import_answers(options: ImportOptions) -> Imported:
     planned = int(about["raters"])
     least = planned // 2 + 1 if options.min_raters is None else options.min_raters
     if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
     asked = [name for name, number in about["items"].items() if number]
     answers = [answer for path in files_of(options.answers) for answer in read_answers(path)]
     found = collect(units, answers, planned, least, asked)
     if not found.results:
         raise UserError(
-            f"none of {len(answers):,} answers is about an item of {options.export}",
-            hint="are these the answers to that export? each names its `item`",
+            f"none of the {len(answers):,} answers belongs to an item of {options.export}",
+            hint="check that the answers belong to this export; each answer names its `item`",
         )
     options.out.mkdir(parents=True, exist_ok=True)
     measured = _figures(options, about, found)
@@ -121,9 +121,9 @@ def _about(folder: Path) -> dict[str, Any]:
         return about | {"raters": int(about["raters"]), "items": dict(about["items"])}
     except FileNotFoundError:
         hint = "give the folder that `annotate export` wrote"
-        raise UserError(f"there is no {path}", hint=hint) from None
+        raise UserError(f"{path} does not exist", hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is not what `annotate export` writes: {error!r}") from None
+        raise UserError(f"{path} was not written by `annotate export`: {error!r}") from None
 
 
 def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -144,13 +144,13 @@ def _sheet_rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
             rows: list[tuple[int, Mapping[str, Any]]] = list(enumerate(reader, start=2))
             names = list(reader.fieldnames or ())
     except (UnicodeDecodeError, csv.Error, OSError) as error:
-        raise UserError(f"cannot read {path}: {error}", hint="save it as CSV in UTF-8") from None
+        raise UserError(f"cannot read {path}: {error}", hint="save it as UTF-8 CSV") from None
     finally:
         csv.field_size_limit(limit)
     if "item" not in names:
         raise UserError(
             f"{path} has no column `item`; it has {', '.join(map(str, names[:12])) or 'nothing'}",
-            hint="expected a sheet of `annotate export`, or Label Studio's CSV of its tasks",
+            hint="expected a sheet from `annotate export`, or a Label Studio CSV export",
         )
     return rows
 

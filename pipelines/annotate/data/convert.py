@@ -70,7 +70,7 @@ def convert_data(options: ConvertOptions) -> Converted:
     entry = benchmark(options.name)
     about = _provenance(entry, options)
     if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
     options = replace(
         options, folder=options.folder.resolve()
     )  # readers put the folder before image paths
@@ -79,13 +79,13 @@ def convert_data(options: ConvertOptions) -> Converted:
     images, unreadable = _images(options, store, _chosen(entry, options, Counter()))
     if not images and not unreadable:
         raise UserError(
-            f"{options.name}: no caption in {options.folder} has a labelled sentence",
-            hint="`caption-benchmarks list` says what people labelled; --subset chooses captions",
+            f"{options.name}: no caption in {options.folder} has a labeled sentence",
+            hint="`caption-benchmarks list` shows what is labeled; --subset selects captions",
         )
     if not images:
         raise UserError(
             f"no image can be read: {unreadable[0]}",
-            hint="--image-root DIR says where image paths start",
+            hint="set --image-root to the folder that image paths start from",
         )
     seen: set[bytes] = set()
     sides = splits(groups(store.prints), options.validation, options.test)
@@ -113,9 +113,9 @@ def _provenance(entry: Benchmark, options: ConvertOptions) -> Provenance:
     held_out = entry.name in BENCHMARK_ITSELF
     if held_out and not options.allow_benchmark:
         raise UserError(
-            f"{entry.name} is the benchmark that critics are measured by: a critic trained on it "
-            "has no figures",
-            hint="--allow-benchmark takes it all the same, and data.json says so for good",
+            f"{entry.name} is what critics are evaluated on: a critic trained on it cannot be "
+            "evaluated",
+            hint="--allow-benchmark converts it anyway and marks data.json for good",
         )
     note = entry.note
     if entry.published and not held_out:

@@ -75,9 +75,9 @@ def splits(groups: Mapping[str, str], validation: float, test: float = 0.0) -> d
     back = max(1, round(len(names) * test)) if test else 0
     if held + back >= len(names):
         raise UserError(
-            f"{len(names)} different images cannot be split into training and {held + back} held "
-            "out",
-            hint="label captions of more images, or hold out a smaller share",
+            f"{len(names)} different images cannot be split into a training set and {held + back} "
+            "held-out images",
+            hint="label captions of more images, or hold out a smaller fraction",
         )
     sides = [VALIDATION] * held + [TEST] * back
     side_of = dict.fromkeys(names, TRAIN) | dict(zip(names, sides, strict=False))

@@ -109,7 +109,7 @@ class SentencePool:
 def match(options: MatchOptions) -> Matched:
     """Raises `UserError`. The captions are read for their images, for a pool, and for the rows."""
     if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
     source = open_source(options.captions, fields=options.fields, limit=options.limit)
     left_out: Counter[str] = Counter()
     store = ImageFolder(options.out)
@@ -117,8 +117,8 @@ def match(options: MatchOptions) -> Matched:
     drawn = _drawn(_said(source, images, left_out), options.seed)
     if len({own.image for own, _ in drawn}) < 2:
         raise UserError(
-            f"{options.captions}: fewer than two images with sentences to tell apart",
-            hint="--image-root says where image paths start, --caption-field where captions are",
+            f"{options.captions}: fewer than two images have usable sentences",
+            hint="check --image-root (folder of the images) and --caption-field",
         )
     sides, pool = splits(groups(store.prints), options.validation), SentencePool.of(drawn)
     with open_training_folder(options.out, sides) as folder:

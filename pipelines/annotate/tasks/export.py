@@ -91,20 +91,19 @@ def export(options: ExportOptions) -> Exported:
     """Raises `UserError`; writes nothing where there is nothing to ask."""
     options.design.check()
     if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="name a new folder")
+        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
     source = open_source(options.run, fields=options.fields)
     draw, signature, bad = _draw(source, options.design)
     if not draw.sizes:
         raise UserError(
-            f"{options.run} holds no judged sentence", hint="is it the output of a run?"
+            f"{options.run} has no judged sentences", hint="expected the output of revise-captions"
         )
     options.out.mkdir(parents=True, exist_ok=True)
     found, missing = _fetch(options, source, list(draw.drawn()))
     if not found:
         raise UserError(
-            f"none of the {len(missing)} sampled sentences has an image that can be read: "
-            f"{missing[0]}",
-            hint="--image-root DIR says where image paths start",
+            f"no image of the {len(missing)} sampled sentences can be read: {missing[0]}",
+            hint="set --image-root to the folder that image paths start from",
         )
     units = _reweighted(found, draw)
     result = Exported(_strata(draw, units), unreadable_rows=bad, without_image=missing)
@@ -199,7 +198,7 @@ def _where(options: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, 
     if ref.url is not None:
         return ref.url, ref.url
     if ref.path is None:
-        raise BadRecord(Reason.MISSING_IMAGE, "the image is in the record itself: --images copy")
+        raise BadRecord(Reason.MISSING_IMAGE, "the record embeds its image: use --images copy")
     real = resolve_path(ref.path, options.image_root, source.folder)
     if not real.is_file():
         raise BadRecord(Reason.IMAGE_NOT_FOUND, f"{real} does not exist")

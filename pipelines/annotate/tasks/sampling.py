@@ -59,11 +59,11 @@ class SamplingDesign:
         """Raises `UserError`."""
         unknown = [key for key in self.by if key not in KEYS]
         if unknown:
-            raise UserError(f"cannot stratify by {unknown[0]}", hint=f"known: {', '.join(KEYS)}")
+            raise UserError(f"cannot stratify by {unknown[0]}", hint=f"expected {', '.join(KEYS)}")
         rising = all(a < b for a, b in pairwise(self.bins))
         if not rising or any(not 0 < edge < 1 for edge in self.bins):
             shown = ", ".join(f"{edge:g}" for edge in self.bins)
-            raise UserError(f"bins {shown}: expected rising numbers between 0 and 1")
+            raise UserError(f"bins {shown}: expected increasing numbers between 0 and 1")
 
 
 def stratum_of(
@@ -117,7 +117,7 @@ class StratifiedSampler:
             if len(self._kept) == MAX_STRATA:
                 raise UserError(
                     f"more than {MAX_STRATA} strata, the last of them {name_of(stratum)[:80]!r}",
-                    hint="stratify by less: --by p,rewrite",
+                    hint="stratify by fewer keys, such as --by p,rewrite",
                 )
             self._kept[stratum] = []
         heap = self._kept[stratum]

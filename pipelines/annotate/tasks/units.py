@@ -147,7 +147,7 @@ def captions_in(source: Source) -> Iterator[RunCaption | BadRow]:
         if "revision" not in row.data:
             raise UserError(
                 f"{source.name}, line {row.line}: there is no `revision`",
-                hint="expected what `revise-captions IN OUT` writes",
+                hint="expected the output of revise-captions",
             )
         try:
             captions = captions_of(row, source.fields)
@@ -164,8 +164,8 @@ def captions_in(source: Source) -> Iterator[RunCaption | BadRow]:
 
 def _not_a_run(name: str, line: int, error: Exception) -> UserError:
     return UserError(
-        f"{name}, line {line}: `revision` is not what revise-captions writes: {error!r}",
-        hint="give the file as the run wrote it",
+        f"{name}, line {line}: `revision` was not written by revise-captions: {error!r}",
+        hint="pass the file as the run wrote it",
     )
 
 
@@ -265,6 +265,6 @@ def read_key(path: Path) -> list[Unit]:
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"{path}, line {row.line}: not a row of the key: {error!r}",
-                hint="give the file as `annotate export` wrote it",
+                hint="pass the file as `annotate export` wrote it",
             ) from None
     return found
