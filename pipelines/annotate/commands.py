@@ -67,7 +67,7 @@ def _validation(default: float) -> Any:
 @shared("--allow-urls")
 @shared("--verbose")
 def export(run: str, out: Path, **options: Any) -> None:
-    """StratifiedSampler a stratified sample of a run's sentences and write annotation tasks for it.
+    """Draw a stratified sample of a run's sentences and write annotation tasks for it.
 
     RUN is the output of revise-captions. OUT gets a folder for each interface, with tasks and a
     configuration for Label Studio and a CSV sheet for other tools: `factuality` and `critique`, as
