@@ -1,16 +1,14 @@
-"""Caption metrics of old, through the libraries that keep them: what a new one has to beat.
+"""Established reference-based metrics, computed by the libraries that maintain them.
 
-Each compares a caption with its references and knows nothing of the image.
-
-    floor:bleu      sacreBLEU's sentence BLEU, lower-cased, exponential smoothing, in 0 to 1
-    floor:rouge-l   rouge-score's ROUGE-L F1 with stems, the best of the references
-    floor:meteor    NLTK's METEOR: exact words and stems, and WordNet's synonyms where NLTK has them
-    floor:cider     pycocoevalcap's CIDEr; document frequencies from this benchmark's references
-    floor:graph-f1  F1 of this project's scene graphs, against all references' together: SPICE
+    floor:bleu      sacreBLEU sentence BLEU, lower-cased, exponential smoothing, in 0 to 1
+    floor:rouge-l   rouge-score ROUGE-L F1 with stemming, the best of the references
+    floor:meteor    NLTK METEOR: exact words and stems, and WordNet synonyms if installed
+    floor:cider     pycocoevalcap CIDEr; document frequencies from this benchmark's references
+    floor:graph-f1  F1 of this project's scene graphs against the union of all references': SPICE
                     (Anderson et al. 2016) without synonyms
 
-Words for METEOR and CIDEr are NLTK's Treebank tokens, lower-cased, without punctuation (COCO's own
-tokenizer is Java). A caption without references has no score.
+Tokens for METEOR and CIDEr are NLTK's Treebank tokens, lower-cased, without punctuation (COCO's own
+tokenizer needs Java). None looks at the image; a caption without references has no score.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ NO_REFERENCES = "no references"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`package` computes it and `extra` installs it; `scores` of captions that have references."""
+    """A metric of `package`, which `extra` installs; `scores` takes captions with references."""
 
     package: str
     extra: str
@@ -62,7 +60,7 @@ def meteor(examples: Sequence[Example]) -> list[float]:
 
 
 class _NoSynonyms:
-    """Stands for WordNet where NLTK's copy has not been downloaded."""
+    """Replaces WordNet if NLTK's copy is not installed."""
 
     def synsets(self, word: str) -> tuple[()]:
         return ()
@@ -115,9 +113,10 @@ BASELINES: Mapping[str, Baseline] = {
 
 
 def baseline(name: str, examples: Sequence[Example]) -> tuple[dict[str, float | None], str]:
-    """Scores by caption, None without references, and what made them, for the signature.
+    """Scores by caption (None without references), and what computed them.
 
-    Raises `UserError` where its package is not installed.
+    Raises:
+        UserError: The package is not installed.
     """
     known = BASELINES[name]
     try:

@@ -1,4 +1,4 @@
-"""Figures of one or two metrics at one level: statistic, averaging axis, value, interval, test."""
+"""Figures of metrics at one level: statistic, averaging axis, value, interval, paired test."""
 
 from __future__ import annotations
 
@@ -28,11 +28,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number. `axis`: over what it was averaged or pooled; `subset` "" for all of it.
+    """One number.
 
-    `value` None where it does not exist; `note` says why, or what must be known to read it.
-    `rows` it is of, `units` (images) resampled. Set for every metric but the first,
-    `difference` (first minus this) has its interval and the p-value of the paired test.
+    Attributes:
+        axis: What it was averaged or pooled over.
+        subset: Part of the data; "" for all.
+        value: None if it does not exist; `note` says why, or how to read it.
+        rows: Rows that it covers.
+        units: Images that were resampled.
+        difference: First metric minus this one, with its interval; None for the first metric.
+        p_value: Of the paired permutation test against the first metric.
     """
 
     level: str
@@ -55,7 +60,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One metric's scores of some rows, NaN where it could not judge."""
+    """One metric's scores; NaN where it could not judge."""
 
     metric: str
     scores: Floats
@@ -68,9 +73,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class FigureSpec:
-    """A statistic to be computed. `comparable`: how two metrics' scores are put on one scale.
+    """A statistic to compute.
 
-    `of_probabilities`: it says nothing of other scores. `batch`: it under many weightings at once.
+    Attributes:
+        comparable: Puts two metrics' scores on one scale for the paired test.
+        of_probabilities: Whether it is defined for probabilities only.
+        batch: Computes it under many weightings at once.
     """
 
     name: str
@@ -95,8 +103,11 @@ def compute_figures(
     replicates: int,
     subset: str = "",
 ) -> list[Figure]:
-    """Every spec for every metric, of the rows that it judged; of the whole, every other metric
-    is also compared with the first, on the rows that both judged."""
+    """Computes every statistic for every metric, over the rows that the metric judged.
+
+    Without a subset, every metric but the first is also tested against the first, over the rows
+    that both judged.
+    """
     names = np.asarray(images, dtype=object)
     found = []
     for spec in specs:
@@ -214,7 +225,7 @@ def tested(figure: Figure, test: Compared) -> Figure:
 def compared_shares(
     first: npt.ArrayLike, second: npt.ArrayLike, images: Sequence[str], replicates: int
 ) -> Compared:
-    """The paired test of two shares: `first`, `second` are hits (0 or 1) of the same rows."""
+    """The paired test of two proportions; `first` and `second` are hits (0 or 1) by row."""
     return compared(
         _share, first, second, first, images, comparable=unchanged, replicates=replicates
     )
@@ -225,6 +236,6 @@ def _share(hits: Floats, _: Floats) -> float:
 
 
 def hits_of(metric: Floats, human: Floats, threshold: float) -> Floats:
-    """1 where a pair's order is people's: a tie (up to `threshold`) is right where they tie."""
+    """1 where the metric orders a pair as people do; up to `threshold` it ties."""
     right = (np.sign(metric) == np.sign(human)) & (human != 0)
     return np.where(np.abs(metric) <= threshold, human == 0, right).astype(np.float64)

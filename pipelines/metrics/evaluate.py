@@ -1,4 +1,4 @@
-"""`evaluate-metric`: any rater or metric against what people said, at every level they said it.
+"""`evaluate-metric`: metrics and raters against human annotations, at every level.
 
 benchmark (a folder) ─ examples, preferences ┐
 scores (files)       ─ joined by id ─────────┴─ figures with intervals, tests, a signature
@@ -36,8 +36,12 @@ TIES = (
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """`scores`: `[NAME=]FILE` or a floor; all the others are compared with the first. `floors`: all
-    that the data allow too. `each`: a row a rating.
+    """See `evaluate-metric --help`.
+
+    Attributes:
+        scores: `[NAME=]FILE` or a floor; all others are tested against the first.
+        each: Whether every rating is a row of its own.
+        floors: Whether to add all floors that need nothing but the benchmark.
     """
 
     benchmark: str
@@ -53,7 +57,14 @@ class EvaluationOptions:
 
 
 def evaluate(options: EvaluationOptions) -> dict[str, Any]:
-    """Everything as JSON holds it; written to `out` if there is one. Raises `UserError`."""
+    """Computes all figures and writes them to `options.out`, if given.
+
+    Returns:
+        What the JSON file holds.
+
+    Raises:
+        UserError: The benchmark or the scores cannot be read.
+    """
     entry = benchmark(options.benchmark)
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
@@ -130,7 +141,7 @@ def _signature(options: EvaluationOptions, metrics: Sequence[Scores]) -> str:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """The figures as tables, one for each level and axis, for a terminal."""
+    """The figures as tables for a terminal, one for each level and axis."""
     parts = [f"{found['benchmark']}: {found['captions']:,} captions"]
     if found["preferences"]:
         parts[0] += f", {found['preferences']:,} preferences"
@@ -184,7 +195,7 @@ def _value(row: Mapping[str, Any]) -> str:
 
 
 def _captioners(axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Best first by people; beside each mean its rank."""
+    """Captioners, best first by human mean; ranks stand beside the means."""
     columns = [key for key in rows[0] if key not in ("captioner", "captions")]
     head = "".join(f"{plain(name)[:18]:>20}" for name in columns)
     lines = [f"captioners: mean {plain(axis)}, and rank", f"  {'':<24}{'captions':>9}{head}"]

@@ -53,7 +53,7 @@ _CORRELATIONS = tuple(
 def sentence_level(
     examples: Sequence[Example], metrics: Sequence[Scores], replicates: int, by_captioner: bool
 ) -> list[Figure]:
-    """Of all labelled sentences, and of each captioner's."""
+    """Figures over all labeled sentences, and over those of each captioner."""
     keys = [
         (example, number)
         for example in examples
@@ -163,7 +163,7 @@ def _values(values: Sequence[float | None]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class RatedCaptions:
-    """Captions with a human score on one axis: `human`, flat; one row for each rating, or mean."""
+    """Captions with human scores on one axis. `human` has one value per row."""
 
     axis: str
     examples: tuple[Example, ...]
@@ -171,9 +171,12 @@ class RatedCaptions:
 
 
 def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[RatedCaptions]:
-    """By axis; where no caption has a score, the share of its labelled sentences that is factual.
+    """Captions with human scores, by axis.
 
-    `each`: a row for every rating, as Flickr8k's figures are computed; else a row for the mean.
+    If no caption has a score, its score is the fraction of its labeled sentences that is factual.
+
+    Args:
+        each: One row per rating, as Flickr8k's figures are computed; otherwise one row per mean.
     """
     found: dict[str, list[tuple[Example, float]]] = {}
     for example in examples:
@@ -197,7 +200,7 @@ def judged_by_people(examples: Sequence[Example], *, each: bool) -> list[RatedCa
 def segment_level(
     judged: RatedCaptions, metrics: Sequence[Scores], replicates: int, *, each: bool
 ) -> list[Figure]:
-    """All correlations over captions, and pairwise accuracy within images."""
+    """Correlations over captions, and pairwise accuracy within images."""
     columns = caption_columns(judged, metrics)
     images = [example.image for example in judged.examples]
     axis = f"pooled over {'ratings' if each else 'captions'}, {judged.axis}"
@@ -224,9 +227,9 @@ def caption_columns(judged: RatedCaptions, metrics: Sequence[Scores]) -> list[Co
 def _within_images(
     columns: Sequence[Column], judged: RatedCaptions, images: Sequence[str], replicates: int
 ) -> list[Figure]:
-    """acc_eq over the pairs of captions of one image, the metric's ties calibrated on all of them.
+    """Pairwise accuracy with ties over pairs of captions of one image (acc_eq*).
 
-    Interval and test hold the calibrated threshold fixed.
+    The metric's tie threshold is calibrated on all pairs; interval and test hold it fixed.
     """
     found: list[Figure] = []
     thresholds: list[float] = []
@@ -263,7 +266,7 @@ def _within_images(
 def _pairs(
     kept: npt.NDArray[np.bool_], scores: Floats, human: Floats, images: Sequence[str]
 ) -> tuple[list[str], Floats, Floats]:
-    """Of every two kept captions of one image: the image, and the differences of both scores."""
+    """For all pairs of kept captions of one image: the image and both score differences."""
     by_image: dict[str, list[int]] = {}
     for row in np.flatnonzero(kept).tolist():
         by_image.setdefault(images[row], []).append(row)
@@ -281,7 +284,7 @@ def _pairs(
 def share_bounds(
     hits: npt.ArrayLike, images: Sequence[str], replicates: int
 ) -> tuple[float | None, float | None]:
-    """The interval over images of a share of rows."""
+    """The interval of a proportion of rows, from resampling images."""
     names, unit = np.unique(np.asarray(images).astype(str), return_inverse=True)
     top = np.bincount(unit, np.asarray(hits, dtype=np.float64))[None, :].astype(np.float64)
     bottom = np.bincount(unit).astype(np.float64)[None, :]

@@ -1,9 +1,8 @@
-"""Floors from numbers: a chart caption's numbers that cannot be read in its image are suspect.
+"""Floors from numbers: numbers in a chart's caption that its image does not show are suspect.
 
-`digits` reads no image: the more numbers a sentence names, the more can be wrong. `numbers` counts
-only those that optical character recognition does not find (RapidOCR, extra `ocr`, whose models
-come in its wheel). Reading takes seconds an image, so what was read is kept in a file, one JSON
-line an image, and never read twice.
+`digits` only counts the numbers of a sentence. `numbers` counts those that optical character
+recognition does not find (RapidOCR, extra `ocr`, whose models are in its wheel). OCR takes seconds
+per image, so results are cached in a file of JSON lines.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 
 
 def numbers_in(text: str) -> list[float]:
-    """The numbers written in digits, in order: `20,000` is 20000, and `3.50 %` is 3.5."""
+    """The numbers written in digits, in order: `20,000` is 20000, `3.50 %` is 3.5."""
     return [float(found.replace(",", "")) for found in _NUMBER.findall(text)]
 
 
@@ -42,7 +41,7 @@ def digits(examples: Sequence[Example]) -> dict[tuple[str, int], float | None]:
 def not_found(
     examples: Sequence[Example], texts: Mapping[str, str]
 ) -> dict[tuple[str, int], float | None]:
-    """Minus the count of numbers that the image's text lacks; None where the text is unknown."""
+    """Minus the count of numbers that the image's text lacks; None without that text."""
     seen = {image: frozenset(numbers_in(text)) for image, text in texts.items()}
     images = {example.id: example.image for example in examples}
     scores: dict[tuple[str, int], float | None] = {}
@@ -60,10 +59,12 @@ def _by_sentence(examples: Sequence[Example]) -> Iterator[tuple[tuple[str, int],
 
 
 def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str, str]:
-    """Image to the text in it: what `file` holds, and what it lacks read now and added to it.
+    """The text in each image, from the cache `file` or read now and added to it.
 
-    An image that cannot be read has no text; paths start at `folder`. Interrupted, it keeps what
-    it has read. Raises `UserError` without the extra `ocr`.
+    Unreadable images have no text. Interrupted, it keeps what it has read.
+
+    Raises:
+        UserError: The extra `ocr` is not installed.
     """
     known = _stored(file)
     refs = {e.image: e.record.image for e in examples}
@@ -80,7 +81,7 @@ def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str,
 
 
 def _stored(file: Path) -> dict[str, str | None]:
-    """Raises `UserError` for a file of something else; a last line cut short is cut off."""
+    """The cached texts; a torn last line is removed."""
     if not file.exists():
         return {}
     whole, newline, rest = file.read_text(encoding="utf-8").rpartition("\n")

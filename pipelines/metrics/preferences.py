@@ -74,7 +74,7 @@ def preference_level(
 
 
 def _gaps(preferences: Sequence[Preference], metric: Scores) -> Floats:
-    """Score of the first minus score of the second; NaN where one has none."""
+    """First score minus second score; NaN if one is missing."""
     pairs = [
         (metric.caption(p.first_id or ""), metric.caption(p.second_id or "")) for p in preferences
     ]
@@ -106,9 +106,9 @@ def _tie_rules(x: Floats, y: Floats) -> list[_TieRule]:
 def _accuracies(
     columns: Sequence[Column], human: Floats, images: Sequence[str], axis: str, replicates: int
 ) -> list[Figure]:
-    """Without human ties, and with them, the metric's ties calibrated in two rules.
+    """Accuracy without human ties, and with ties calibrated in two ways.
 
-    Interval and test hold the thresholds fixed.
+    Interval and test hold the tie thresholds fixed.
     """
     names = np.asarray(images, dtype=object)
     found = []
@@ -171,7 +171,7 @@ def _battles(preferences: Sequence[Preference], values: Floats) -> Battles:
 
 
 def ratings_of(preferences: Sequence[Preference], replicates: int) -> dict[str, dict[str, Any]]:
-    """By axis: captioners' Bradley–Terry and Elo ratings by people's preferences, best first."""
+    """Captioners' Bradley–Terry and Elo ratings from human preferences, by axis, best first."""
     found: dict[str, dict[str, Any]] = {}
     for axis in sorted({p.axis for p in preferences}):
         own = [p for p in preferences if p.axis == axis]
@@ -187,7 +187,7 @@ def ratings_of(preferences: Sequence[Preference], replicates: int) -> dict[str, 
 
 
 def _votes(human: Floats, gaps: Floats) -> Floats:
-    """The metric's preferences with as many ties as people's: > 0, 0 or < 0."""
+    """The metric's preferences (> 0, 0, < 0) with as many ties as people's."""
     cut = threshold_for_tie_rate(gaps, float((human == 0).mean()))
     return np.where(np.abs(gaps) <= cut, 0, gaps)
 
@@ -232,7 +232,7 @@ def _ranking_tests(
     replicates: int,
     seed: int = 0,
 ) -> list[Figure]:
-    """Metrics swap their votes on all pairs of an image; the ratings are estimated anew."""
+    """Metrics swap their votes on all pairs of an image; ratings are estimated again."""
     both = np.isfinite(columns[0].scores) & np.isfinite(columns[1].scores)
     own = [p for p, keep in zip(preferences, both, strict=True) if keep]
     if not own or not figures:

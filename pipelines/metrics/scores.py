@@ -1,18 +1,16 @@
-"""Scores that a metric gave, from a file, joined to a benchmark's captions and sentences.
+"""A metric's scores from a file, joined to a benchmark's captions and sentences.
 
-A row is one of:
+A row (JSON Lines, CSV or Parquet) is one of:
 
     {"id", "score"}                 a caption
-    {"id", "sentence", "score"}     a sentence: its number in the caption's labelled ones, from 0
-    {"id", "revision": {…}}         a caption that the main command judged
+    {"id", "sentence", "score"}     a sentence: index among the caption's labeled ones, from 0
+    {"id", "revision": {…}}         a caption judged by revise-captions
     {"id", "spans": [{"start", "end", "score"?}], "omissions": [the same]?}
 
-The last: spans of the caption that the metric finds wrong, and of its first reference that it finds
-left out, each with how sure of it the metric is (all of them, or none),
-
-in JSON Lines, CSV or Parquet. A score of null (CSV: empty) is “could not judge”. Where the main
-command judged, its own sentences are joined to the labelled ones by their spans: a labelled
-sentence has the lowest P(factual) of those that overlap it, and none where one of them has none.
+The last has spans of the caption that the metric finds wrong and spans of the first reference that
+it finds omitted; all or none have a confidence. A score of null (CSV: empty) means “could not
+judge”. Sentences of revise-captions are joined to labeled ones by overlap: a labeled sentence gets
+the lowest P(factual) of those that overlap it, and none if one of them is unscored.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ NO_SENTENCE = "no judged sentence overlaps it"
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """A span that a metric finds wrong or left out; the higher `score`, the surer. None: none."""
+    """A span that a metric marks, with its confidence if it has one."""
 
     span: Span
     score: float | None = None
@@ -51,11 +49,16 @@ class ScoredSpan:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """`captions`, `sentences` (by id and number): None where it could not judge, for `reasons`.
+    """A metric's scores; None where it could not judge.
 
-    `threshold`: the one stored with a critic's answers. `source` names the scores exactly.
-    `of_captions` False: its sentences' scores say nothing of whole captions. `probabilities` False:
-    its scores are none, whatever their range.
+    Attributes:
+        source: Identifies the scores in the signature.
+        captions: By id.
+        sentences: By id and index.
+        reasons: Counts of why scores are missing.
+        threshold: The critic's, if stored with its answers.
+        of_captions: Whether sentence scores say anything about whole captions.
+        probabilities: Whether scores in [0, 1] are probabilities.
     """
 
     name: str
@@ -71,11 +74,11 @@ class Scores:
 
     @property
     def scores_captions(self) -> bool:
-        """Whether it says anything of whole captions."""
+        """Whether it has scores for whole captions."""
         return self.of_captions and bool(self.captions or self.sentences)
 
     def caption(self, name: str) -> float | None:
-        """The caption's own score; else the mean of its scored sentences."""
+        """The caption's own score, or the mean of its scored sentences."""
         if name in self.captions:
             return self.captions[name]
         found = []
@@ -90,7 +93,7 @@ class Scores:
 def read_scores(
     given: str, examples: Sequence[Example], column: str = "score", folder: Path = Path()
 ) -> Scores:
-    """`[NAME=]FILE`, or a floor. Images are looked for from `folder`. Raises `UserError`."""
+    """Reads `[NAME=]FILE` or computes a floor; `folder` is the root of images."""
     if given.startswith("floor:"):
         return floor(given, examples, folder)
     name, equals, path = given.partition("=")
@@ -119,7 +122,7 @@ def known_floors() -> tuple[str, ...]:
 
 
 def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str]]:
-    """Every floor that these data allow and that needs nothing else; the rest by why it is not."""
+    """All floors that need nothing but the benchmark, and why others are left out."""
     found: list[Scores] = []
     left_out: dict[str, str] = {}
     for name in (n for n in known_floors() if n not in GIVEN):
@@ -139,7 +142,7 @@ def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str
 
 
 def floor(given: str, examples: Sequence[Example], folder: Path) -> Scores:
-    """Scores without a rater: `PLAIN`, `baselines.BASELINES`, or one of `GIVEN`."""
+    """Scores of a trivial baseline, from `PLAIN`, `baselines.BASELINES` or `GIVEN`."""
     from revise_captions.pipelines.metrics import baselines
 
     name, _, argument = given.partition("=")
@@ -258,7 +261,7 @@ def _complete(
     examples: Sequence[Example],
     reasons: Counter[str],
 ) -> None:
-    """A labelled sentence that the file does not mention was not judged: it counts as such."""
+    """Labeled sentences that the file does not mention count as not judged."""
     for example in examples:
         for number in range(len(example.sentences)):
             if (example.id, number) not in sentences:

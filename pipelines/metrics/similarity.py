@@ -1,11 +1,10 @@
-"""CLIPScore, and its like with SigLIP: the cosine of an image and a text, by a given checkpoint.
+"""CLIPScore, and the same with SigLIP: the cosine of image and text embeddings.
 
-    floor:clip=openai/clip-vit-base-patch32     a hub id, or a folder
+    floor:clip=openai/clip-vit-base-patch32     a Hugging Face id, or a folder
 
-CLIPScore (Hessel et al. 2021): texts begin “A photo depicts”, and a score is 2.5 · max(cos, 0).
-For any other dual encoder that transformers knows (SigLIP, SigLIP 2) it is the plain cosine of the
-text as it is. A text that is longer than the model reads is cut. Both are given for every caption
-and for every labelled sentence on its own.
+CLIPScore (Hessel et al. 2021) prefixes texts with “A photo depicts” and is 2.5 · max(cos, 0). Other
+dual encoders of transformers (SigLIP, SigLIP 2) give the plain cosine of the unchanged text. Texts
+beyond the model's length are truncated. Captions and labeled sentences are scored separately.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ NO_IMAGE = "the image could not be read"
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """By caption and by sentence; None where the image could not be read."""
+    """Scores by caption and sentence; None if the image could not be read."""
 
     captions: dict[str, float | None]
     sentences: dict[tuple[str, int], float | None]
@@ -33,7 +32,7 @@ class Similar:
 
 
 def similarities(name: str, examples: Sequence[Example], folder: Path) -> Similar:
-    """Image paths start at `folder`. Raises `UserError` where there is no such checkpoint."""
+    """Scores all captions and sentences; image paths start at `folder`."""
     import torch
 
     model, processor, source = _load(name)

@@ -1,8 +1,8 @@
-"""Spans that a metric marks, against those that people marked: mistakes, and what is left out.
+"""Error spans of a metric against those of people: mistakes and omissions.
 
-Mistakes are spans of the caption, omissions spans of its first reference. Where a metric scores its
-spans (higher: more surely wrong), macro-F1 over tokens is also given at the best threshold of all,
-as POSH reports it (section 5, Table 2): fitted to these very captions, for every metric alike.
+Mistakes are spans of the caption, omissions spans of its first reference. If a metric scores its
+spans (higher: more certainly wrong), macro-F1 over tokens is also given at its best threshold, as
+in POSH (section 5, Table 2). That threshold is fitted to these captions, for every metric alike.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _figures(
     examples: Sequence[Example],
     replicates: int,
 ) -> list[Figure]:
-    """Of `given[0]`; tested against `given[1]`, if there is one, on what both marked."""
+    """Figures of `given[0]`, tested against `given[1]` over what both marked."""
     text, human = (_reference, _omissions) if axis.startswith("om") else (_caption, _mistakes)
     own = [e for e in examples if e.id in given[0]]
     both = [e for e in own if len(given) > 1 and e.id in given[1]]
@@ -89,10 +89,13 @@ def _figures(
 
 
 def level_counts(rows: Sequence[tuple[str, Sequence[ScoredSpan], Sequence[Span]]]) -> Floats:
-    """(texts, `LEVELS` + 1, 2): each text's tokens by level of score, marked by people or not.
+    """Counts of tokens by level of score and human mark, for each text.
 
-    Levels are places in the order of all tokens' scores, so that two metrics share a scale. The
-    lowest is that of tokens that no span covers.
+    Levels are ranks among all tokens' scores, so two metrics share a scale. Tokens that no span
+    covers have the lowest level.
+
+    Returns:
+        Shape (texts, `LEVELS` + 1, 2).
     """
     tokens = [
         spans.token_scores(text, [(s.span, s.score or 0.0) for s in said], human)

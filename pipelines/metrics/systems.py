@@ -1,4 +1,4 @@
-"""Systems (captioners): a metric's means over images against people's."""
+"""System level: a metric's mean for each captioner against people's."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ PAIRWISE, SOFT = "pairwise accuracy with ties", "soft pairwise accuracy"
 
 
 def system_level(judged: RatedCaptions, metrics: Sequence[Scores], replicates: int) -> list[Figure]:
-    """Captioners by their mean over images: correlations, pairwise and soft pairwise accuracy.
+    """Correlations, pairwise and soft pairwise accuracy of captioners' means over images.
 
-    A caption counts where both people and metric scored it, so that means are of the same images.
+    Only captions that both people and the metric scored count, so both means cover the same
+    images.
     """
     columns = caption_columns(judged, metrics)
     found = [_systems(judged, column, replicates) for column in columns]
@@ -52,7 +53,8 @@ def system_level(judged: RatedCaptions, metrics: Sequence[Scores], replicates: i
 @dataclass(frozen=True, slots=True)
 class _Tables:
     """Sums by captioner and image of captions that both metrics scored: `scores` (2, captioners,
-    images), the same `standardized`, people's, and the number of captions."""
+    images), the same `standardized`, people's, and the number of captions.
+    """
 
     images: tuple[str, ...]
     scores: Floats
@@ -109,7 +111,7 @@ def _tests(
 
 
 def _of_rows(name: str, x: Floats, y: Floats) -> Floats:
-    """A correlation, or the pairwise accuracy with ties calibrated anew, of every row."""
+    """A correlation, or pairwise accuracy with newly calibrated ties, of every row."""
     if name == PAIRWISE:
         pairs = zip(x, y, strict=True)
         return np.array([pairwise_accuracy(a, b, threshold=None).accuracy for a, b in pairs])
@@ -119,7 +121,7 @@ def _of_rows(name: str, x: Floats, y: Floats) -> Floats:
 def _soft_test(
     tables: _Tables, drawn: npt.NDArray[np.int64], swap: npt.NDArray[np.bool_]
 ) -> Compared:
-    """Of soft pairwise accuracy; an image that is drawn twice is two items."""
+    """The test of soft pairwise accuracy; an image drawn twice counts as two items."""
     with np.errstate(invalid="ignore", divide="ignore"):
         human, *cells = (t / tables.count for t in (tables.human, *tables.scores))
         scaled = [t / tables.count for t in tables.standardized]
@@ -192,9 +194,9 @@ def _soft(sums: Floats, keys: npt.NDArray[np.uint64]) -> tuple[float, Floats, st
 
 
 def system_table(judged: RatedCaptions, metrics: Sequence[Scores]) -> list[dict[str, object]]:
-    """Captioners by people's mean, best first: rank, captions, means by people and by each metric.
+    """Captioners with people's and every metric's mean, best first by people.
 
-    A metric's mean is over the captions that it judged, None where there is none.
+    A metric's mean is over the captions that it judged; None if there is none.
     """
     columns = caption_columns(judged, metrics)
     names = np.array([example.captioner for example in judged.examples], dtype=object)

@@ -1,12 +1,12 @@
-"""The AutoRater: judged captions in, what a leaderboard is made of out.
+"""The AutoRater: from judged captions to the counts behind a leaderboard.
 
-    captions by captioners ─ revise-captions --stage critique (journal, quarantine, resumable) ─
-    one row of counts per caption ─ ratings.json ─ leaderboard
+    captions by captioners ─ revise-captions --stage critique ─ one row of counts per caption ─
+    ratings.json ─ leaderboard
 
-Rows that the main command has revised are rated twice, as they were and as they are now: as
-`NAME` and `NAME, revised`. `ratings.json` keeps counts by captioner and image, so a captioner can
-be added without scoring the others again, and the settings that decided them: what another critic
-or another threshold rated is never mixed in.
+Rows that revise-captions has revised are rated twice, before and after, as `NAME` and
+`NAME, revised`. `ratings.json` keeps counts by captioner and image, so that captioners can be added
+without judging the others again, and the settings behind them: results of another critic or
+threshold are never mixed in.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 @dataclass(frozen=True, slots=True)
 class RatedCaptioners:
-    """Ratings, the settings that all of them were made with, and the kinds of errors."""
+    """Ratings, the settings that produced them, and error types by captioner and image."""
 
     ratings: Ratings
     rater: Mapping[str, str]
@@ -67,7 +67,7 @@ class RatedCaptioners:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One caption's `leaderboard.counts_of`, its errors by kind, and who judged it."""
+    """One caption's `leaderboard.counts_of`, its error types, and the rater's signature."""
 
     captioner: str
     image: str
@@ -77,7 +77,7 @@ class Counted:
 
 
 def is_judged(name: str) -> bool:
-    """Whether the main command wrote this file: its first row has a `revision`."""
+    """Whether the file is an output of revise-captions: its first row has a `revision`."""
     first = next(iter(open_rows(name).rows()), None)
     return isinstance(first, Row) and "revision" in first.data
 
@@ -90,10 +90,13 @@ def read_judged(
     image_field: str | None = None,
     caption_field: str | None = None,
 ) -> Iterator[Counted]:
-    """Each row that the main command wrote; one that it revised twice, as it was and as it is.
+    """Counts of each row of an output of revise-captions; revised rows give two.
 
-    `captioner` names the one of a whole file. Raises `UserError` where a row has no `revision`, or
-    nothing says whose caption or which image it is.
+    Args:
+        captioner: Captioner of the whole file.
+
+    Raises:
+        UserError: A row has no `revision`, or nothing names its captioner or image.
     """
     fields = Fields(None, (caption_field,) if caption_field else ())
     source = open_source(name, fields=fields, need_image=False)
@@ -136,8 +139,9 @@ def _wrong(sentence: RatedSentence) -> bool:
 def _kinds(
     row: Mapping[str, Any], caption: str, sentences: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Of each sentence the kind of its error, where it has one: what the row's own labels name
-    (`sentences` with `error_type` or `error_types`), else what the critic's rationale speaks of."""
+    """The error type of each sentence: from the row's labels (`error_type`, `error_types` of
+    its `sentences`), otherwise from the critic's rationale.
+    """
     labels = row.get("sentences")
     named = [s for s in labels if isinstance(s, Mapping)] if isinstance(labels, list) else []
     found = []
@@ -172,7 +176,7 @@ def _named(row: Mapping[str, Any], field: str | None, known: Sequence[str]) -> s
 
 
 def _after(sentence: Mapping[str, Any], threshold: float) -> RatedSentence | None:
-    """The sentence as it stands now; None where it is gone."""
+    """The sentence in the revised caption; None if it is gone."""
     if sentence["dropped"]:
         return None
     if sentence["p_after"] is None:
@@ -182,7 +186,7 @@ def _after(sentence: Mapping[str, Any], threshold: float) -> RatedSentence | Non
 
 
 def rate(rows: Iterable[Counted]) -> RatedCaptioners:
-    """Ratings of captions. Raises `UserError` where their raters differ."""
+    """Ratings of captions. Raises `UserError` if their raters differ."""
     seen: dict[str, dict[str, str]] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
 
@@ -218,7 +222,7 @@ def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
 
 
 def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
-    """Both together. Raises `UserError` for other raters, or a captioner that is in both."""
+    """Both together. Raises `UserError` for different raters or shared captioners."""
     _same(old.rater, new.rater, "the leaderboard")
     if twice := sorted(set(old.ratings.captioners) & set(new.ratings.captioners)):
         raise UserError(
@@ -237,7 +241,7 @@ def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
 
 
 def write_ratings(path: Path, rated: RatedCaptioners) -> None:
-    """`ratings.json`: rater, columns, a row of counts by captioner and image, kinds of errors."""
+    """Writes `ratings.json`: rater, counts by captioner and image, error types."""
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
         counts.setdefault(captioner, {})[image] = [int(v) if v == int(v) else v for v in row]
@@ -247,7 +251,7 @@ def write_ratings(path: Path, rated: RatedCaptioners) -> None:
 
 
 def read_ratings(path: Path) -> RatedCaptioners:
-    """What `write_ratings` wrote. Raises `UserError` for anything else."""
+    """Reads what `write_ratings` wrote."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["columns"]) != COLUMNS:

@@ -1,4 +1,4 @@
-"""What kinds of errors captioners make: flagged sentences of each kind, per hundred judged."""
+"""Error types by captioner: flagged sentences per hundred judged."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ HEADING = "kinds of errors: flagged sentences per hundred judged"
 def errors_of(
     rated: RatedCaptioners, order: Sequence[str], replicates: int
 ) -> dict[str, Any] | None:
-    """Kinds, the commonest first, and by captioner (in `order`) and kind: how many sentences, and
-    the rate with its 95 % interval over images. None where nothing names a kind."""
+    """Rates of error types by captioner (in `order`), with 95 % intervals over images.
+
+    Returns:
+        None if no error has a type; otherwise types in order of frequency and a table.
+    """
     total: Counter[str] = Counter()
     for of_images in rated.errors.values():
         for counted in of_images.values():
@@ -107,7 +110,7 @@ def as_latex(found: Mapping[str, Any]) -> str:
 
 
 def as_csv(found: Mapping[str, Any]) -> str:
-    """A row for each captioner and kind, full precision."""
+    """One row per captioner and type, in full precision."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["captioner", "kind", "sentences", "rate", "low", "high"])

@@ -1,19 +1,19 @@
-"""What kind of error a critic's rationale speaks of, by its words.
+"""The type of error that a critic's rationale describes, from its words.
 
-    object      something is not there, or is something else
+    object      something is missing, or is something else
     count       there are more, or fewer
-    attribute   colour, size, material, pattern, shape
-    relation    where one thing is to another
-    action      what somebody does, a pose
-    text        what is written
+    attribute   color, size, material, pattern, shape
+    relation    position of one thing relative to another
+    action      an activity or a pose
+    text        written text
     setting     place, time, weather
-    other       none of these is named
+    other       none of these
 
-A rationale says what is wrong and what is there instead (VNLI-Critique, section 3). The kind is
-that of the words it denies (“not red”, “rather than two”, “no dog”), or, where it denies nothing,
-of the words that it has and the sentence has not. These rules know no image and were written for
-the picture-book world: `tests/rating/test_error_types.py` holds them to its truth. On other
-rationales they were not measured, and what they do not recognize is `other`.
+A rationale says what is wrong and what is there instead (VNLI-Critique, section 3). Its type comes
+from the words that it negates (“not red”, “rather than two”, “no dog”), or, without a negation,
+from the words that the sentence lacks. The rules were written for the picture-book world, whose truth
+they are tested against (`tests/rating/test_error_types.py`); on other rationales they have not been
+measured.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _LITTLE = listed(
 
 
 def type_of(sentence: str, rationale: str) -> str:
-    """One of `TYPES`. `sentence`: the one that the rationale is about."""
+    """One of `TYPES`, for a rationale about `sentence`."""
     said = " ".join(rationale.lower().split())
     if not said:
         return "other"
@@ -91,7 +91,7 @@ def _words(text: str) -> list[str]:
 
 
 def _denied_kind(words: list[str], said: str) -> str | None:
-    """What the denied words name first; None where it is a thing, or nothing."""
+    """The type of what is negated; None for an object or nothing."""
     if not words:
         return None
     content = [word for word in words if word not in _LITTLE]
@@ -111,7 +111,7 @@ def _denied_kind(words: list[str], said: str) -> str | None:
 
 
 def _counted_twice(noun: str, said: str) -> bool:
-    """“three boats” denied, and boats (or a boat) spoken of again."""
+    """Whether the noun of a negated count (“three boats”) is mentioned again."""
     return len(re.findall(rf"\b{re.escape(noun.rstrip('s'))}", said)) > 1
 
 
@@ -120,7 +120,7 @@ def _is_action(word: str) -> bool:
 
 
 def _new_kind(said: list[str], sentence: frozenset[str]) -> str:
-    """Of a rationale that only says what is there: by the words that the sentence has not."""
+    """The type of a rationale without negation, from the words that the sentence lacks."""
     new = [word for word in said if word not in sentence and word not in _LITTLE]
     if any(word in _SETTINGS for word in new):
         return "setting"

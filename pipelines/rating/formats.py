@@ -20,7 +20,7 @@ HEADINGS = {
 def rows_of(
     board: Leaderboard, ratings: Ratings, controlled: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """One dictionary a captioner, best first: plain values, ready for JSON or CSV."""
+    """One dictionary per captioner, best first, ready for JSON or CSV."""
     found = []
     for standing in board.standings:
         index = ratings.captioners.index(standing.captioner)
@@ -44,12 +44,12 @@ def rows_of(
 
 
 def rank_text(best: int, worst: int) -> str:
-    """`3`, or `2–4` where no order can be claimed among several."""
+    """`3`, or a range like `2–4` if no order can be claimed."""
     return str(best) if best == worst else f"{best}–{worst}"
 
 
 def shown(name: str) -> str:
-    """A captioner's name on one line, with nothing in it that cannot be seen."""
+    """A captioner's name on one line without invisible characters."""
     return plain(" ".join(name.split()))
 
 
@@ -129,5 +129,5 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def guarded(name: str) -> str:
-    """What a spreadsheet would take for a formula is quoted."""
+    """Quotes a name that a spreadsheet would take for a formula."""
     return f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

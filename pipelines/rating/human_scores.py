@@ -1,4 +1,4 @@
-"""A leaderboard beside people's scores of the same captioners: correlations, and points to draw."""
+"""A leaderboard against human scores of the same captioners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST = 3
 
 
 def read_people(path: Path) -> dict[str, float]:
-    """Captioner to score, the higher the better, from CSV with these two columns. `UserError`."""
+    """Scores by captioner, from CSV with columns `captioner` and `score`."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             return dict(_rows(path, csv.DictReader(file)))
@@ -48,9 +48,10 @@ def _rows(path: Path, reader: csv.DictReader[str]) -> Iterator[tuple[str, float]
 def against_people(
     ratings: Ratings, people: Mapping[str, float], replicates: int
 ) -> dict[str, Any]:
-    """By criterion: correlations over the captioners that both have, with intervals over images.
+    """Correlations over shared captioners by criterion, with intervals over images.
 
-    Raises `UserError` where these are fewer than three.
+    Raises:
+        UserError: They share fewer than `LEAST` captioners.
     """
     known = [k for k, name in enumerate(ratings.captioners) if name in people]
     if len(known) < LEAST:

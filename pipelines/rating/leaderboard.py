@@ -1,7 +1,7 @@
-"""`rate-captions`: from captions by captioners to a leaderboard in every format.
+"""`rate-captions`: judges captions and writes the leaderboard in every format.
 
-Judging is the main command's (`--stage critique`): its journal makes it resumable, its quarantine
-takes what cannot be read. Everything else is arithmetic on counts.
+revise-captions does the judging (`--stage critique`), with its journal and quarantine; the rest is
+arithmetic on counts.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ RATINGS = "ratings.json"
 
 @dataclass(frozen=True, slots=True)
 class RatingOptions:
-    """What to rate and where to put it. `inputs`: FILE or NAME=FILE, judged already or not.
+    """See `rate-captions --help`.
 
-    `people`: a file of people's scores of captioners, to compare with.
+    Attributes:
+        inputs: FILE or NAME=FILE, judged or not.
+        people: File of human scores of captioners.
     """
 
     inputs: tuple[str, ...]
@@ -53,10 +55,14 @@ class RatingOptions:
 
 
 def rate_captions(job: RatingOptions) -> dict[str, Any]:
-    """Judges what is not judged, adds it to the leaderboard in `out`, writes every format.
+    """Judges what is not judged yet, adds it to the leaderboard and writes every format.
 
-    Returns the leaderboard as JSON holds it. Raises `UserError`, or `EngineDead` (run it again:
-    finished windows are kept).
+    Returns:
+        The content of leaderboard.json.
+
+    Raises:
+        UserError: An input cannot be read or does not fit the leaderboard.
+        EngineDead: A model stopped; run it again, finished windows are kept.
     """
     people = None if job.people is None else read_people(job.people)
     job.out.mkdir(parents=True, exist_ok=True)
@@ -85,13 +91,13 @@ def _rows(job: RatingOptions) -> Iterator[Counted]:
 
 
 def _named(given: str) -> tuple[str | None, str]:
-    """`NAME=FILE`, or a FILE, whose name may contain `=` too."""
+    """`NAME=FILE`, or a FILE whose name may contain `=`."""
     name, equals, path = given.partition("=")
     return (name, path) if equals and not Path(given).exists() else (None, given)
 
 
 def _judge(job: RatingOptions, path: str) -> str:
-    """The file's captions judged, as a file beside the leaderboard."""
+    """Judges a file's captions into a file beside the leaderboard."""
     from revise_captions.pipelines.job.run import run
 
     name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
@@ -170,7 +176,7 @@ def as_json(
 
 
 def _rounded(matrix: Any) -> list[list[float | None]]:
-    """NaN, which JSON does not have, becomes null."""
+    """NaN becomes null, as JSON has no NaN."""
     return [[None if v != v else round(float(v), 4) for v in row] for row in matrix]
 
 

@@ -1,4 +1,4 @@
-"""A leaderboard as one self-contained HTML page: intervals, rank ranges, who beats whom."""
+"""A leaderboard as one self-contained HTML page: intervals, rank ranges, pairwise wins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from revise_captions.stats.leaderboard import ALPHA
 
 @dataclass(frozen=True, slots=True)
 class CriterionView:
-    """One criterion as the page shows it. `at` places a share on the chart, in percent."""
+    """One criterion on the page. `at` places a share on the chart, in percent."""
 
     name: str
     heading: str
@@ -28,7 +28,7 @@ class CriterionView:
 
 
 def page(board: Mapping[str, Any]) -> str:
-    """The page of what `rate.as_json` gives."""
+    """The page of `leaderboard.as_json`."""
     criteria = [_view(name, found) for name, found in board["criteria"].items()]
     style = asset("report.css") + asset("board.css")
     return (
@@ -47,7 +47,7 @@ def page(board: Mapping[str, Any]) -> str:
 
 
 def _view(name: str, found: Mapping[str, Any]) -> CriterionView:
-    """The chart spans all intervals, in steps of five percent."""
+    """One criterion; its chart spans all intervals in steps of five percent."""
     table = found["table"]
     ends = [row[key] for row in table for key in ("low", "high", "score") if row[key] is not None]
     low = int(100 * min(ends, default=0)) // 5 * 5
@@ -67,8 +67,7 @@ _LINE = 17
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points of a plot of 600 × 400 whose y grows downward, each with the y of its name beside the
-    plot, and the ends of its axes."""
+    """Points of a plot of 600 × 400 with downward y, the y of each name, the ends of the axes."""
 
     points: Sequence[Mapping[str, Any]]
     x: tuple[float, float]
@@ -77,7 +76,7 @@ class Scatter:
 
 
 def scatter(found: Mapping[str, Any]) -> Scatter:
-    """People's scores to the right, the rater's shares upward; axes span the data."""
+    """Human scores against the rater's shares; axes span the data."""
     people = [p["people"] for p in found["points"]]
     rater = [p["rater"] for p in found["points"]]
     ends = [(min(v, default=0.0), max(v, default=1.0)) for v in (people, rater)]
@@ -103,7 +102,7 @@ def scatter(found: Mapping[str, Any]) -> Scatter:
 
 
 def lead(table: Sequence[Mapping[str, Any]]) -> str:
-    """What can be said of the first place, in one sentence."""
+    """One sentence about the first place."""
     known = [row for row in table if row["score"] is not None]
     if not known:
         return "No sentence could be judged, so there is no order."

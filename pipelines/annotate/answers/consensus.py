@@ -1,8 +1,8 @@
-"""From answers to what people say together, with everything named that cannot be used.
+"""From raters' answers to consensus labels; everything that cannot be used is reported.
 
-Of factuality by the protocol of VNLI-Critique (`benchmarks.protocol`): wrong where more than half
-of the raters say neutral or contradiction. A rationale is correct where more than half of them say
-so (section 4.3). An exact half for and half against is a tie: it decides nothing.
+Labels follow the protocol of VNLI-Critique (`benchmarks.annotation_protocol`): a sentence is
+nonfactual if more than half of its raters say neutral or contradiction, and a rationale is correct
+if more than half of them say so (section 4.3). A tie decides nothing.
 """
 
 from __future__ import annotations
@@ -45,12 +45,15 @@ ORIGINAL, REVISED = "original", "revised"
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What the raters of one item say together.
+    """The consensus about one item.
 
-    `labels`: each rater's answer, in its canonical spelling (of pairs: original, revised, …).
-    `majority`: what more than half of them said, None where nothing did. `good`: the sentence is
-    factual, the rationale correct, the revised version truer; None for a tie or too few answers.
-    `verdict` and `ratings` are of sentences.
+    Attributes:
+        labels: Each rater's answer in canonical spelling; for pairs: original, revised, …
+        majority: The answer of more than half of the raters, if there is one.
+        good: Whether the sentence is factual, the rationale correct, or the revised version truer;
+            None for a tie or too few answers.
+        verdict: The protocol's verdict, for sentences.
+        ratings: The raters' votes, for sentences.
     """
 
     unit: Unit
@@ -64,13 +67,13 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True)
 class CollectedAnswers:
-    """Opinions of all items that were asked and answered, and what was wrong on the way."""
+    """The results of all answered items, and the problems found on the way."""
 
     results: tuple[ItemResult, ...]
     problems: tuple[Problem, ...]
 
     def of(self, asked: ItemTarget) -> dict[str, ItemResult]:
-        """By unit, those that decide something."""
+        """The decided results of one kind of item, by unit."""
         return {
             found.unit.id: found
             for found in self.results
@@ -85,7 +88,15 @@ def collect(
     least: int,
     only: Sequence[str],
 ) -> CollectedAnswers:
-    """Everything that raters said. `only`: the interfaces that were asked."""
+    """Groups answers by item and rater and decides every item.
+
+    Args:
+        units: The sampled sentences, from the key.
+        answers: Answers as read, in order.
+        planned: Planned raters per item.
+        least: Fewest raters that decide an item.
+        only: Interfaces that were exported.
+    """
     asked = {
         unit.item(one): (unit, one) for unit in units for one in unit.asked() if ASKING[one] in only
     }
@@ -111,7 +122,7 @@ def collect(
 
 
 def _misses(answer: RaterAnswer, asked: ItemTarget) -> Problem | None:
-    """What makes an answer useless."""
+    """The problem that makes an answer unusable, if there is one."""
     main = INTERFACES[ASKING[asked]].main
     given = answer.said.get(main, "")
     if _canonical(given, asked) is not None:
@@ -131,7 +142,7 @@ def _canonical(given: str, asked: ItemTarget) -> str | None:
 
 
 def _keep(answer: RaterAnswer, raters: dict[str, RaterAnswer], problems: list[Problem]) -> None:
-    """One answer for each rater: by time where it is known, else the one read last."""
+    """Keeps one answer per rater: the latest if times are known, otherwise the last one read."""
     before = raters.get(answer.rater)
     if before is not None:
         kind = AGAIN if before.said == answer.said else TWICE
@@ -168,14 +179,14 @@ def _result(
 
 
 def _shown(unit: Unit, label: str, asked: ItemTarget) -> str:
-    """In pairs, which version “First” and “Second” were."""
+    """For pairs, the version that “First” or “Second” stands for."""
     if asked is not ItemTarget.PREFERENCE or label not in (FIRST, SECOND):
         return label
     return REVISED if (label == FIRST) == unit.swapped else ORIGINAL
 
 
 def rating_of(answer: RaterAnswer) -> Rating:
-    """An answer about a sentence, as the protocol takes it."""
+    """An answer about a sentence as a rating of the protocol."""
     vote = vote_of(answer.said["label"])
     if vote is None:
         raise ValueError(f"no label: {answer.said['label']!r}")
@@ -196,7 +207,7 @@ def _reservations(
     planned: int,
     least: int,
 ) -> list[Problem]:
-    """What must be said of an item and of its answers."""
+    """The problems of an item and of its answers."""
     problems = []
     number = len(given)
     count = f"{number} of {planned}"

@@ -1,8 +1,9 @@
-"""What raters' answers say of the critic, its rationales and the rewrites, of the whole run.
+"""Estimates for the whole run from raters' answers about a stratified sample.
 
-The sample is stratified, so every figure is a ratio of sums weighted by how many of the run's
-sentences each sampled one stands for (Hájek's estimator). Intervals: central 95 % of the Poisson
-bootstrap over images; strata are not resampled apart, which makes them a little too wide.
+Every estimate is a ratio of sums, weighted by the number of sentences of the run that a sampled
+sentence stands for (Hájek's estimator). Intervals are central 95 % intervals of the Poisson
+bootstrap over images. Strata are not resampled separately, which makes the intervals slightly
+conservative.
 """
 
 from __future__ import annotations
@@ -29,10 +30,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ShareEstimate:
-    """One figure of a table, between 0 and 1 (a change: -1 and 1); None where nothing was judged.
+    """One cell of a table: a fraction in [0, 1], or a change in [-1, 1]; None without judgments.
 
-    `plain`: the same of the sample alone, unweighted. `rows` sentences of `images`; `effective`:
-    how many equally weighted sentences would tell as much (Kish).
+    Attributes:
+        plain: The unweighted fraction in the sample.
+        rows: Number of sentences.
+        images: Number of images.
+        effective: Kish's effective sample size: how many equally weighted sentences carry as much
+            information.
     """
 
     table: str
@@ -52,7 +57,7 @@ class ShareEstimate:
 
 @dataclass(frozen=True, slots=True)
 class RatioTerm:
-    """One sentence's part of a ratio."""
+    """One sentence's contribution to a ratio."""
 
     unit: Unit
     top: float
@@ -107,7 +112,7 @@ def _interval(
 def tables(
     found: CollectedAnswers, threshold: float | None, replicates: int
 ) -> list[ShareEstimate]:
-    """All tables for which there are answers."""
+    """The tables for which there are answers."""
     return [
         *_critic(found, replicates),
         *_table_5(found, replicates),
@@ -118,7 +123,7 @@ def tables(
 
 
 def _critic(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
-    """Whether what the critic flags is wrong, and whether it flags what is wrong."""
+    """The critic's precision, recall and accuracy against people."""
     judged = list(found.of(ItemTarget.ORIGINAL).values())
     flagged = [RatioTerm(o.unit, not o.good) for o in judged if o.unit.flagged]
     wrong = [RatioTerm(o.unit, o.unit.flagged) for o in judged if not o.good]
@@ -132,7 +137,7 @@ def _critic(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]
 
 
 def _table_5(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
-    """The paper's Table 5: rationales that people call correct, of sentences that are wrong."""
+    """Table 5 of VNLI-Critique: the fraction of rationales that people call correct."""
     judged = found.of(ItemTarget.CRITIQUE)
     truth = found.of(ItemTarget.ORIGINAL)
     every = [RatioTerm(o.unit, bool(o.good)) for o in judged.values()]
@@ -150,10 +155,10 @@ def _table_5(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate
 def _table_6(
     found: CollectedAnswers, threshold: float | None, replicates: int
 ) -> Iterator[ShareEstimate]:
-    """The paper's Table 6: flagged sentences that are factual, before and after the rewrite.
+    """Table 6 of VNLI-Critique: flagged sentences that are factual, before and after the rewrite.
 
-    Sentences that people judged in both versions. The paper keeps every rewrite; here a rewrite
-    can be rejected, so the accepted ones have rows of their own.
+    Covers sentences that people judged in both versions. The paper keeps every rewrite; here
+    rewrites can be rejected, so accepted ones have rows of their own.
     """
     before, after = found.of(ItemTarget.ORIGINAL), found.of(ItemTarget.REVISED)
     both = [name for name in before if name in after and before[name].unit.flagged]
@@ -189,7 +194,7 @@ def _change(
 
 
 def _run(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
-    """All of the run's sentences, before and after: rewrites that were accepted, deletions gone."""
+    """Factual sentences of the run before and after, with accepted rewrites and deletions."""
     before, after = found.of(ItemTarget.ORIGINAL), found.of(ItemTarget.REVISED)
     pairs = []
     for name, result in before.items():
@@ -221,7 +226,7 @@ def _preferences(found: CollectedAnswers, replicates: int) -> Iterator[ShareEsti
 
 
 def agreement(found: CollectedAnswers, replicates: int) -> list[dict[str, Any]]:
-    """Krippendorff's α and Fleiss' κ of each interface, of the sample as it is (unweighted)."""
+    """Krippendorff's α and Fleiss' κ for each interface, unweighted."""
     figures = []
     for name in dict.fromkeys(ASKING.values()):
         own = [o for o in found.results if ASKING[o.asked] == name and len(o.labels) > 1]
@@ -240,9 +245,9 @@ def agreement(found: CollectedAnswers, replicates: int) -> list[dict[str, Any]]:
 
 
 def raters(results: Sequence[ItemResult]) -> list[dict[str, Any]]:
-    """Each rater by interface: answers, and how often they said what most of the others said.
+    """Each rater's number of answers and agreement with the majority of the others, by interface.
 
-    Of sentences: whether they are wrong; neutral and contradiction are one.
+    For sentences, agreement is on factual or not: neutral and contradiction are one label.
     """
     answers: Counter[tuple[str, str]] = Counter()
     compared: Counter[tuple[str, str]] = Counter()

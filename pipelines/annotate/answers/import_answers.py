@@ -1,9 +1,9 @@
 """`annotate import`: raters' answers to labels, figures and training data.
 
-OUT/records.jsonl       each sampled sentence: what the run said, what people said, its weight
-OUT/annotations.jsonl   each rater's answer about a sentence: `evaluate-metric annotations OUT`
-OUT/figures.json        the tables, agreement, raters
-OUT/problems.jsonl      what was not used, or with a reservation
+OUT/records.jsonl       each sampled sentence with the run's and the raters' labels and its weight
+OUT/annotations.jsonl   each rater's answer about a sentence, for `evaluate-metric annotations OUT`
+OUT/figures.json        tables, agreement, raters
+OUT/problems.jsonl      answers and items that were not used, or used with a reservation
 OUT/train.jsonl, validation.jsonl, images/, data.json   for finetune-critic
 """
 
@@ -56,7 +56,7 @@ SAME = "the same sentence of the same caption again: one training row"
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """`min_raters` None: more than half of the planned raters."""
+    """See `annotate import --help`. `min_raters` defaults to more than half of the planned ones."""
 
     export: Path
     answers: tuple[Path, ...]
@@ -68,7 +68,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """`figures` is what figures.json holds; `training`: counts by split, empty where none."""
+    """`figures` is the content of figures.json; `training` has the counts of each split."""
 
     answers: int
     items: int
@@ -79,7 +79,11 @@ class Imported:
 
 
 def import_answers(options: ImportOptions) -> Imported:
-    """Raises `UserError` where nothing at all can be used."""
+    """Reads answers and writes everything to `options.out`.
+
+    Raises:
+        UserError: The export or the answers cannot be read, or no answer belongs to the export.
+    """
     about = _about(options.export)
     units = read_key(options.export / KEY)
     planned = int(about["raters"])
@@ -147,7 +151,7 @@ def _figures(
 
 
 def _records(units: Sequence[Unit], found: CollectedAnswers) -> Iterator[dict[str, Any]]:
-    """A row for each sampled sentence, answered or not."""
+    """One row per sampled sentence, answered or not."""
     said: dict[str, dict[str, Any]] = {unit.id: {} for unit in units}
     for result in found.results:
         said[result.unit.id][str(result.asked)] = _said(result)
@@ -178,7 +182,7 @@ def _label(factual: bool | None) -> str | None:
 
 
 def _rationales(result: ItemResult) -> list[str]:
-    """The longest first; the same words once."""
+    """Distinct rationales, the longest first."""
     texts = dict.fromkeys(rating.rationale for rating in result.ratings if rating.rationale)
     return sorted(texts, key=len, reverse=True)
 
@@ -193,7 +197,7 @@ def text_of(result: ItemResult) -> SentenceInCaption:
 
 
 def _annotations(found: CollectedAnswers) -> Iterator[dict[str, Any]]:
-    """Rows as `benchmarks.protocol.rows_of_votes` reads them; the “model” is the version."""
+    """Rows for `benchmarks.annotation_protocol.rows_of_votes`; “model” is the version."""
     for result in found.results:
         text = text_of(result)
         for rating in result.ratings:
@@ -216,7 +220,7 @@ def _annotations(found: CollectedAnswers) -> Iterator[dict[str, Any]]:
 def _training(
     options: ImportOptions, about: Mapping[str, Any], found: CollectedAnswers
 ) -> tuple[dict[str, SplitCounts], list[Problem]]:
-    """The folder for finetune-critic, where sentences were judged; what is missing from it."""
+    """Writes training data from the decided sentences; returns counts and problems."""
     sentences = [o for o in found.results if o.verdict is not None and o.good is not None]
     if not sentences:
         return {}, [Problem(NO_SPLIT, detail="no sentence has a label")]
@@ -253,7 +257,7 @@ def _training(
 def _stored(
     options: ImportOptions, store: ImageFolder, results: Sequence[ItemResult]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Where each image of the key lies below `out`."""
+    """Stores the images of the key; returns their paths below `out`, and problems."""
     stored: dict[str, str] = {}
     problems = []
     for image in sorted({result.unit.image for result in results}):
@@ -265,7 +269,7 @@ def _stored(
 
 
 def _distinct(results: Iterable[ItemResult]) -> tuple[list[ItemResult], list[Problem]]:
-    """The first about each sentence of each caption: a run may hold a record twice."""
+    """The first result about each sentence of each caption, as a run may hold a record twice."""
     first: dict[tuple[str, str, Span], ItemResult] = {}
     problems = []
     for result in results:
@@ -278,9 +282,11 @@ def _distinct(results: Iterable[ItemResult]) -> tuple[list[ItemResult], list[Pro
 def training_rows(
     results: Sequence[ItemResult], rewrites: Mapping[str, ItemResult]
 ) -> Iterator[dict[str, Any]]:
-    """Judged sentences by the caption that they stand in, as `finetune.data` describes rows.
+    """Training rows, one per caption, in the format of `finetune.data`.
 
-    `rewrites`: by unit, the judged rewrites that people call factual.
+    Args:
+        results: Decided results about sentences.
+        rewrites: Results about rewrites that people call factual, by unit.
     """
     captions: dict[tuple[str, str], dict[Span, ItemResult]] = {}
     for result in results:

@@ -1,8 +1,8 @@
-"""Raters' answers as they come back: Label Studio's JSON, JSON-MIN and CSV, and filled-in sheets.
+"""Readers of raters' answers: Label Studio's JSON, JSON-MIN and CSV exports, and filled-in sheets.
 
-Label Studio's JSON has one object for each task, with its annotations; JSON-MIN and CSV have one
-row for each annotation, in which the task's data and the answers share one level, skipped ones
-are missing, and several texts of one answer are an object. A sheet is a row for each item.
+A JSON export has one object per task, with its annotations. JSON-MIN and CSV have one row per
+annotation, with the task's data and the answers on one level; they omit skipped tasks and encode
+multiple texts as an object. A sheet has one row per item.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SUFFIXES = (*_SHEETS, ".json", ".jsonl")
 
 @dataclass(frozen=True, slots=True)
 class RaterAnswer:
-    """One rater's answer to one item, by control. `when` orders answers, "" where not known."""
+    """One rater's answer to one item, by control. `when` orders answers; "" if unknown."""
 
     item: str
     rater: str
@@ -41,7 +41,7 @@ class RaterAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is not used, or used with a reservation, and why."""
+    """Something that was not used, or used with a reservation, and why."""
 
     kind: str
     item: str = ""
@@ -59,7 +59,7 @@ NO_ITEM = "a row without an item's name"
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Files, and what lies in folders. Raises `UserError` for a folder without answers."""
+    """The given files, and the answer files in given folders."""
     found: list[Path] = []
     for path in paths:
         if not path.is_dir():
@@ -73,7 +73,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_answers(path: Path) -> Iterator[RaterAnswer | Problem]:
-    """Every answer in a file, in its order. Raises `UserError` for a file that holds none."""
+    """All answers in a file, in order."""
     if path.suffix.lower() in _SHEETS:
         yield from _flat(_sheet_rows(path), path)
         return
@@ -156,14 +156,14 @@ def _sheet_rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
 
 
 def _rater_of(value: object) -> str:
-    """A number, a name, or an object with them, by version and kind of export."""
+    """The rater's name from a number, a name or an object, depending on the export."""
     if isinstance(value, Mapping):
         value = value.get("email") or value.get("id")
     return "" if value is None else str(value).strip()
 
 
 def _text(value: object) -> str:
-    """What was chosen or written; several texts are put in lines."""
+    """Chosen labels or free text; multiple texts become lines."""
     if isinstance(value, Mapping):
         value = value.get("choices") or value.get("text") or ""
     if isinstance(value, list | tuple):
@@ -172,7 +172,7 @@ def _text(value: object) -> str:
 
 
 def _unpacked(text: str) -> str:
-    """Several texts of one answer stand as JSON in Label Studio's CSV."""
+    """Multiple texts of one answer are JSON in Label Studio's CSV."""
     if text.startswith(("{", "[")):
         with suppress(ValueError):
             return _text(json.loads(text))

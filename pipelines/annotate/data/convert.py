@@ -41,7 +41,7 @@ AGAIN = "captions that an image has already"
 
 @dataclass(frozen=True, slots=True)
 class ConvertOptions:
-    """As the options of the command say."""
+    """See `annotate convert --help`."""
 
     name: str
     folder: Path
@@ -57,7 +57,7 @@ class ConvertOptions:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """`left_out`: by kind, what of the data is in no split. `examples` of unreadable images."""
+    """What was written, what was left out (counts by kind), and unreadable images."""
 
     about: Provenance
     counts: Mapping[str, SplitCounts]
@@ -66,7 +66,13 @@ class Converted:
 
 
 def convert_data(options: ConvertOptions) -> Converted:
-    """Raises `UserError`. The data are read twice: for the images' split, then for the rows."""
+    """Converts a benchmark with sentence labels into training data.
+
+    The data are read twice: first for the images, which decide the split, then for the rows.
+
+    Raises:
+        UserError: `options.out` is not empty, or there is nothing to convert.
+    """
     entry = benchmark(options.name)
     about = _provenance(entry, options)
     if options.out.exists() and any(options.out.iterdir()):
@@ -127,7 +133,7 @@ def _provenance(entry: Benchmark, options: ConvertOptions) -> Provenance:
 
 
 def _chosen(entry: Benchmark, options: ConvertOptions, left_out: Counter[str]) -> Iterator[Example]:
-    """The labelled captions of the wanted subsets, at most `limit`."""
+    """The labeled captions of the selected subsets, at most `limit`."""
     own = TRAINING_SUBSETS.get(entry.name, "")
     examples = (item for item in entry.read(options.folder) if isinstance(item, Example))
 
@@ -152,7 +158,7 @@ def _name(example: Example) -> str:
 def _images(
     options: ConvertOptions, store: ImageFolder, examples: Iterable[Example]
 ) -> tuple[dict[str, str], list[str]]:
-    """By name, each image as rows name it."""
+    """The stored name of each image; descriptions of the unreadable ones."""
     stored: dict[str, str] = {}
     unreadable: list[str] = []
     for example in examples:
@@ -177,10 +183,7 @@ def _image(options: ConvertOptions, ref: ImageRef, store: ImageFolder) -> str:
 
 
 def row_of(example: Example, image: str, left_out: Counter[str]) -> dict[str, Any]:
-    """A caption as a training row: labelled sentences in order, without white space around them.
-
-    What cannot be a training sentence is counted in `left_out`.
-    """
+    """A caption as a training row; counts in `left_out` what cannot be a training sentence."""
     sentences: list[dict[str, Any]] = []
     end = 0
     for sentence in sorted(example.sentences, key=lambda s: s.span):
@@ -213,7 +216,7 @@ def _sentence(sentence: LabeledSentence, label: str) -> dict[str, Any]:
 
 
 def _label(sentence: LabeledSentence) -> str | None:
-    """By the paper's rule, what claims nothing is not wrong; None: people could not judge it."""
+    """A sentence without a claim is factual, by the paper's rule; None if people were unsure."""
     if sentence.factual is None:
         return "factual" if sentence.assessable is False else None
     return "factual" if sentence.factual else "nonfactual"
@@ -227,6 +230,6 @@ def _trimmed(span: Span, caption: str) -> Span | None:
 
 
 def _test_row(row: Mapping[str, Any], example: Example, options: ConvertOptions) -> dict[str, Any]:
-    """As `benchmarks.plain` reads it, and as revise-captions finds the image from OUT/test."""
+    """A row for `evaluate-metric plain`, with the image's path as seen from OUT/test."""
     image = row["image"] if options.images == "path" else f"../{row['image']}"
     return {**row, "image": image, "model": example.captioner or "unknown"}

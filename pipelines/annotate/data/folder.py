@@ -1,8 +1,8 @@
-"""A folder that finetune-critic reads: train.jsonl, validation.jsonl, images, and data.json.
+"""A folder of training data for finetune-critic: train.jsonl, validation.jsonl, images, data.json.
 
-All captions of an image, and of images that look like it, are on one side. data.json says what the
-data are, under what licence, and whether they are a benchmark that critics are evaluated on: one
-that was trained on them cannot be measured by it, so the mark has to travel with the checkpoint.
+All captions of an image, and of near-duplicates of it, are in one split. data.json records the
+origin and license of the data, and whether critics are evaluated on them: the mark follows a
+checkpoint, because a critic trained on a benchmark cannot be evaluated by it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ TRAIN, VALIDATION, TEST = "train", "validation", "test"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What the data are. `benchmark`: they are what critics are evaluated on, and held out for.
+    """Where training data come from.
 
-    `judged`: by people, or by whatever knows the truth.
+    Attributes:
+        benchmark: Whether critics are evaluated on these data.
+        judged: Whether labels come from people or an oracle, not from a heuristic.
     """
 
     name: str
@@ -42,7 +44,7 @@ class Provenance:
 
 @dataclass(slots=True)
 class SplitCounts:
-    """Of one split."""
+    """Counts of one split."""
 
     captions: int = 0
     sentences: int = 0
@@ -66,9 +68,15 @@ class SplitCounts:
 
 
 def splits(groups: Mapping[str, str], validation: float, test: float = 0.0) -> dict[str, str]:
-    """The side of each image, from its group: by a hash of the group's name, in any order alike.
+    """Assigns images to splits by a hash of their group, independently of order.
 
-    At least one group is on every side that was asked for. Raises `UserError` for too few.
+    Args:
+        groups: Group of near-duplicates of each image.
+        validation: Fraction of the groups in the validation split.
+        test: Fraction in the test split.
+
+    Raises:
+        UserError: There are too few groups for every split to have one.
     """
     names = sorted(set(groups.values()), key=lambda name: hashlib.sha256(name.encode()).digest())
     held = max(1, round(len(names) * validation))
@@ -86,14 +94,14 @@ def splits(groups: Mapping[str, str], validation: float, test: float = 0.0) -> d
 
 @dataclass(slots=True)
 class TrainingFolder:
-    """Takes rows, one after another. `counts` by split."""
+    """Writes rows to the file of their split and counts them."""
 
     sides: Mapping[str, str]
     files: Mapping[str, IO[bytes]]
     counts: dict[str, SplitCounts] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], test_row: Mapping[str, Any] | None = None) -> None:
-        """A training row; on the test side, `test_row` is written in its place, if there is one."""
+        """Adds a training row. In the test split, `test_row` replaces it if given."""
         side = self.sides[row["image"]]
         self.counts.setdefault(side, SplitCounts()).add(row)
         written = test_row if side == TEST and test_row is not None else row
@@ -102,8 +110,10 @@ class TrainingFolder:
 
 @contextmanager
 def open_training_folder(out: Path, sides: Mapping[str, str]) -> Iterator[TrainingFolder]:
-    """The split files, which appear when the block ends well. Test rows go to test/captions.jsonl,
-    where `evaluate-metric plain OUT/test` reads them."""
+    """Opens the files of all splits; they appear when the block succeeds.
+
+    Test rows go to test/captions.jsonl, for `evaluate-metric plain OUT/test`.
+    """
     with ExitStack() as stack:
         files = {}
         for side in sorted(set(sides.values())):
@@ -121,7 +131,7 @@ def write_about(
     made_by: str,
     left_out: Mapping[str, int] = Counter(),
 ) -> None:
-    """data.json: what finetune-critic copies into the checkpoint's card."""
+    """Writes data.json, which finetune-critic copies into the checkpoint's card."""
     found = {name: getattr(about, name) for name in Provenance.__slots__}
     found["counts"] = {side: counts.as_json() for side, counts in sorted(folder.counts.items())}
     found["left_out"] = {kind: number for kind, number in sorted(left_out.items()) if number}

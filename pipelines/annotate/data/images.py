@@ -1,9 +1,9 @@
-"""A folder of images by content: what a critic sees is what raters see and what training reads.
+"""A folder of images stored by content hash, identical for the critic, raters and training.
 
-Bytes are kept where every browser and Pillow alike show them as the critic sees them; else (an EXIF
-rotation, transparency, several frames, TIFF, …) the image is stored as the critic's upright RGB, in
-PNG. A name is a hash of the bytes, so the same image is stored once, and nothing in a name comes
-from the input.
+The original bytes are kept if browsers and Pillow show them as the critic sees them. Otherwise
+(EXIF rotation, transparency, several frames, TIFF, …) the critic's upright RGB image is stored as
+PNG. Names are hashes of the bytes, so equal images are stored once and no
+input text enters a path.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ORIENTATION = 0x0112
 
 
 class ImageFolder:
-    """`root/images`, made when the first image comes. `prints` of what was added, by name."""
+    """`root/images`, created with its first image. `prints` has the fingerprints by name."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -40,7 +40,7 @@ class ImageFolder:
         folder: Path = Path(),
         allow_urls: bool = False,
     ) -> str:
-        """Stores an image; its path below `root`. Raises `BadRecord` where it cannot be read."""
+        """Stores an image and returns its path below `root`. Raises `BadRecord`."""
         data, suffix, picture = storable(image_bytes(ref, image_root, folder, allow_urls))
         name = f"{FOLDER}/{hashlib.sha256(data).hexdigest()[:20]}{suffix}"
         if name not in self.prints:
@@ -55,7 +55,7 @@ class ImageFolder:
 
 
 def storable(data: bytes) -> tuple[bytes, str, Image]:
-    """Bytes to store, their suffix, and the picture. Raises `BadRecord` for no whole image."""
+    """Bytes to store, their suffix, and the decoded image. Raises `BadRecord`."""
     from PIL import Image as pillow
 
     picture = load_image(ImageRef(data=data))  # whole, of a known format, within the limits

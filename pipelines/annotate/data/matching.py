@@ -1,15 +1,15 @@
-"""`annotate match`: captions that nobody judged as training data – is a sentence the image's own?
+"""`annotate match`: training data from unlabeled captions: does a sentence belong to the image?
 
-A sentence of an image's caption is more often true of it than one from another image's caption. So
-captions as they are teach a small critic what the words of a domain look like, before judged
-sentences teach it what is wrong and why. Nothing here was judged: `factual` is what stands in the
-image's own caption (some of it is wrong), `nonfactual` what was taken from another's (some of it is
-true). A critic that learned nothing else ranks sentences, and its P is no probability.
+A sentence of an image's own caption is more often true of it than a sentence of another image's
+caption. So unlabeled captions teach a small critic the vocabulary of a domain before labeled
+sentences teach it what is wrong and why. These labels are not judgments: `factual` marks the
+image's own sentences (some are wrong), `nonfactual` those of other images (some are true). A critic
+trained on nothing else ranks sentences; its P(factual) is not a probability.
 
-In a row's caption, sentences of both kinds stand in random order, so that nothing around a sentence
-tells; its asides are more of both. Only sentences that speak of themselves are taken: in another
-caption, “she” would be somebody else. Of the others, most (`MatchOptions.contrasts`) differ from an
-own one in one place, where there are such (`contrasts`).
+A row's caption mixes both kinds in random order, so that context gives nothing away; its auxiliary
+sentences (`asides`) are more of both. Only sentences without anaphora are used: in another caption,
+“she” would be somebody else. Most of the other images' sentences (`MatchOptions.contrasts`) differ
+from one of the image's own in one place, if there are such (`minimal_pairs`).
 """
 
 from __future__ import annotations
@@ -64,8 +64,11 @@ ABOUT = Provenance(
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """As the options of the command say. `others`: of other images, in each caption's asides;
-    `contrasts`: the share of these, and of those in the caption, that differ in one place.
+    """See `annotate match --help`.
+
+    Attributes:
+        others: Sentences of other images among each caption's auxiliary sentences.
+        contrasts: Fraction of the other images' sentences that differ from an own one in one place.
     """
 
     captions: str
@@ -87,7 +90,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class OwnSentences:
-    """What one caption says of its image: sentences that speak of themselves."""
+    """The sentences of one caption that make sense without context."""
 
     id: str
     image: str
@@ -96,7 +99,7 @@ class OwnSentences:
 
 @dataclass(frozen=True, slots=True)
 class SentencePool:
-    """Sentences to draw from, each with whose it is; `contrasts` of their texts, in this order."""
+    """Sentences to sample from, each with its caption; `contrasts` indexes their texts."""
 
     said: Sequence[tuple[OwnSentences, str]]
     contrasts: Contrasts
@@ -107,7 +110,11 @@ class SentencePool:
 
 
 def match(options: MatchOptions) -> Matched:
-    """Raises `UserError`. The captions are read for their images, for a pool, and for the rows."""
+    """Writes training data. The captions are read three times: for images, the pool, and rows.
+
+    Raises:
+        UserError: `options.out` is not empty, or fewer than two images have usable sentences.
+    """
     if options.out.exists() and any(options.out.iterdir()):
         raise UserError(f"{options.out} is not empty", hint="choose a new folder")
     source = open_source(options.captions, fields=options.fields, limit=options.limit)
@@ -133,7 +140,7 @@ def match(options: MatchOptions) -> Matched:
 def _images(
     options: MatchOptions, source: Source, store: ImageFolder, left_out: Counter[str]
 ) -> dict[int, str]:
-    """By line, each image as rows name it."""
+    """The stored name of each image, by line."""
     found: dict[int, str] = {}
     for record in source:
         if isinstance(record, BadRow):
@@ -151,7 +158,7 @@ def _images(
 def _said(
     source: Source, images: Mapping[int, str], left_out: Counter[str]
 ) -> Iterator[OwnSentences]:
-    """Captions that say something that can be asked of another image."""
+    """Captions with their usable sentences."""
     for record in source:
         if isinstance(record, BadRow) or record.line not in images:
             continue
@@ -166,7 +173,7 @@ def _said(
 
 
 def _drawn(captions: Iterable[OwnSentences], seed: int) -> list[tuple[OwnSentences, str]]:
-    """At most `POOL` sentences and whose they are, drawn alike from all (reservoir sampling)."""
+    """At most `POOL` sentences with their captions, by reservoir sampling."""
     rng, pool = random.Random(f"{seed}.pool"), list[tuple[OwnSentences, str]]()
     for number, said in enumerate((own, text) for own in captions for text in own.sentences):
         if len(pool) < POOL:
@@ -177,7 +184,7 @@ def _drawn(captions: Iterable[OwnSentences], seed: int) -> list[tuple[OwnSentenc
 
 
 def row_of(own: OwnSentences, pool: SentencePool, options: MatchOptions) -> dict[str, Any]:
-    """A caption of an image's own sentences and as many of others, and asides of both."""
+    """A caption that mixes an image's own sentences with as many of other images."""
     rng = random.Random(f"{options.seed}.{own.id}")
     theirs = _others(own, pool, len(own.sentences) + options.others, options.contrasts, rng)
     first = [(text, True) for text in own.sentences]
@@ -204,7 +211,7 @@ def row_of(own: OwnSentences, pool: SentencePool, options: MatchOptions) -> dict
 def _others(
     own: OwnSentences, pool: SentencePool, count: int, contrasts: float, rng: random.Random
 ) -> list[str]:
-    """`count` sentences of other images that are not said of this one, fewer if hard to find."""
+    """Up to `count` sentences of other images that the image's own caption does not contain."""
     said, found = {text.casefold() for text in own.sentences}, list[str]()
     for _ in range(20 * count):
         if len(found) == count:

@@ -1,11 +1,11 @@
 """Sentences that differ in one place: “One finds the tent [wide open].” and “[zipped up].”
 
-Most sentences of other images speak of what is not there at all, and a critic that knows which
-things are there tells them from its own: it need never look at what is said of these. Where
-captions say alike things in alike words, the sentence that differs in one place is the one to ask.
+Most sentences of other images mention things that are not there at all, so a critic that recognizes
+things can tell them from the image's own without checking what is said about these things. A
+sentence that differs in one place forces it to look.
 
-A sentence with a place left out is a frame, “One finds the tent …”. Frames are kept as 64-bit
-hashes in one sorted array: at most `MOST` entries per word of a pool, twelve bytes each.
+A sentence with one place left out is a frame, “One finds the tent …”. Frames are 64-bit hashes in a
+sorted array: at most `MOST` entries of twelve bytes per word of the pool.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRIES = 3
 
 
 class Contrasts:
-    """For a sentence, those of `texts` that have another text in one of its places."""
+    """An index of `texts` that finds, for a sentence, those that differ from it in one place."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         hashes = array("Q")  # a list would take five times the memory
@@ -40,9 +40,9 @@ class Contrasts:
         self._number = np.repeat(np.arange(len(texts), dtype=np.int32), sizes)[order]
 
     def draw(self, text: str, rng: random.Random) -> int | None:
-        """The number of a text that differs from `text` in one place, if there is one: a short one.
+        """The number of a text that differs from `text` in one place, the shorter the better.
 
-        SampledLocation as often as it was said, so that a text by itself does not tell whose it is.
+        Texts are drawn as often as they occur, so that a text alone does not reveal whose it is.
         """
         own = list(frames(text))
         values = np.array([frame for _, frame in own], np.uint64)
@@ -58,7 +58,7 @@ class Contrasts:
 
 
 def frames(text: str) -> Iterator[tuple[int, int]]:
-    """How many words are left out, and the frame's hash, upper case or lower; the fewest first."""
+    """The number of words left out and the hash of each frame, case-insensitive; fewest first."""
     words = text.casefold().split()
     for length in range(1, min(MOST, len(words) // 2) + 1):
         for start in range(len(words) - length + 1):

@@ -1,13 +1,13 @@
-"""`annotate export`: a stratified sample of a run, as tasks for people.
+"""`annotate export`: a stratified sample of a run, as annotation tasks.
 
-    RUN ─ draw ─ units ─┬─ key.jsonl        what each item is: not for the raters
-                        ├─ sample.json      the design, the strata and their sizes
-                        ├─ images/
-                        └─ factuality/, critique/, preference/
-                             tasks.json, config.xml   for Label Studio
-                             tasks.csv                for a spreadsheet
+    RUN ─ sampling ─ units ─┬─ key.jsonl        what each item is; not for the raters
+                            ├─ sample.json      the design, the strata and their sizes
+                            ├─ images/
+                            └─ factuality/, critique/, preference/
+                                 tasks.json, config.xml   for Label Studio
+                                 tasks.csv                for a spreadsheet
 
-The run is read twice: once to draw, once to fetch what was drawn.
+The run is read twice: once to sample, once to fetch the sampled sentences.
 """
 
 from __future__ import annotations
@@ -58,10 +58,12 @@ IMAGES = ("copy", "embed", "path")
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """`images`: stored beside the tasks, also embedded in them, or pointed to where they are.
+    """See `annotate export --help`.
 
-    `image_prefix`: what stands before an image's path in a task; "" for Label Studio's local files,
-    with the folder above `out` as their root.
+    Attributes:
+        images: `copy` to OUT/images, `embed` in the tasks too, or refer to their `path`.
+        image_prefix: Prefix of image paths in tasks; "" for Label Studio's local files, with the
+            parent folder of `out` as their root.
     """
 
     run: str
@@ -78,7 +80,7 @@ class ExportOptions:
 
 @dataclass(slots=True)
 class Exported:
-    """What was written. `without_image`: units left out because theirs could not be read."""
+    """What was written. `without_image` describes sampled sentences without readable image."""
 
     strata: list[dict[str, Any]]
     items: Counter[str] = field(default_factory=Counter)
@@ -88,7 +90,11 @@ class Exported:
 
 
 def export(options: ExportOptions) -> Exported:
-    """Raises `UserError`; writes nothing where there is nothing to ask."""
+    """Writes the tasks.
+
+    Raises:
+        UserError: `options.out` is not empty, or there is nothing to annotate; nothing is written.
+    """
     options.design.check()
     if options.out.exists() and any(options.out.iterdir()):
         raise UserError(f"{options.out} is not empty", hint="choose a new folder")
@@ -118,7 +124,7 @@ def export(options: ExportOptions) -> Exported:
 
 
 def _draw(source: Source, design: SamplingDesign) -> tuple[StratifiedSampler, str, int]:
-    """The draw over all sentences; the run's signature; rows that could not be read."""
+    """The sample over all sentences, the run's signature, and the number of unreadable rows."""
     draw, bins = StratifiedSampler(design), bin_names(design.bins)
     signature, bad = "", 0
     for judged in captions_in(source):
@@ -141,7 +147,7 @@ def _draw(source: Source, design: SamplingDesign) -> tuple[StratifiedSampler, st
 def _fetch(
     options: ExportOptions, source: Source, drawn: Sequence[SampledLocation]
 ) -> tuple[list[Unit], list[str]]:
-    """The units of the drawn places, with their images; what was left out, in words."""
+    """The sampled units with their images, and descriptions of those without one."""
     wanted: dict[int, list[SampledLocation]] = {}
     for one in drawn:
         wanted.setdefault(one.place.line, []).append(one)
@@ -175,7 +181,7 @@ def _fetch(
 def _image(
     options: ExportOptions, source: Source, judged: RunCaption, store: ImageFolder
 ) -> tuple[str, str]:
-    """The image as the key names it, and as the tasks point to it."""
+    """The image's name in the key and in the tasks."""
     ref = to_record(judged.row, source.fields, source=source.name).image
     if options.images == "path":
         return _where(options, source, ref)
@@ -191,7 +197,7 @@ def _image(
 
 
 def _where(options: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, str]:
-    """A URL, or a file's path, untouched; bytes in the record have no path."""
+    """A URL or path, as it is; images embedded in records have none."""
     from revise_captions.errors import Reason
     from revise_captions.io.images import resolve_path
 
@@ -206,7 +212,7 @@ def _where(options: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, 
 
 
 def _reweighted(units: Sequence[Unit], draw: StratifiedSampler) -> list[Unit]:
-    """Weights of what is left where images were missing, in an order that shows nothing."""
+    """Units with weights corrected for missing images, in an order that reveals nothing."""
     left = Counter(unit.stratum for unit in units)
     sizes = {name_of(stratum): size for stratum, size in draw.sizes.items()}
     again = [replace(u, weight=sizes[u.stratum] / left[u.stratum]) for u in units]
@@ -223,7 +229,7 @@ def _strata(draw: StratifiedSampler, units: Sequence[Unit]) -> list[dict[str, An
 
 
 def _write_interface(options: ExportOptions, interface: Interface, units: Sequence[Unit]) -> int:
-    """Tasks in the order of their items' names: a sentence and its rewrite are not neighbours."""
+    """Writes tasks in the order of item names, so that versions are not neighbors."""
     tasks = sorted(_tasks(interface, units), key=lambda data: str(data["item"]))
     if not tasks:
         return 0
@@ -246,7 +252,7 @@ def _write_interface(options: ExportOptions, interface: Interface, units: Sequen
 
 
 def _from_sheet(image: str) -> str:
-    """The image's path as seen from the folder that the sheet lies in."""
+    """The image's path relative to the sheet's folder."""
     return f"../{image}" if image.startswith("images/") else image
 
 

@@ -1,11 +1,11 @@
-"""The three interfaces: what raters see and answer, as Label Studio configurations.
+"""The annotation interfaces: what raters see and answer, as Label Studio configurations.
 
-`factuality` and `critique` are those of VNLI-Critique, appendix C (figures 3 and 4): the image, the
-whole caption with one sentence marked, and the questions. `preference` is ours: two versions of a
-sentence in their captions, in an order that says nothing about which came first.
+`factuality` and `critique` follow VNLI-Critique, appendix C (figures 3 and 4): the image, the whole
+caption with one sentence marked, and the questions. `preference` is an addition: two versions of a
+sentence in their captions, in random order.
 
-Captions are text that strangers wrote. They reach Label Studio as data only, never as part of a
-configuration; where they are shown as HTML (to mark the sentence) they are escaped first.
+Captions are untrusted text. They reach Label Studio as data only, never as part of a configuration,
+and are escaped where they are shown as HTML (to mark the sentence).
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ FIRST, SECOND, EQUAL, UNSURE = "First", "Second", "Equal", "Cannot tell"
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """`config`: the labelling configuration. `main`: the control that an answer must have.
+    """One labeling interface.
 
-    `controls`: every control and its choices, () where the answer is free text. `columns`: what of
-    a task's data a spreadsheet shows, in order.
+    Attributes:
+        config: Label Studio's labeling configuration.
+        main: The control that every answer must have.
+        controls: Choices of each control; () for free text.
+        columns: Task data that a sheet shows, in order.
     """
 
     name: str
@@ -132,9 +135,10 @@ ASKING = {asked: name for name, found in INTERFACES.items() for asked in found.a
 
 
 def data_of(unit: Unit, asked: ItemTarget, image: str) -> dict[str, object]:
-    """A task's data. No key has a control's name: in Label Studio's JSON-MIN and CSV exports the
-    two share one object. Nothing in it tells a rater what the critic thinks, or which is the
-    rewrite.
+    """A task's data.
+
+    No key is a control's name, as JSON-MIN and CSV exports put both into one object. Nothing
+    reveals the critic's verdict or which version is the rewrite.
     """
     head: dict[str, object] = {"item": unit.item(asked), "image": image}
     if asked is ItemTarget.PREFERENCE:
@@ -163,7 +167,7 @@ def data_of(unit: Unit, asked: ItemTarget, image: str) -> dict[str, object]:
 
 
 def pair(unit: Unit) -> tuple[SentenceInCaption, SentenceInCaption]:
-    """The two versions in the order in which raters see them."""
+    """The two versions in the order that raters see."""
     if unit.revised is None:
         raise ValueError(f"unit {unit.id} has no rewrite to compare")
     both = (unit.original, unit.revised)

@@ -1,10 +1,9 @@
-"""A stratified sample of a run's sentences, drawn in one pass with memory that does not grow.
+"""A stratified sample of a run's sentences, drawn in one pass in constant memory.
 
-Within a stratum the sentences with the smallest hashes are kept (“bottom k”): a simple random
-sample without replacement, the same for the same seed, whatever the order of reading. How many
-each stratum gives is decided at the end, when their sizes are known; the weight of a sentence is
-the size of its stratum over the number drawn from it (Horvitz & Thompson 1952), so that what
-people say about the sample can be said about the run.
+Each stratum keeps the sentences with the smallest hashes (“bottom k”): a simple random sample
+without replacement, the same for a seed in any order of reading. Once the sizes of the strata are
+known, the sample is allocated to them. A sentence's weight is the size of its stratum over the
+number sampled from it (Horvitz & Thompson 1952), so the sample estimates figures of the run.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Stratum = tuple[str, ...]
 
 
 class SentenceLocation(NamedTuple):
-    """A sentence of a run: the row's line, the caption's field where it has several, its number."""
+    """A sentence of a run: line of the row, field of the caption if several, index."""
 
     line: int
     field: str
@@ -38,7 +37,7 @@ class SentenceLocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SampledLocation:
-    """A sentence of the sample. `weight`: how many of the run's sentences it stands for."""
+    """A sampled sentence. `weight`: the number of sentences that it stands for."""
 
     place: SentenceLocation
     stratum: str
@@ -47,7 +46,7 @@ class SampledLocation:
 
 @dataclass(frozen=True, slots=True)
 class SamplingDesign:
-    """What to stratify by (of `KEYS`), at which bounds of P(factual), and how to allocate."""
+    """Stratification keys (of `KEYS`), bin edges of P(factual), and allocation."""
 
     by: tuple[str, ...] = KEYS
     bins: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)
@@ -56,7 +55,7 @@ class SamplingDesign:
     seed: int = 0
 
     def check(self) -> None:
-        """Raises `UserError`."""
+        """Raises `UserError` for unknown keys or bins that do not increase."""
         unknown = [key for key in self.by if key not in KEYS]
         if unknown:
             raise UserError(f"cannot stratify by {unknown[0]}", hint=f"expected {', '.join(KEYS)}")
@@ -72,7 +71,7 @@ def stratum_of(
     design: SamplingDesign,
     own_bins: Sequence[str],
 ) -> Stratum:
-    """The stratum of a sentence as a run wrote it. `errors`: its types, the first one counts."""
+    """The stratum of a sentence of a run; the first of its error types counts."""
     named = {
         "p": own_bins[_bin(sentence["p_factual"], design.bins)],
         "rewrite": _rewrite(sentence),
@@ -82,7 +81,7 @@ def stratum_of(
 
 
 def bin_names(bins: Sequence[float]) -> tuple[str, ...]:
-    """“P 0.0–0.2”, …, and last what was not judged. A bin holds its lower bound."""
+    """“P 0.0–0.2”, …, and last the unscored. A bin includes its lower edge."""
     edges = [0.0, *bins, 1.0]
     texts = [text if "." in (text := f"{edge:g}") else f"{text}.0" for edge in edges]
     return (*(f"P {a}–{b}" for a, b in pairwise(texts)), UNSCORED)
@@ -103,7 +102,7 @@ def name_of(stratum: Stratum) -> str:
 
 
 class StratifiedSampler:
-    """Takes places one after another; holds at most `design.size` of each stratum."""
+    """Takes locations one by one; holds at most `design.size` per stratum."""
 
     def __init__(self, design: SamplingDesign) -> None:
         self.design = design
@@ -111,7 +110,7 @@ class StratifiedSampler:
         self._kept: dict[Stratum, list[tuple[int, SentenceLocation]]] = {}
 
     def add(self, stratum: Stratum, place: SentenceLocation) -> None:
-        """Raises `UserError` at `MAX_STRATA`."""
+        """Adds a sentence. Raises `UserError` beyond `MAX_STRATA` strata."""
         self.sizes[stratum] += 1
         if stratum not in self._kept:
             if len(self._kept) == MAX_STRATA:
@@ -128,14 +127,14 @@ class StratifiedSampler:
             heapq.heapreplace(heap, ranked)
 
     def allocation(self) -> dict[Stratum, int]:
-        """How many of each stratum."""
+        """How many sentences each stratum gives."""
         share = equal if self.design.allocation == "equal" else proportional
         names = sorted(self.sizes)
         given = share([self.sizes[name] for name in names], self.design.size)
         return dict(zip(names, given, strict=True))
 
     def drawn(self) -> Iterator[SampledLocation]:
-        """The sample, stratum by stratum, each in the order of its hashes."""
+        """The sample, by stratum, in the order of hashes."""
         for stratum, number in self.allocation().items():
             chosen = sorted(self._kept[stratum], reverse=True)[:number]
             for _, place in chosen:
@@ -149,7 +148,7 @@ def rank(seed: int, place: SentenceLocation) -> int:
 
 
 def equal(sizes: Sequence[int], total: int) -> list[int]:
-    """As many of each as of every other; what small strata lack goes to the others."""
+    """Equal numbers; what small strata lack goes to the others."""
     given = [0] * len(sizes)
     left = total
     while left and (open_ := [k for k, size in enumerate(sizes) if given[k] < size]):
@@ -164,9 +163,9 @@ def equal(sizes: Sequence[int], total: int) -> list[int]:
 
 
 def proportional(sizes: Sequence[int], total: int) -> list[int]:
-    """By size (largest remainders), but one of each where there are as many to give.
+    """In proportion to size (largest remainders), with at least one of each if possible.
 
-    A stratum of which nothing is drawn is one about which the sample says nothing.
+    The sample says nothing about a stratum without a sampled sentence.
     """
     whole = sum(sizes)
     total = min(total, whole)

@@ -1,7 +1,7 @@
-"""Spreadsheets that raters fill in: safe to open, and safe to read back.
+"""CSV sheets that raters fill in: safe to open in a spreadsheet, and safe to read back.
 
-A cell that begins like a formula is text with a `'` before it, so that no caption can make a
-spreadsheet compute or call anything (CWE-1236). White space before the sign does not hide it.
+A cell that begins like a formula gets a leading `'`, so that no caption can make a spreadsheet
+compute or call anything (CWE-1236), even after white space.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """A cell as it was before `guarded`."""
+    """The text before `guarded`."""
     inner = text[1:]
     return inner if text.startswith("'") and inner and guarded(inner) == text else text
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
-    """CSV with a head line and a byte-order mark, without which Excel reads UTF-8 wrongly."""
+    """CSV with a header and a byte-order mark, which Excel needs to read UTF-8."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(columns), extrasaction="ignore")
     writer.writeheader()

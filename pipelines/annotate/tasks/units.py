@@ -1,9 +1,9 @@
-"""Sentences of a run as people are asked about them: text, context, rationale, rewrite.
+"""Sampled sentences of a run, as raters are asked about them: context, rationale, rewrite.
 
-A `Unit` is one sentence of the sample with everything that the run says about it. It makes up to
-four items, each an entry in one of the three interfaces: the sentence as it was, the sentence as
-it was rewritten, the critic's rationale, and the two versions side by side. Raters see items, whose
-names say nothing; the key, which says what they are, stays with whoever ordered the annotation.
+A `Unit` is one sampled sentence with everything that the run says about it. It makes up to four
+items: the original sentence, the rewritten sentence, the critic's rationale, and both versions side
+by side. Raters see items under meaningless names; the key, which says what they are, stays with the
+organizer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ItemTarget(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SentenceInCaption:
-    """A caption and the sentence in it that is asked about, the `number`th of `count` from 1."""
+    """A caption and the sentence in question, the `number`th of `count`, from 1."""
 
     caption: str
     span: Span
@@ -51,13 +51,18 @@ class SentenceInCaption:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One sampled sentence. `weight`: how many of the run's sentences it stands for.
+    """One sampled sentence.
 
-    `image` is the file as the key names it; `shown` is what the tasks point to. `revised` is the
-    last rewrite, accepted or not, in the caption as it would then be; None without one, or where it
-    is a deletion. `same_context`: what precedes the sentence is the same in both captions.
-    `p_after` is P(factual) of the rewrite, None where the critic did not judge it. `swapped`: in
-    the pair, the revised version comes first.
+    Attributes:
+        weight: Number of sentences of the run that it stands for.
+        p_after: P(factual) of the rewrite; None if the critic did not judge it.
+        revised: The last rewrite, accepted or not, in the caption that it makes; None without one
+            or for a deletion.
+        same_context: Whether the text before the sentence is the same in both captions.
+        gone: Whether the sentence was dropped or deleted.
+        swapped: Whether the revised version comes first in the pair.
+        image: The image's name in the key.
+        shown: What tasks refer to it by.
     """
 
     id: str
