@@ -1,4 +1,4 @@
-"""What `caption-benchmarks` prints, and a benchmark's captions as rows for the other commands."""
+"""What `caption-benchmarks` prints, and its export of captions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listed() -> str:
 
 
 def described(entry: Benchmark) -> str:
-    """Everything that the table says of one benchmark."""
+    """Everything that is known about one benchmark."""
     lines = [entry.title, "", entry.citation, ""]
     lines += [
         f"labels   {entry.labels}",
@@ -45,7 +45,7 @@ def described(entry: Benchmark) -> str:
 
 
 def checked_text(entry: Benchmark, found: Checked) -> str:
-    """The counts, and which known subset they are those of, or how they differ."""
+    """The counts, and the published subset that they match or how they differ."""
     lines = [f"{n:>9,}  {plain(name)}" for name, n in found.counts.items()]
     if found.matches is not None:
         return "\n".join([*lines, "", f"these are the counts of: {entry.name}, {found.matches}"])
@@ -58,10 +58,7 @@ def checked_text(entry: Benchmark, found: Checked) -> str:
 
 
 def row_of(example: Example, folder: Path) -> dict[str, Any]:
-    """A caption as the other commands read it; labelled sentences as training reads them.
-
-    Image paths are relative to `folder`, the benchmark's.
-    """
+    """A caption as input of the other commands; image paths are relative to `folder`."""
     row: dict[str, Any] = {"id": example.id, "image_id": example.image}
     row |= _image(example.record.image, folder)
     row |= {"model": example.captioner, "subset": example.subset, "caption": example.caption}
@@ -90,7 +87,7 @@ def _image(image: ImageRef, folder: Path) -> dict[str, Any]:
 
 
 def export(entry: Benchmark, folder: Path, out: Path, limit: int | None = None) -> int:
-    """Writes the captions of a benchmark as JSON Lines; returns how many. Raises `UserError`."""
+    """Writes a benchmark's captions as JSON Lines; returns how many."""
     if out.suffix != ".jsonl":
         raise UserError(
             f"{out}: the output is JSON Lines", hint="choose a name that ends in .jsonl"

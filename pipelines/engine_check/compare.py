@@ -1,19 +1,19 @@
-"""Does a critic answer the same when it is computed in another way? Before a long run.
+"""`check-engine`: does a critic answer the same in another setup? Run it before a long job.
 
-The same sentences are judged twice: as the run would judge them, and with some settings changed
-(engine, dtype, compiled layers, batch size, layout, attention mode, device, or the critic itself,
-where a server has it under another name). Reported are the labels that agree, how far P(factual)
-moved, and the sentences that only one of the two could judge.
+Judges the same sentences twice: as the job would, and with some settings changed (engine, dtype,
+compiled layers, batch size, layout, attention mode, device, or the critic's name on a server).
+Reports the labels that agree, the distribution of |ΔP(factual)|, and the sentences that only one
+setup could judge.
 
-Verdicts, the strictest first:
+Verdicts, strictest first:
 
-    same      every label and every unscored sentence is the same, and max |ΔP| ≤ 1e-4
-    close     labels differ in at most 0.5 % of the sentences, and 99 % of |ΔP| are ≤ 0.02:
-              what another dtype or kernel does
-    differs   anything else: the two are different critics
+    same      all labels and unscored sentences agree, and max |ΔP| ≤ 1e-4
+    close     at most 0.5 % of the labels differ, and 99 % of |ΔP| are ≤ 0.02, as for another
+              dtype or kernel
+    differs   anything else: these are two different critics
 
-Where the arithmetic is not float32, or not known (a server), each caption is also judged alone, and
-what its batch did to it is reported: it is no part of the verdict.
+Unless the arithmetic is known to be float32, each caption is also judged alone to report what
+batching does to it; this does not enter the verdict.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ ATTENTION_MODES = ("prefix", "image-prefix", "causal")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One way to compute a critic. `layout`: packed, or one prompt a sentence (`single`)."""
+    """One way to run a critic. `layout`: packed, or one prompt per sentence (`single`)."""
 
     models: ModelOptions
     layout: str = "packed"
     attention_mode: str | None = None
 
     def changed(self, text: str) -> Setup:
-        """With `key=value,key=value` changed. Raises UserError for what is no setting."""
+        """This setup with `key=value,key=value` changed. Raises `UserError`."""
         setup = self
         for pair in filter(None, text.split(",")):
             key, equals, value = pair.strip().partition("=")
@@ -105,7 +105,7 @@ def load_setup(setup: Setup) -> Critic:
 
 
 def drawn(rows: Iterable[object], count: int, seed: int = 0) -> list[Record]:
-    """So many records of the first `DRAWN_FROM`, all equally likely, in the input's order."""
+    """A simple random sample of the first `DRAWN_FROM` records, in input order."""
     records = [row for row in islice(rows, DRAWN_FROM) if isinstance(row, Record)]
     if len(records) <= count:
         return records
@@ -116,7 +116,7 @@ def drawn(rows: Iterable[object], count: int, seed: int = 0) -> list[Record]:
 def paragraphs(
     records: Sequence[Record], load: LoadImage
 ) -> Iterator[list[tuple[Record, JudgeRequest]]]:
-    """Every caption with its image, in the windows of a run. Broken images are left out."""
+    """Every caption with its image, in the job's windows; broken images are skipped."""
     for start in range(0, len(records), WINDOW):
         window: list[tuple[Record, JudgeRequest]] = []
         for record in records[start : start + WINDOW]:
@@ -132,7 +132,7 @@ def paragraphs(
 
 @dataclass(frozen=True, slots=True)
 class SampledSentence:
-    """One sentence of the sample, and what one setup said about it."""
+    """One sentence of the sample and one setup's verdict."""
 
     line: int
     text: str
@@ -142,7 +142,7 @@ class SampledSentence:
 def judged(
     critic: Critic, records: Sequence[Record], load: LoadImage, *, alone: bool = False
 ) -> list[SampledSentence]:
-    """Every sentence of the sample, in order. `alone`: one caption at a time, not a window."""
+    """All sentences of the sample, in order. `alone`: one caption per call."""
     found = []
     for window in paragraphs(records, load):
         asked = [paragraph for _, paragraph in window]
@@ -159,9 +159,10 @@ def judged(
 def check(
     first: Setup, second: Setup, records: Sequence[Record], load: LoadImage
 ) -> dict[str, Any]:
-    """Judges the sample with one setup, then with the other, and compares.
+    """Judges the sample with both setups, one critic in memory at a time, and compares.
 
-    One critic is in memory at a time. Raises UserError where a setup cannot be had.
+    Raises:
+        UserError: A setup is not available.
     """
     sides = []
     alone: dict[str, Any] = {}
@@ -190,14 +191,14 @@ def check(
 
 
 def _batches(settings: Mapping[str, str], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What its batch does to a caption, from the comparison with each caption alone."""
+    """What batching does to a caption, from the comparison with each caption alone."""
     how = settings.get("dtype") or settings.get("server") or settings.get("engine", "unknown")
     keys = ("sentences", "labels equal", "delta")
     return {"arithmetic": how, **{key: found[key] for key in keys}}
 
 
 def _layout(first: Setup, second: Setup) -> dict[str, str]:
-    """What differs without standing in a critic's settings: it should not change an answer."""
+    """Changes that are not part of a critic's settings, as they should not matter."""
     found = {}
     if first.layout != second.layout:
         found["layout"] = second.layout
@@ -209,7 +210,7 @@ def _layout(first: Setup, second: Setup) -> dict[str, str]:
 def compared(
     one: Sequence[SampledSentence], other: Sequence[SampledSentence], threshold: float
 ) -> dict[str, Any]:
-    """Labels, |ΔP| and verdict. Both labels are taken at the same threshold."""
+    """Labels, |ΔP| and verdict; both sides are labeled at the same threshold."""
     pairs = list(zip(one, other, strict=True))
     labels = [(label_of(a.verdict, threshold), label_of(b.verdict, threshold)) for a, b in pairs]
     deltas = sorted(
@@ -242,7 +243,7 @@ def _example(one: SampledSentence, other: SampledSentence) -> dict[str, Any]:
 
 
 def _distribution(deltas: Sequence[float]) -> dict[str, float] | None:
-    """Mean and quantiles (nearest rank) of sorted values; None of nothing."""
+    """Mean and nearest-rank quantiles of sorted values."""
     if not deltas:
         return None
     last = len(deltas) - 1
@@ -268,7 +269,7 @@ def verdict(result: Mapping[str, Any]) -> str:
 
 
 def as_text(result: Mapping[str, Any]) -> str:
-    """The comparison for people: one fact a line."""
+    """The comparison for a terminal, one fact per line."""
     from revise_captions.text.html import clip, plain
 
     delta = result["delta"]

@@ -25,9 +25,9 @@ GROUP_ROWS = 50_000
 def write_parquet(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
     """Streams row groups of at most `GROUP_BYTES` or `GROUP_ROWS`.
 
-    From Parquet and data sets the columns and the schema's metadata stay as they are. From JSON and
-    tars, a column is text, integers, floats, booleans or bytes where all its values are, and JSON
-    text otherwise. Arrow text is UTF-8, so a lone surrogate becomes U+FFFD.
+    Columns and schema metadata of Parquet files and data sets stay as they are. From JSON and tars,
+    a column is text, integer, float, boolean or bytes if all its values are, otherwise JSON text.
+    Arrow text is UTF-8, so a lone surrogate becomes U+FFFD.
     """
     pyarrow = require_pyarrow()
     import pyarrow.parquet as parquet
@@ -90,8 +90,10 @@ def _append(table: Any, added: list[Mapping[str, Any]], schema: Any) -> Any:
 
 
 def _with_columns(schema: Any) -> Any:
-    """The schema with the new columns at its end, or in their old places as text, and with Hugging
-    Face's own description of the columns completed."""
+    """The schema with the new columns, at the end or in their old places.
+
+    Hugging Face's own description of the columns is completed.
+    """
     import pyarrow
 
     for name in COLUMNS:
@@ -127,7 +129,7 @@ _TYPES = {
 
 
 def _column_kinds(source: Source) -> dict[str, Any]:
-    """The kind of each column, over all rows: Parquet wants it before the first."""
+    """The kind of each column over all rows, which Parquet needs before the first."""
     kinds: dict[str, Any] = {}
     for row in source.rows():
         if isinstance(row, Row):
@@ -183,7 +185,7 @@ def _batched(pairs: Pairing, size: int) -> Iterator[list[Any]]:
 
 @contextmanager
 def data_set_folder(path: Path) -> Iterator[IO[bytes]]:
-    """Takes a Parquet file and leaves a folder that `datasets.load_from_disk` reads, atomically."""
+    """Turns a Parquet file into a folder for `datasets.load_from_disk`, atomically."""
     work = path.with_name(path.name + ".partial")
     shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
     try:

@@ -1,8 +1,8 @@
-"""The journal beside an unfinished output: which windows are done, and what came of their rows.
+"""The journal beside an unfinished output: finished windows and their results.
 
-One header line, then one line a window, each with a checksum. Lines are only ever appended, so a
-run killed at any moment leaves whole lines and at most one torn one, which the next run cuts off.
-The final file is assembled from the journal alone, so it does not matter how often a run was cut.
+One header line, then one line per window, each with a checksum. Lines are only appended, so a run
+killed at any moment leaves at most one torn line, which the next run removes. The output is
+assembled from the journal alone, so interruptions leave no trace in it.
 
     revise-captions journal 1 <crc> {"run_key": …, "settings": {…}}
     <crc> <window> <sha256 of the window's input> [[line, {…}], [line, reason, detail], …]
@@ -34,7 +34,7 @@ FSYNC_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What the output row gains: `{"revised_caption": …, "revision": …}`, ready for JSON."""
+    """What an output row gains: `{"revised_caption": …, "revision": …}`, ready for JSON."""
 
     line: int
     revised: Mapping[str, Any]
@@ -55,7 +55,7 @@ Mark = Callable[[str], str]
 
 
 def window_digest(items: Sequence[Record | BadRow], mark: Mark = lambda path: "") -> str:
-    """The hash of what stands in the input's rows. `mark` tells contents of image files apart."""
+    """The hash of a window's input rows. `mark` identifies the content of image files."""
     total = hashlib.sha256()
     for item in items:
         parts = _content(item)
@@ -85,7 +85,7 @@ def _utf8(text: str) -> bytes:
 
 
 class Journal:
-    """Use as a context manager; one process at a time holds it. Not for several threads."""
+    """A context manager that locks the journal to one process. Not thread-safe."""
 
     def __init__(self, path: Path, descriptor: int, settings: Mapping[str, Any]) -> None:
         self.path = path
@@ -100,16 +100,19 @@ class Journal:
     def open(
         cls, path: Path, settings: Mapping[str, Any], *, resume: bool = False, force: bool = False
     ) -> Journal:
-        """Begins a journal, or goes on with the one at `path`.
+        """Starts a journal, or continues the one at `path`.
 
-        `resume` goes on where there is one of the same settings, and else begins; `force` begins
-        anew over one that exists; both: go on if the settings are the same, else begin anew.
-        Raises `UserError`: another process holds it, it exists and neither was asked for, its
-        settings differ, or it is no journal.
+        Args:
+            resume: Continue a journal with the same settings, or start one.
+            force: Start anew over an existing journal. With `resume`: only if its settings differ.
+
+        Raises:
+            UserError: Another process holds the journal, it exists and neither flag is set, its
+                settings differ, or the file is no journal.
         """
         journal = cls(path, _open_locked(path), settings)
         try:
-            journal._begin_or_go_on(resume, force)
+            journal._start_or_continue(resume, force)
         except BaseException:
             os.close(journal._file)
             raise
@@ -122,7 +125,7 @@ class Journal:
         self.close()
 
     def __len__(self) -> int:
-        """How many windows are finished."""
+        """The number of finished windows."""
         return len(self._windows)
 
     def finished(self) -> dict[int, str]:
@@ -130,7 +133,7 @@ class Journal:
         return {number: entry.digest for number, entry in self._windows.items()}
 
     def done(self, window: int, digest: str) -> bool:
-        """Whether this window is finished. Raises `UserError` if it was with other input."""
+        """Whether this window is finished. Raises `UserError` if its input has changed."""
         entry = self._windows.get(window)
         if entry is None:
             return False
@@ -143,8 +146,11 @@ class Journal:
         return True
 
     def append(self, window: int, digest: str, results: Sequence[RowResult | BadRow]) -> None:
-        """Finishes a window. Raises `UserError` when it cannot be written (a full disk); what was
-        finished before stays good."""
+        """Finishes a window.
+
+        Raises:
+            UserError: It cannot be written (full disk); finished windows stay intact.
+        """
         body = f"{window} {digest} {dumps([_to_json(result) for result in results])}".encode()
         line = b"%08x %b\n" % (zlib.crc32(body), body)
         self._write(line)
@@ -154,9 +160,9 @@ class Journal:
             self._sync()
 
     def results(self) -> Iterator[RowResult | BadRow]:
-        """All rows' results in the order of the windows, one window in memory at a time.
+        """All rows' results in order, with one window in memory at a time.
 
-        Bad rows come without their source and original text, which the input still has.
+        Bad rows lack their source and original text, which the input still has.
         """
         for window in range(len(self._windows)):
             if window not in self._windows:
@@ -173,7 +179,7 @@ class Journal:
             self._file = -1
 
     def delete(self) -> None:
-        """The output is complete: the journal has done its work."""
+        """Removes the journal of a complete output."""
         self.path.unlink(missing_ok=True)
         if self._file >= 0:
             os.close(self._file)
@@ -181,7 +187,7 @@ class Journal:
 
     # --- Opening --------------------------------------------------------------------------------
 
-    def _begin_or_go_on(self, resume: bool, force: bool) -> None:
+    def _start_or_continue(self, resume: bool, force: bool) -> None:
         content_size = os.fstat(self._file).st_size
         head = os.pread(self._file, len(MAGIC), 0)
         if head != MAGIC[: len(head)]:
@@ -214,7 +220,7 @@ class Journal:
         sync_folder(self.path)
 
     def _read_header(self, size: int) -> dict[str, Any] | None:
-        """The header, None where there is none or a torn one."""
+        """The header; None if it is missing or torn."""
         line = next(self._lines(0, size), b"")
         self._end = len(line)
         body = _verified(line.removeprefix(MAGIC))
@@ -224,7 +230,7 @@ class Journal:
         return None if body is None else dict(json.loads(body))
 
     def _scan(self) -> None:
-        """Indexes the finished windows and cuts off what was torn."""
+        """Indexes the finished windows and removes a torn line."""
         size = os.fstat(self._file).st_size
         for line in self._lines(self._end, size):
             body = _verified(line)
@@ -262,7 +268,7 @@ class Journal:
 
 
 def refuse_early(path: Path, *, resume: bool = False, force: bool = False) -> None:
-    """Raises what `Journal.open` would whatever the settings, before models are loaded for them."""
+    """Raises what `Journal.open` would with any settings, before models are loaded."""
     if not path.exists():
         return
     descriptor = _open_locked(path)
@@ -315,7 +321,7 @@ def sync_folder(path: Path) -> None:
 
 
 def _verified(line: bytes) -> bytes | None:
-    """A line's body where the line is whole."""
+    """The body of a complete line, otherwise None."""
     checksum, _, body = line.removesuffix(b"\n").partition(b" ")
     whole = line.endswith(b"\n") and checksum == b"%08x" % zlib.crc32(body)
     return body if whole else None

@@ -1,4 +1,4 @@
-"""What became of captions and sentences, read off a row of the output."""
+"""Outcomes of captions and sentences, derived from an output row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Outcome(StrEnum):
-    """What became of a caption, for the report's filter; the first that applies, in this order."""
+    """The outcome of a caption; the first that applies, in this order."""
 
     QUARANTINED = "quarantined"
     DROPPED = "sentence removed"
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
 
 
 class Step(StrEnum):
-    """What was done about a flagged sentence; a refused rewrite has the `Why` instead."""
+    """What was done about a flagged sentence; a refused rewrite has its `Why` instead."""
 
     ACCEPTED = "rewrite accepted"
     DELETED = "deleted by the reviser"
@@ -27,7 +27,7 @@ class Step(StrEnum):
 
 
 class End(StrEnum):
-    """How a flagged sentence stands in the revised caption."""
+    """The state of a flagged sentence in the revised caption."""
 
     FACTUAL = "judged factual"
     GONE = "removed"
@@ -38,7 +38,7 @@ class End(StrEnum):
 def captions_of(row: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
     """`(field, revised caption, revision)` of every caption in an output row.
 
-    `field` is "" where the row has one caption, and so no field names in its revision.
+    `field` is "" for a row with one caption, whose revision names no fields.
     """
     revision, revised = row["revision"], row["revised_caption"]
     if isinstance(revision.get("sentences"), list):
@@ -47,7 +47,7 @@ def captions_of(row: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any
 
 
 def is_flagged(sentence: Mapping[str, Any], threshold: float) -> bool:
-    """Whether the critic ever judged the sentence nonfactual: at first, or in a revised context."""
+    """Whether the critic ever judged the sentence nonfactual, in either context."""
     if sentence["label"] == "nonfactual" or sentence["attempts"]:
         return True
     after = sentence["p_after"]
@@ -65,7 +65,7 @@ def step_of(sentence: Mapping[str, Any]) -> str:
 
 
 def end_of(sentence: Mapping[str, Any], threshold: float) -> End:
-    """How a flagged sentence stands in the revised caption."""
+    """The state of a flagged sentence in the revised caption."""
     if sentence["dropped"]:
         return End.GONE
     after = sentence["p_after"]
@@ -75,7 +75,7 @@ def end_of(sentence: Mapping[str, Any], threshold: float) -> End:
 
 
 def outcome_of(sentences: Sequence[Mapping[str, Any]], threshold: float) -> Outcome:
-    """What became of a caption, from its sentences."""
+    """The outcome of a caption, from its sentences."""
     flagged = [s for s in sentences if is_flagged(s, threshold)]
     if any(s["dropped"] for s in flagged):
         return Outcome.DROPPED

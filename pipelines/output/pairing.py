@@ -1,4 +1,4 @@
-"""The input's rows beside what the run found out about them, for the writers."""
+"""Pairs input rows with their results, for the writers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from revise_captions.pipelines.output.journal import RowResult
 
 @dataclass(slots=True)
 class Pairing:
-    """Joins rows to their results, in step; bad ones go to the quarantine, the others come back."""
+    """Pairs rows and results in step; bad rows go to the quarantine."""
 
     source: Source
     results: Iterable[RowResult | BadRow]
@@ -32,7 +32,7 @@ class Pairing:
                 yield row, result
 
     def result_for(self, row: Row | BadRow) -> RowResult | None:
-        """The next result, which must be this row's; None once it has gone to the quarantine."""
+        """The next result, which must be this row's; None for a quarantined row."""
         result = next(self._rest, None)
         if result is None or result.line != row.line:
             raise self._changed()

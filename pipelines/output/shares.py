@@ -1,4 +1,4 @@
-"""Shares out of the tally's sums: what `Tally.to_json` is made of."""
+"""Shares of a tally's sums, as `Tally.to_json` reports them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMN = {name: index for index, name in enumerate(COLUMNS)}
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Of this process: a resumed run's earlier parts are not in it. Wall time in seconds."""
+    """Of this process alone: excludes earlier parts of a resumed run. Wall time in seconds."""
 
     seconds: float
     records: int
@@ -48,8 +48,10 @@ def share(sums: Sums, numerator: str, denominator: str) -> dict[str, Any]:
 
 
 def factuality(sums: Sums) -> dict[str, Any]:
-    """Shares of the judged sentences that are judged factual, with and without what is not
-    assessable (sentences without a visual claim: they count as factual where they are counted)."""
+    """Shares of the scored sentences that are factual.
+
+    `all` counts sentences without a visual claim as factual; `assessable` leaves them out.
+    """
     result: dict[str, Any] = {}
     for name, prefix in (("all", ""), ("assessable", "assessable_")):
         scored = "assessable" if prefix else "scored"
@@ -64,10 +66,10 @@ def factuality(sums: Sums) -> dict[str, Any]:
 
 
 def table_6(sums: Sums) -> dict[str, Any]:
-    """The critic's own view of the sentences it flagged (VNLI-Critique, Table 6, second row).
+    """The critic's own view of flagged sentences (VNLI-Critique, Table 6, second row).
 
-    `before` is 0 by construction. After: those whose accepted rewrite is judged factual, of all the
-    flagged ones, and of those for which the reviser gave a rewrite (refused ones included).
+    `before` is 0 by construction. After: those whose accepted rewrite is judged factual, of all
+    flagged sentences, and of those with a proposed rewrite (refused ones included).
     """
     return {
         "before": 0.0,

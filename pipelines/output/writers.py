@@ -1,8 +1,7 @@
-"""The final output: the input's rows with what the run found out, in the input's own kind.
+"""The final output: the input's rows plus results, in the input's own format.
 
-Whatever the kind, the output is written to a neighbour (`OUT.partial`), made durable, and only then
-given its name, after the quarantine has been given its own. A run that dies before leaves no file
-under either final name that was not complete.
+The output is written to `OUT.partial`, made durable, and renamed after the quarantine has been, so
+a run that dies leaves no incomplete file under either name.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from revise_captions.pipelines.output.pairing import Pairing
 
 @dataclass(frozen=True, slots=True)
 class OutputCounts:
-    """How many rows went where; `quarantine` is None where no row was bad."""
+    """Numbers of written and quarantined rows. `quarantine` is None if no row was bad."""
 
     rows: int
     quarantined: int
@@ -54,8 +53,7 @@ def quarantine_path(out: str) -> Path:
 
 
 def output_kind(source: Source, out: str) -> InputKind:
-    """The kind that OUT's name asks for, else the input's. Raises `UserError` where that input
-    cannot become that kind."""
+    """The format that OUT's name asks for, otherwise the input's."""
     if out == "-":
         return InputKind.JSONL
     kind = kind_of_name(out) or source.kind
@@ -68,10 +66,13 @@ def output_kind(source: Source, out: str) -> InputKind:
 
 
 def check_output(source: Source, out: str, *, force: bool = False, resume: bool = False) -> None:
-    """Raises `UserError` before any work is done: OUT exists, is the input, or cannot be written.
+    """Checks OUT before any work is done.
 
-    `resume` may go on under an existing name where there is a journal: the run was killed after
-    the output appeared, or was to replace an older one by `force`.
+    `resume` may continue under an existing name with a journal: the run was killed after the output
+    appeared, or was to replace an older one by `force`.
+
+    Raises:
+        UserError: OUT exists, is the input, or cannot be written.
     """
     kind = output_kind(source, out)
     if kind in (InputKind.PARQUET, InputKind.HUB):
@@ -97,12 +98,14 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
 
 
 def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> OutputCounts:
-    """Assembles OUT from the source's rows and one result for each, in order.
+    """Assembles OUT from the source's rows and one result per row, in order.
 
     JSON keeps the input's text and gains two members. Parquet keeps its schema and gains two text
     columns (`revision` as JSON). A tar keeps its members and gains `KEY.revised.txt` and
-    `KEY.revision.json`. Bytes that go from the other kinds into JSON become base64.
-    Raises `UserError` when OUT cannot be written (a full disk).
+    `KEY.revision.json`. Bytes of other formats become base64 in JSON.
+
+    Raises:
+        UserError: OUT cannot be written (full disk).
     """
     kind = output_kind(source, out)
     try:
@@ -174,7 +177,7 @@ def _object(row: Row, result: RowResult) -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name when the block ends well, whole and durable, or not at all."""
+    """A file that takes its name, complete and durable, when the block succeeds, or never."""
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("wb") as file:
@@ -200,7 +203,7 @@ def _output(out: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """No names and times inside, so that equal rows make equal files."""
+    """Without names and times inside, so that equal rows make equal files."""
     suffix = Path(out).suffix.lower()
     if suffix in (".gz", ".tgz"):
         with gzip.GzipFile("", "wb", 6, file, mtime=0) as text:
@@ -217,7 +220,7 @@ def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
-    """Takes bad rows; the file appears with the first. One left by an earlier run goes."""
+    """Takes bad rows; the file appears with the first. Removes an earlier run's file."""
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
 

@@ -60,7 +60,7 @@ def _claim(claim: Claim) -> Found:
 def found_by_critic(
     answers: tuple[Sequence[ComponentAnswer], Sequence[ComponentAnswer]] | None,
 ) -> Found:
-    """What the critic says of the components before and after; None: there is no image."""
+    """The critic's answers about components before and after; None without an image."""
     if answers is None:
         return {"unscored": NO_IMAGE}
     before, after = (_seen(part) for part in answers)

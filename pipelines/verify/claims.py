@@ -1,16 +1,15 @@
-"""What a revision did to the claims of a caption: preservation and edit scope, without a model.
+"""What a revision did to a caption's claims: preservation and edit scope, without a model.
 
 Both compare the scene graphs of the caption before and after, claim by claim:
 
-* **preservation**: of the claims made in sentences that nobody flagged, the share that the revised
-  caption still makes. Sentences are carried over to the letter, but a claim can be lost all the
-  same: "It is white" speaks of something else once the dog's sentence is gone.
-* **edit scope**: of the claims that came or went, the share that a rationale names. What went with
-  a flagged sentence although nobody had said a word against it lies beyond it.
+* **preservation**: the fraction of the claims in unflagged sentences that the revised caption still
+  makes. Unflagged sentences are copied verbatim, but a claim can be lost all the same: "It is
+  white" refers to something else once the dog's sentence is gone.
+* **edit scope**: the fraction of the added and removed claims that a rationale names. A claim that
+  disappeared with a flagged sentence, although no rationale objects to it, is outside the scope.
 
-Two claims are the same if their lemmas are: the same thing said of a thing of the same name. What
-a rewrite renames (dog to cat) keeps what is said of it elsewhere, unless a sentence that nobody
-flagged calls it by its old name.
+Two claims are equal if their lemmas are. A rewrite that renames an object (dog to cat) keeps what
+is said of it elsewhere, unless an unflagged sentence uses the old name.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _HAVING = frozenset(("have", "with", "in", "of", "wear"))
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A sentence before and after (None: gone). `rationale`: what was said against it."""
+    """A sentence before and after (None: gone), with the rationale against it."""
 
     before: Span
     after: Span | None
@@ -44,7 +43,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A caption, what became of it, and how their sentences go together."""
+    """A caption, its revision, and how their sentences correspond."""
 
     before: str
     after: str
@@ -52,7 +51,7 @@ class Change:
 
 
 def change_of(revision: Revision, threshold: float) -> Change | None:
-    """None where the stored sentences do not give the revised caption: somebody changed it."""
+    """None if the stored sentences do not produce the revised caption: it was edited."""
     sentences = [settled(sentence) for sentence in revision.sentences]
     composed, after = compose(revision.caption, sentences)
     if composed != revision.revised_caption:
@@ -69,10 +68,15 @@ def change_of(revision: Revision, threshold: float) -> Change | None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A component of a graph, denied ones included: `name` (of an object, or of what is spoken of),
-    `said` (value or relation) and `target` as lemmas. `slot`: the sentence that makes it, or -1;
-    `free`: whether a sentence that nobody flagged makes it. `things`: what it is about, by this
-    text's names.
+    """A component of a scene graph, negated ones included.
+
+    Attributes:
+        name: Lemma of the object, or of the subject.
+        said: Lemma of the attribute or relation.
+        target: Lemma of the relation's target.
+        slot: The sentence that makes the claim, or -1.
+        free: Whether an unflagged sentence makes it.
+        things: The objects that it is about, by their names in this text.
     """
 
     part: Part
@@ -88,7 +92,7 @@ class Claim:
 
     @property
     def key(self) -> tuple[Part, str, str, str, bool]:
-        """Equal for equal claims, wherever they are made."""
+        """Equal for equal claims."""
         return self.part, self.name, self.said, self.target, self.denied
 
 
@@ -114,8 +118,12 @@ class TextCheck:
 
 
 def check(change: Change, before: Graph, after: Graph, said: Mapping[str, Graph]) -> TextCheck:
-    """`before` and `after`: the graphs of the two captions, with what they deny; `said`: those of
-    the rationales, by text.
+    """Compares the claims of both captions.
+
+    Args:
+        before: Scene graph of the caption, with negations.
+        after: That of the revised caption.
+        said: Those of the rationales, by text.
     """
     renamed = _renamed(change, before, after)
     old = _claims(before, [slot.before for slot in change.slots], change, renamed)
@@ -132,10 +140,7 @@ def check(change: Change, before: Graph, after: Graph, said: Mapping[str, Graph]
 
 
 def _unmatched(claims: Sequence[Claim], others: Iterable[Claim]) -> list[Claim]:
-    """The claims without an equal one among the others, each of which stands for one.
-
-    Those that nobody flagged choose first.
-    """
+    """The claims without an equal one among the others, matched one to one, unflagged first."""
     left = Counter(claim.key for claim in others)
     missing = set()
     for i in sorted(range(len(claims)), key=lambda i: not claims[i].free):
@@ -151,7 +156,7 @@ def _unmatched(claims: Sequence[Claim], others: Iterable[Claim]) -> list[Claim]:
 def _claims(
     graph: Graph, places: Sequence[Span | None], change: Change, renamed: Mapping[int, str]
 ) -> list[Claim]:
-    """All claims of a graph. `renamed`: new names of objects, for what is said of them."""
+    """All claims of a graph. `renamed`: new names of objects, used in claims about them."""
     where = _Places(places)
     own = [lemmas(item.lemma) for item in graph.objects]
     names = [renamed.get(i, name) for i, name in enumerate(own)]
@@ -201,7 +206,7 @@ class _Places:
 
 
 def _naming(graph: Graph, index: int) -> list[Span]:
-    """The mentions that call an object by its name: not "it", not "the other one"."""
+    """The mentions that name an object: not "it", not "the other one"."""
     item = graph.objects[index]
     head = lemmas(item.lemma).rpartition(" ")[2]
     own = [span for span in item.mentions if _head(span.of(graph.text)) == head]

@@ -1,4 +1,4 @@
-"""What the report says of verifications: lines of its table, findings under a record."""
+"""What the report says about verifications: lines of its table, findings under a record."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLine:
-    """A line of the table. `before` None: a share of the change itself. `scale`: 100 for per cent;
-    1 for POSH's scores, of which 1 is the best.
+    """A line of a before-and-after table.
+
+    Attributes:
+        note: What is counted.
+        before: None for a property of the change itself.
+        scale: 100 for percentages, 1 for POSH scores, of which 1 is the best.
     """
 
     name: str
@@ -25,7 +29,7 @@ class ComparisonLine:
 
 
 def lines(summary: Mapping[str, Any]) -> list[ComparisonLine]:
-    """The table's lines; those without a value are left out."""
+    """The table's lines, without those that have no value."""
     found = summary["verification"]
     return [] if found is None else [x for x in _lines(found) if x.after["value"] is not None]
 
@@ -50,7 +54,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[ComparisonLine]:
 
 
 def not_verified(summary: Mapping[str, Any]) -> list[str]:
-    """What could not be checked, and why, a line for each check."""
+    """What could not be checked and why, one line per check."""
     found = summary["verification"]
     return [
         f"{_NAMES[check]}, not checked: "
@@ -62,7 +66,7 @@ def not_verified(summary: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`text`, then `claims` as marks; `tone` as the report's other tones."""
+    """A line under a record: `text`, then `claims` as marks."""
 
     tone: str
     text: str
@@ -71,7 +75,7 @@ class Finding:
 
 
 def findings(revision: Mapping[str, Any] | None) -> list[Finding]:
-    """What was found in one caption; nothing where it was not verified."""
+    """The findings about one caption; none if it was not verified."""
     if revision is None or "verification" not in revision:
         return []
     found = revision["verification"]
@@ -159,7 +163,7 @@ _NAMES = {
 
 
 def went_wrong(revision: Mapping[str, Any] | None) -> bool:
-    """Whether the revision lost something, or changed what no rationale names."""
+    """Whether the revision lost a claim, or changed one that no rationale names."""
     if revision is None or "verification" not in revision:
         return False
     found = revision["verification"]

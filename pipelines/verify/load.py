@@ -1,4 +1,4 @@
-"""From options to a verifier: its parser and judge; the critic is the run's own, or another."""
+"""From options to a verifier with its parser, critic and judge."""
 
 from __future__ import annotations
 
@@ -30,9 +30,17 @@ def load_verifier(
     threshold: float,
     judge: Judge | None = None,
 ) -> Verifier | None:
-    """None where no check is asked for. Raises `UserError` where parser or judge are not to be had.
+    """Loads what the chosen checks need.
 
-    `threshold`: the one that the sentences were flagged with.
+    Args:
+        critic: The run's own critic, or another.
+        threshold: The threshold that sentences were flagged with.
+
+    Returns:
+        None if no check is chosen.
+
+    Raises:
+        UserError: The parser or the judge is not available.
     """
     checks = checks_of(options.verify)
     if not checks:
@@ -73,7 +81,7 @@ def load_judge(options: VerifyOptions, models: ModelOptions) -> Judge:
 
 
 def check_references(source: Source, field: str | None) -> None:
-    """Raises `UserError` where the first rows have no reference under that name."""
+    """Raises `UserError` if the first rows have no reference in that field."""
     if field is None:
         return
     rows = list(islice((row.data for row in source.rows() if isinstance(row, Row)), FIRST_ROWS))

@@ -1,7 +1,7 @@
-"""What the verifications of a run add up to: shares with intervals over records, and warnings.
+"""Figures of all verifications of a run: shares with intervals over records, and warnings.
 
-Statistics first, as in `summary`: a row becomes a vector of whole numbers. POSH's scores are
-counted in millionths, so that sums stay exact; a record with several captions counts with each.
+As in `report.summary`, a row becomes a vector of whole numbers. POSH scores are counted in
+millionths, so that sums stay exact; a record with several captions counts with each of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Found = Mapping[str, Any]
 
 
 class VerificationTally:
-    """Adds up `revision.verification` of rows; memory does not grow with them. `+=`: a shard's."""
+    """Adds up `revision.verification` over rows in constant memory; `+=` adds a shard's."""
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
@@ -43,7 +43,7 @@ class VerificationTally:
         self._pending: list[tuple[int, list[int]]] = []
 
     def add(self, row: Mapping[str, Any], key: int) -> None:
-        """Adds a row of the output. `key`: the record's, the same for every tally of it."""
+        """Adds an output row. `key` identifies the record in every tally of it."""
         verified = [part for _, _, part in captions_of(row) if "verification" in part]
         if not verified:
             return
@@ -119,7 +119,7 @@ class VerificationTally:
         return self
 
     def to_json(self) -> dict[str, Any] | None:
-        """None where no row was verified; a check that was not asked for is None."""
+        """The figures; None if no row was verified, and None for each check not made."""
         self._flush()
         counts, sums = self.counts, self.sums
         if not counts["captions"]:
@@ -168,7 +168,7 @@ _AMOUNTS = {
 
 @lru_cache(maxsize=64)
 def warnings_for(verification: str, revision: str) -> tuple[str, ...]:
-    """What to keep in mind of a verification by its signature and that of the revision."""
+    """Caveats that follow from the signatures of a verification and its revision."""
     mine, theirs = settings_of(verification), settings_of(revision)
     judge = mine.get("judge-model", "")
     found = []

@@ -1,13 +1,13 @@
-"""From a revised caption to its verification. This module is the whole way; the steps have theirs.
+"""From a revised caption to its verification; this module is the whole path.
 
-    change        what stood there, what stands there now        claims.change_of
-    graphs        what both captions, and the rationales, say    graphs.parse
-    text          preservation and edit scope                    claims.check
-    critic        single components, put to a critic             visual
-    posh          mistakes and omissions beside a reference      posh.score
+    change        the caption before and after                         claims.change_of
+    graphs        scene graphs of captions and rationales              graphs.parse
+    text          preservation and edit scope                          claims.check
+    critic        single components, judged by a critic                visual
+    posh          mistakes and omissions against a reference           posh.score
 
-The checks are chosen by name (`--verify text,critic,posh`). What could not be checked says why in
-`unscored`; nothing is guessed, and nothing of it changes a caption.
+Checks are chosen by name (`--verify text,critic,posh`). A check that cannot be made says why in
+`unscored`; nothing is guessed, and no check changes a caption.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One revised caption. `image` only for the critic, `references` only for POSH."""
+    """One revised caption. Only the critic needs `image`, only POSH `references`."""
 
     revision: Revision
     image: Image | None = None
@@ -46,7 +46,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Checks by name, and what they need. `threshold`: the one that sentences were flagged with."""
+    """The chosen checks and their models. `threshold`: the one that flagged the sentences."""
 
     checks: tuple[str, ...]
     threshold: float
@@ -57,7 +57,7 @@ class Verifier:
     reference_field: str | None = None
 
     def verify(self, cases: Sequence[Case]) -> list[Found]:
-        """For each case what `revision.verification` holds, in order; all of them in one batch."""
+        """The value of `revision.verification` for each case, in order, computed as one batch."""
         found: list[Found] = [{"signature": self.signature} for _ in cases]
         graphs = self._graphs(cases)
         if "text" in self.checks:
@@ -73,7 +73,7 @@ class Verifier:
         return found
 
     def _graphs(self, cases: Sequence[Case]) -> Mapping[str, Graph]:
-        """The graph of every text that a check looks at, each parsed once."""
+        """The graph of every text that a check needs, each parsed once."""
         from revise_captions.graphs.parse import parse
 
         texts: dict[str, None] = {}
@@ -85,7 +85,7 @@ class Verifier:
         return dict(zip(texts, parse(texts, self.parser), strict=True))
 
     def _looked_at(self, cases: Sequence[Case], graphs: Mapping[str, Graph]) -> list[Found]:
-        """Before and after, asked together: what both say is asked once."""
+        """The critic's answers before and after, each distinct question asked once."""
         assert self.critic is not None
         asked = [
             (case.image, visual.questions(graphs[text]))
@@ -100,7 +100,7 @@ class Verifier:
         ]
 
     def _scored(self, cases: Sequence[Case]) -> list[Found]:
-        """Against the references; a caption that did not change is scored once."""
+        """POSH before and after; an unchanged caption is scored once."""
         from revise_captions.posh.score import Pair, score_captions
 
         assert self.judge is not None
@@ -129,7 +129,7 @@ class Verifier:
 
 
 def references_in(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    """The texts in a row's reference field, a text or a list of them; () where there is none."""
+    """The texts in a row's reference field, which holds a text or a list of texts."""
     value = look_up(row, field)
     items = value if isinstance(value, list | tuple) else [value]
     return tuple(text for text in items if isinstance(text, str) and text.strip())

@@ -1,13 +1,11 @@
-"""Visual verification: the critic is asked about single components of a caption.
+"""Visual verification: the critic judges single components of a caption.
 
-Each component becomes a short sentence that stands alone ("There is a dog.", "The dog is brown.",
-"The boat is to the left of the house."), in forms that captions have, and so critics are trained
-on. It goes to the critic as a caption of one sentence, without a context. A thing whose name is
-not the only one of its kind in the caption is spoken of as one that there is ("There is a brown
-dog."), because "the dog" would not say which.
+Each component becomes a short sentence of its own ("There is a dog.", "The dog is brown.", "The
+boat is to the left of the house."), in forms that captions, and so training data, have. The critic
+judges it as a caption of one sentence. If several objects share a name, a sentence introduces its
+object ("There is a brown dog."), as "the dog" would be ambiguous.
 
-This is a check of consistency, not of truth: where the same critic asked for the revision, it
-agrees with itself.
+This checks consistency, not truth: a critic that asked for the revision agrees with itself.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ _AT_SIDE = ("left", "right", "top", "side", "edge", "back", "middle", "center", 
 
 @dataclass(frozen=True, slots=True)
 class ComponentQuestion:
-    """One component as a sentence. `phrase` names it shortly, `span` is where the text says it."""
+    """One component as a sentence. `phrase` is its short name, `span` its place in the text."""
 
     text: str
     part: Part
@@ -57,7 +55,7 @@ class ComponentQuestion:
 
 
 def questions(graph: Graph) -> list[ComponentQuestion]:
-    """A sentence for every component that the text says is there (`Graph.present`), each once."""
+    """A sentence for every component that the text asserts, without duplicates."""
     graph = graph.present()
     speaker = _speaker(graph)
     made = [
@@ -82,8 +80,11 @@ def questions(graph: Graph) -> list[ComponentQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class _Speaker:
-    """Speaks of a graph's objects. `owners`: who has a thing, and how, where the text says so;
-    `only`: whether no other object has its name.
+    """Phrases statements about a graph's objects.
+
+    Attributes:
+        owners: Owner and relation of a thing that belongs to another.
+        only: Whether no other object has the same name.
     """
 
     graph: Graph
@@ -187,7 +188,7 @@ def _with_article(relation: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ComponentAnswer:
-    """A question and the critic's answer. `yes`: whether it holds it true; None: unscored."""
+    """A question with the critic's verdict. `yes` is None if unscored."""
 
     question: ComponentQuestion
     verdict: Verdict

@@ -1,8 +1,8 @@
-"""What `verify-revisions` does: a revised file in, the same file with verifications out.
+"""`verify-revisions`: adds verifications to a revised file.
 
-The rows' own revisions are taken as they stand; only `verification` is put into them. Windows,
-journal, writers, table and report are those of the main job, so it streams, keeps the order, and
-goes on after a crash with the same command and `--resume`.
+The rows' revisions stay as they are and gain `verification`. Windows, journal, writers, table and
+report are the main job's, so the command streams, keeps the order, and continues after a crash with
+`--resume`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
 
 
 def _signature_in(source: Source) -> str:
-    """The revisions' signature, from the first rows. Raises `UserError` where there are none."""
+    """The revisions' signature, from the first rows."""
     rows = (row.data for row in source.rows() if isinstance(row, Row))
     found = next(filter(None, map(stored_signature, islice(rows, FIRST_ROWS))), "")
     if "threshold" not in settings_of(found):
@@ -124,7 +124,7 @@ def verified_rows(
 
 
 def _stored(record: Record) -> Result:
-    """The revisions that stand in a row. Raises `BadRecord(BAD_REVISION)` where they do not fit."""
+    """The revisions in a row. Raises `BadRecord(BAD_REVISION)` if they do not fit its captions."""
     row = {key: record.fields.get(key) for key in ("revised_caption", "revision")}
     if not isinstance(row["revision"], Mapping):
         raise BadRecord(Reason.BAD_REVISION, "no `revision`: run revise-captions first")
@@ -148,7 +148,7 @@ def _stored(record: Record) -> Result:
 
 
 def _with_verification(result: Result) -> RowResult:
-    """The row's own revision, with what was found in it."""
+    """The row's own revision with its verification."""
     row = {key: result.record.fields[key] for key in ("revised_caption", "revision")}
     single = isinstance(row["revision"].get("sentences"), list)
     if single:
