@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ from revise_captions.benchmarks.catalog.table import benchmarks
 from revise_captions.benchmarks.checks import Checked
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
-from revise_captions.io.rows import dumps
-from revise_captions.pipelines.output.writers import replacing
+from revise_captions.pipelines.output.writers import write_json_lines
 from revise_captions.records import ImageRef
 from revise_captions.text.html import plain
 
@@ -92,17 +91,5 @@ def export(entry: Benchmark, folder: Path, out: Path, limit: int | None = None) 
         raise UserError(
             f"{out}: the output is JSON Lines", hint="choose a name that ends in .jsonl"
         )
-    with replacing(out) as file:
-        count = 0
-        for row in _rows(entry, folder):
-            file.write(dumps(row).encode() + b"\n")
-            count += 1
-            if count == limit:
-                break
-    return count
-
-
-def _rows(entry: Benchmark, folder: Path) -> Iterator[Mapping[str, Any]]:
-    for item in entry.read(folder):
-        if isinstance(item, Example):
-            yield row_of(item, folder)
+    examples = (item for item in entry.read(folder) if isinstance(item, Example))
+    return write_json_lines(out, (row_of(example, folder) for example in islice(examples, limit)))

@@ -15,14 +15,13 @@ from typing import Any
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
-from revise_captions.io.rows import dumps
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
 from revise_captions.pipelines.metrics.estimates import Figure
 from revise_captions.pipelines.metrics.preferences import preference_level, ratings_of
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
-from revise_captions.pipelines.output.writers import replacing
+from revise_captions.pipelines.output.writers import write_json
 from revise_captions.signature import signature
 from revise_captions.text.html import plain
 
@@ -97,8 +96,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     if "preference" in options.levels and preferences:
         found["ratings"] = ratings_of(preferences, options.replicates)
     if options.out is not None:
-        with replacing(options.out) as file:
-            file.write(dumps(found).encode() + b"\n")
+        write_json(options.out, found)
     return found
 
 

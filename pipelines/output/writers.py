@@ -191,6 +191,24 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     sync_folder(path)
 
 
+def write_json(path: Path, value: object) -> None:
+    """Writes a JSON file of one line, as `replacing` does."""
+    write_json_lines(path, [value])
+
+
+def write_json_lines(path: Path, rows: Iterable[object]) -> int:
+    """Writes JSON Lines, as `replacing` does; returns how many.
+
+    Not with the `jsonlines` library, as `dumps` also writes lone surrogates and bytes.
+    """
+    count = 0
+    with replacing(path) as file:
+        for row in rows:
+            file.write(dumps(row).encode() + b"\n")
+            count += 1
+    return count
+
+
 @contextmanager
 def _output(out: str) -> Iterator[IO[bytes]]:
     if out == "-":

@@ -23,8 +23,8 @@ import numpy as np
 from revise_captions.errors import UserError
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import open_rows, open_source
-from revise_captions.io.rows import BadRow, Row, dumps
-from revise_captions.pipelines.output.writers import replacing
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.pipelines.output.writers import write_json
 from revise_captions.pipelines.rating.error_types import type_of
 from revise_captions.records import Label, Span
 from revise_captions.signature import settings_of
@@ -245,9 +245,8 @@ def write_ratings(path: Path, rated: RatedCaptioners) -> None:
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
         counts.setdefault(captioner, {})[image] = [int(v) if v == int(v) else v for v in row]
-    with replacing(path) as file:
-        stored = {"rater": rated.rater, "columns": COLUMNS, "counts": counts}
-        file.write(dumps(stored | {"errors": rated.errors}).encode() + b"\n")
+    stored = {"rater": rated.rater, "columns": COLUMNS, "counts": counts, "errors": rated.errors}
+    write_json(path, stored)
 
 
 def read_ratings(path: Path) -> RatedCaptioners:

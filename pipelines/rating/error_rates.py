@@ -12,7 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.pipelines.rating.autorater import RatedCaptioners
-from revise_captions.pipelines.rating.formats import guarded, latex, shown
+from revise_captions.pipelines.rating.formats import (
+    guarded,
+    latex_table,
+    markdown_table,
+    shown,
+    text_table,
+)
 from revise_captions.stats.bootstrap import LEVEL
 from revise_captions.stats.leaderboard import COLUMNS, keys_of, resamples
 
@@ -82,31 +88,15 @@ def _lines(found: Mapping[str, Any]) -> list[list[str]]:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    lines = _lines(found)
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if k else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    )
+    return text_table(_lines(found), left=0)
 
 
 def as_markdown(found: Mapping[str, Any]) -> str:
-    titles, *body = _lines(found)
-    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *body]
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
-    )
+    return markdown_table(_lines(found), left=0)
 
 
 def as_latex(found: Mapping[str, Any]) -> str:
-    titles, *body = ([latex(cell) for cell in line] for line in _lines(found))
-    lines = [f"\\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}", "\\toprule"]
-    lines += [" & ".join(titles) + r" \\", "\\midrule"]
-    lines += [" & ".join(line) + r" \\" for line in body]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
+    return latex_table(_lines(found), left=0)
 
 
 def as_csv(found: Mapping[str, Any]) -> str:

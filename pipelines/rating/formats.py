@@ -82,22 +82,35 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    table = _lines(rows)
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if k == 1 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in table
-    )
+    return text_table(_lines(rows), left=1)
 
 
 def as_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    titles, *body = _lines(rows)
-    lines = [titles, ["---:", "---", *["---:"] * (len(titles) - 2)]]
-    lines += [[cell.replace("|", "\\|") for cell in line] for line in body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(_lines(rows), left=1)
+
+
+def as_latex(rows: Sequence[Mapping[str, Any]]) -> str:
+    return latex_table(_lines(rows), left=1)
+
+
+def text_table(lines: Sequence[Sequence[str]], left: int) -> str:
+    """Aligned columns, titles first; column `left` is aligned left, all others right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def markdown_table(lines: Sequence[Sequence[str]], left: int) -> str:
+    """As `text_table`, in Markdown."""
+    titles, *body = lines
+    rows = [titles, ["---" if k == left else "---:" for k in range(len(titles))]]
+    rows += [[cell.replace("|", "\\|") for cell in line] for line in body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in rows)
 
 
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -105,16 +118,15 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 }  # fmt: skip
 
 
-def latex(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in text)
-
-
-def as_latex(rows: Sequence[Mapping[str, Any]]) -> str:
-    titles, *body = _lines(rows)
-    lines = [f"\\begin{{tabular}}{{rl{'r' * (len(titles) - 2)}}}", "\\toprule"]
-    lines += [" & ".join(map(latex, titles)) + r" \\", "\\midrule"]
-    lines += [" & ".join(map(latex, line)) + r" \\" for line in body]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
+def latex_table(lines: Sequence[Sequence[str]], left: int) -> str:
+    """As `text_table`, in LaTeX with booktabs."""
+    titles, *body = (
+        " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in line) + r" \\"
+        for line in lines
+    )
+    columns = "".join("l" if k == left else "r" for k in range(len(lines[0])))
+    head = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", titles, "\\midrule"]
+    return "\n".join([*head, *body, "\\bottomrule", "\\end{tabular}"])
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -54,7 +54,9 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
     job.check()
     checks = checks_of(job.verify.verify)
     if not checks:
-        raise UserError("no check to make", hint="choose checks with --verify, such as --verify text")
+        raise UserError(
+            "no check to make", hint="choose checks with --verify, such as --verify text"
+        )
     refuse_unfinished(job.run)
     with_critic = "critic" in checks
     with closing(open_input(job.inputs, job.run.out, need_image=with_critic)) as source:

@@ -19,7 +19,6 @@ from typing import Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import parse_image
 from revise_captions.io.perceptual_hash import groups
-from revise_captions.io.rows import dumps
 from revise_captions.pipelines.annotate.answers import estimates
 from revise_captions.pipelines.annotate.answers.consensus import (
     CollectedAnswers,
@@ -46,7 +45,7 @@ from revise_captions.pipelines.annotate.tasks.units import (
     Unit,
     read_key,
 )
-from revise_captions.pipelines.output.writers import replacing
+from revise_captions.pipelines.output.writers import write_json, write_json_lines
 from revise_captions.records import Span
 
 NO_IMAGE = "an image that cannot be read: no training row"
@@ -100,14 +99,13 @@ def import_answers(options: ImportOptions) -> Imported:
         )
     options.out.mkdir(parents=True, exist_ok=True)
     measured = _figures(options, about, found)
-    _write(options.out / "records.jsonl", _records(units, found))
-    _write(options.out / "annotations.jsonl", _annotations(found))
+    write_json_lines(options.out / "records.jsonl", _records(units, found))
+    write_json_lines(options.out / "annotations.jsonl", _annotations(found))
     training, more = _training(options, about, found)
     problems = [*found.problems, *more]
-    _write(options.out / "problems.jsonl", (problem.as_json() for problem in problems))
+    write_json_lines(options.out / "problems.jsonl", (problem.as_json() for problem in problems))
     measured["problems"] = dict(Counter(problem.kind for problem in problems).most_common())
-    with replacing(options.out / "figures.json") as file:
-        file.write(dumps(measured).encode() + b"\n")
+    write_json(options.out / "figures.json", measured)
     return Imported(
         sum(len(result.labels) for result in found.results),
         len(found.results),
@@ -128,11 +126,6 @@ def _about(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path} does not exist", hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} was not written by `annotate export`: {error!r}") from None
-
-
-def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    with replacing(path) as file:
-        file.writelines(dumps(row).encode() + b"\n" for row in rows)
 
 
 def _figures(

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines.output.writers import replacing
+from revise_captions.pipelines.output.writers import replacing, write_json
 
 DATA = "data.json"
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
@@ -136,5 +136,4 @@ def write_about(
     found["counts"] = {side: counts.as_json() for side, counts in sorted(folder.counts.items())}
     found["left_out"] = {kind: number for kind, number in sorted(left_out.items()) if number}
     found["made_by"] = made_by
-    with replacing(out / DATA) as file:
-        file.write(dumps(found).encode() + b"\n")
+    write_json(out / DATA, found)

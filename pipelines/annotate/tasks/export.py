@@ -48,7 +48,7 @@ from revise_captions.pipelines.annotate.tasks.units import (
     error_types,
     unit,
 )
-from revise_captions.pipelines.output.writers import replacing
+from revise_captions.pipelines.output.writers import replacing, write_json, write_json_lines
 from revise_captions.records import ImageRef
 from revise_captions.signature import settings_of
 
@@ -114,12 +114,10 @@ def export(options: ExportOptions) -> Exported:
     units = _reweighted(found, draw)
     result = Exported(_strata(draw, units), unreadable_rows=bad, without_image=missing)
     result.images = len({unit.image for unit in units})
-    with replacing(options.out / KEY) as file:
-        file.writelines(dumps(unit.as_json()).encode() + b"\n" for unit in units)
+    write_json_lines(options.out / KEY, (unit.as_json() for unit in units))
     for name in options.interfaces:
         result.items[name] = _write_interface(options, INTERFACES[name], units)
-    with replacing(options.out / SAMPLE) as file:
-        file.write(dumps(_about(options, result, signature)).encode() + b"\n")
+    write_json(options.out / SAMPLE, _about(options, result, signature))
     return result
 
 

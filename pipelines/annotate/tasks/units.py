@@ -20,7 +20,7 @@ from revise_captions.io.fields import captions_of
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.annotate.tasks.sampling import SampledLocation, SentenceLocation
-from revise_captions.pipelines.draft import compose
+from revise_captions.pipelines.draft import compose, settled
 from revise_captions.pipelines.output import outcomes
 from revise_captions.pipelines.output.schema import from_json
 from revise_captions.records import Revision, Sentence, Span
@@ -239,7 +239,7 @@ def _with_rewrite(found: Unit, revision: Revision, sentence: Sentence) -> Unit:
         return replace(found, gone=sentence.dropped or stands)
     index = found.place.sentence
     shown = replace(sentence, attempts=(replace(attempt, accepted=True),))
-    others = [_settled(other) for other in revision.sentences]
+    others = [settled(other) for other in revision.sentences]
     caption, spans = compose(revision.caption, [*others[:index], shown, *others[index + 1 :]])
     span = spans[index]
     if span is None:  # a rewrite of text always stands somewhere
@@ -248,13 +248,6 @@ def _with_rewrite(found: Unit, revision: Revision, sentence: Sentence) -> Unit:
     revised = SentenceInCaption(caption, span, number, sum(other is not None for other in spans))
     same = caption[: span.start] == revision.caption[: sentence.span.start]
     return replace(found, revised=revised, same_context=same)
-
-
-def _settled(sentence: Sentence) -> Sentence:
-    """Without a rewrite that nobody has judged yet: it does not stand in the revised caption."""
-    if sentence.pending is None:
-        return sentence
-    return replace(sentence, attempts=sentence.attempts[:-1])
 
 
 def read_key(path: Path) -> list[Unit]:
