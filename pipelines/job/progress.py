@@ -1,4 +1,8 @@
-"""Progress on stderr: a live line on a terminal, a line every half minute elsewhere."""
+"""Progress on stderr: a live line on a terminal, a line every half minute elsewhere.
+
+Our own, not rich's or tqdm's: those redraw one line and leave a log file with nothing, or with
+thousands of carriage returns.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,11 @@ class Progress:
         self.skipped = 0
         self._began = self._shown = time.monotonic()
         self._live = sys.stderr.isatty()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since this began."""
+        return time.monotonic() - self._began
 
     def __enter__(self) -> Progress:
         return self

@@ -8,10 +8,8 @@ Everything that a user can get wrong is checked before a model is loaded.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 from revise_captions.io.readers import Source
@@ -48,8 +46,10 @@ def run(job: JobOptions) -> dict[str, Any]:
             return _run_on_ray(source, job)
         models, settings = load_models(job, source)
         decisive = run_settings(models, settings, job)
-        process = partial(journal_windows, source, job.inputs, models, settings)
-        return work_through(source, job.inputs, job.run, models, decisive, process)
+        with open_journal(job.run, decisive) as journal:
+            with Progress(source.count()) as progress:
+                journal_windows(source, job.inputs, models, settings, journal, progress)
+            return finish(source, job.inputs, job.run, models, decisive, journal, progress)
 
 
 def _open(job: JobOptions) -> Source:
@@ -84,37 +84,41 @@ def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
 
     with ray_runner.cluster(job):
         models, decisive = ray_runner.describe(job)
-        process = partial(ray_runner.process, job)
-        return work_through(source, job.inputs, job.run, models, decisive, process)
+        with open_journal(job.run, decisive) as journal:
+            with Progress(source.count()) as progress:
+                ray_runner.process(job, journal, progress)
+            return finish(source, job.inputs, job.run, models, decisive, journal, progress)
 
 
-def work_through(
+def open_journal(options: RunOptions, decisive: Mapping[str, Any]) -> Journal:
+    """The journal beside OUT, new or resumed. Raises `UserError` where it is another run's."""
+    return Journal.open(
+        journal_path(options.out), decisive, resume=options.resume, force=options.force
+    )
+
+
+def finish(
     source: Source,
     inputs: InputOptions,
     options: RunOptions,
     models: LoadedModels,
     decisive: Mapping[str, Any],
-    process: Callable[[Journal, Progress], None],
+    journal: Journal,
+    progress: Progress,
 ) -> dict[str, Any]:
-    """Windows into the journal by `process`, the output and the summary out of it."""
-    began = time.monotonic()
-    with Journal.open(
-        journal_path(options.out), decisive, resume=options.resume, force=options.force
-    ) as journal:
-        with Progress(source.count()) as progress:
-            process(journal, progress)
-        speed = Speed(time.monotonic() - began, progress.records, progress.sentences)
-        written = write(source, journal.results(), options.out)
-        summary = summarize(
-            source,
-            journal,
-            models.threshold,
-            models.signature,
-            options,
-            speed,
-            decisive,
-            image_loader(source, inputs),
-        )
-        journal.delete()
+    """Writes the output, the report and the table from a complete journal, and deletes it."""
+    speed = Speed(progress.seconds, progress.records, progress.sentences)
+    written = write(source, journal.results(), options.out)
+    summary = summarize(
+        source,
+        journal,
+        models.threshold,
+        models.signature,
+        options,
+        speed,
+        decisive,
+        image_loader(source, inputs),
+    )
+    journal.delete()
     show(summary, options, written)
     return summary

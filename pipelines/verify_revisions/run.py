@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.models import FIRST_ROWS, input_settings, load_critic_of
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels
-from revise_captions.pipelines.job.run import check_outputs, refuse_unfinished, work_through
+from revise_captions.pipelines.job.run import check_outputs, finish, open_journal, refuse_unfinished
 from revise_captions.pipelines.job.window import (
     Result,
     stored_signature,
@@ -74,8 +73,10 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
             "batch-size": job.models.batch_size,
             **input_settings(job.inputs),
         }
-        process = partial(_process, source, job.inputs, verifier)
-        return work_through(source, job.inputs, job.run, models, decisive, process)
+        with open_journal(job.run, decisive) as journal:
+            with Progress(source.count()) as progress:
+                _journal_windows(source, job.inputs, verifier, journal, progress)
+            return finish(source, job.inputs, job.run, models, decisive, journal, progress)
 
 
 def _signature_in(source: Source) -> str:
@@ -90,7 +91,7 @@ def _signature_in(source: Source) -> str:
     return found
 
 
-def _process(
+def _journal_windows(
     source: Source,
     inputs: InputOptions,
     verifier: Verifier,
