@@ -30,7 +30,13 @@ from revise_captions.engines.protocol import (
     Failed,
     Prompt,
 )
-from revise_captions.engines.transformers.inputs import EncodedPrompt, PromptEncoder, collate
+from revise_captions.engines.transformers.inputs import (
+    EncodedPrompt,
+    PromptEncoder,
+    collate,
+    load_prompt_encoder,
+    try_out,
+)
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored
 
@@ -68,27 +74,6 @@ class TransformersEngine:
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
         return self._each(prompts, max_tokens, lambda rows: self._write(rows, max_tokens))
-
-    def check(self, *, scores: bool) -> None:
-        """Asks one question before any data is read.
-
-        Args:
-            scores: Whether log-probabilities are needed.
-
-        Raises:
-            UserError: The model does not run, or gives no log-probabilities.
-        """
-        asked = [self.encoder.trial()]
-        for image in asked[0].pictures:
-            self.encoder.check(image)
-        answer: AnswerScores | Completion | Failed = (
-            self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
-        )
-        if isinstance(answer, Failed):
-            raise UserError(
-                f"{self.encoder.name} loads but does not answer: {answer.detail}",
-                hint="try --dtype float32, or another model",
-            )
 
     def _each(
         self,
@@ -223,7 +208,7 @@ def load_engine(
     folder = find_model(name, option)
     place, number = device_and_dtype(device, dtype)
     bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
-    tokenizer, processor, model = _parts(folder, name, number, bits)
+    encoder, model = _loaded(folder, name, number, bits)
     settings = {
         "engine": "transformers",
         "model": named(name, folder),
@@ -232,39 +217,30 @@ def load_engine(
         "attention": str(getattr(model.config, "_attn_implementation", "")),
         "transformers": transformers.__version__,
     }
-    encoder = PromptEncoder(tokenizer, processor, name)
     placed = model if bits else model.to(place)
     engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
-    engine.check(scores=scores)
+    encoder.check()
+    try_out(engine, encoder, scores=scores)
     seconds = time.monotonic() - began
     logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
     return engine
 
 
-def _parts(
+def _loaded(
     folder: Path, name: str, dtype: Any, more: Mapping[str, Any]
-) -> tuple[Any, Any | None, Any]:
-    """Tokenizer, processor (None for a language model) and model, loaded with `more`."""
+) -> tuple[PromptEncoder, Any]:
+    """Encoder and model, the latter loaded with `more`."""
     import safetensors
     import transformers
-    from transformers.models.auto import modeling_auto
 
     try:
-        config = transformers.AutoConfig.from_pretrained(folder)
-        sees = config.model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+        encoder = load_prompt_encoder(folder, name)
         kind: Any = (
-            transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+            transformers.AutoModelForCausalLM
+            if encoder.processor is None
+            else transformers.AutoModelForImageTextToText
         )
-        if not sees:
-            tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-            return tokenizer, None, kind.from_pretrained(folder, dtype=dtype, **more)
-        processor: Any = transformers.AutoProcessor.from_pretrained(folder)
-        if not hasattr(processor, "image_processor"):
-            raise UserError(
-                f"{name}: the folder has no image processor (preprocessor_config.json)",
-                hint="copy the processor's files of the original model into it",
-            )
-        return processor.tokenizer, processor, kind.from_pretrained(folder, dtype=dtype, **more)
+        return encoder, kind.from_pretrained(folder, dtype=dtype, **more)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModelForImageTextToText") from error
     except safetensors.SafetensorError as error:

@@ -11,9 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.engines.protocol import Data, Picture, Prompt, Template
+from revise_captions.engines.protocol import (
+    AnswerScores,
+    Completion,
+    Data,
+    Engine,
+    Failed,
+    Picture,
+    Prompt,
+    Template,
+)
 from revise_captions.engines.transformers.chat_template import (
     ChatFormat,
     Rendered,
@@ -92,12 +102,12 @@ class PromptEncoder:
             return self._text_only(rendered)
         return [*self._ids(rendered.head), *self._tail(rendered.tail)]
 
-    def check(self, image: Image) -> None:
-        """Raises UserError where a prompt in parts has other ids than the same prompt whole."""
+    def check(self) -> None:
+        """Raises UserError if a prompt in parts has other ids than the same prompt whole."""
         if self.processor is None:
             return
         parts = (
-            Picture(image),
+            Picture(image := _gray()),
             Template("Given the image"),
             Template(" and a text:\n"),
             Data('A dog, and 2 cats. It\'s (not) "here"!'),
@@ -114,10 +124,7 @@ class PromptEncoder:
 
     def trial(self) -> Prompt:
         """A question about a gray square, or about nothing, to find out whether a model answers."""
-        from PIL import Image
-
-        gray = Picture(Image.new("RGB", (224, 224), (127, 127, 127)))
-        seen = (gray,) if self.processor is not None else ()
+        seen = (Picture(_gray()),) if self.processor is not None else ()
         question = (Template("Is this"), Template(" it: "), Data("grey?"))
         return Prompt((*seen, *question), shared=2 if seen else 0)
 
@@ -166,6 +173,47 @@ class PromptEncoder:
         kinds = {k: v for k, v in kinds.items() if k.endswith("token_type_ids")}
         return EncodedPrompt(
             ids[0].tolist(), kinds, {k: v for k, v in found.items() if k not in kinds}
+        )
+
+
+def _gray() -> Image:
+    from PIL import Image as pillow
+
+    return pillow.new("RGB", (224, 224), (127, 127, 127))
+
+
+def load_prompt_encoder(folder: Path, name: str) -> PromptEncoder:
+    """The encoder of a model's folder, with its processor if the model sees images.
+
+    Raises:
+        UserError: It has no chat template, or lacks the processor's files.
+        OSError, ValueError, KeyError, ImportError, RuntimeError: transformers cannot load it.
+    """
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    config = transformers.AutoConfig.from_pretrained(folder)
+    if config.model_type not in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        return PromptEncoder(transformers.AutoTokenizer.from_pretrained(folder), None, name)
+    processor: Any = transformers.AutoProcessor.from_pretrained(folder)
+    if not hasattr(processor, "image_processor"):
+        raise UserError(
+            f"{name}: the folder has no image processor (preprocessor_config.json)",
+            hint="copy the processor's files of the original model into it",
+        )
+    return PromptEncoder(processor.tokenizer, processor, name)
+
+
+def try_out(engine: Engine, encoder: PromptEncoder, *, scores: bool) -> None:
+    """Asks one question, before any data is read. Raises UserError if there is no answer."""
+    asked = [encoder.trial()]
+    answer: AnswerScores | Completion | Failed = (
+        engine.answer_logprobs(asked, ("Yes", "No"))[0] if scores else engine.generate(asked, 1)[0]
+    )
+    if isinstance(answer, Failed):
+        raise UserError(
+            f"{encoder.name} loads but does not answer: {answer.detail}",
+            hint="try --dtype float32, or another model",
         )
 
 

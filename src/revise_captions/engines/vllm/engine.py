@@ -19,7 +19,7 @@ from revise_captions.engines.protocol import (
     Failed,
     Prompt,
 )
-from revise_captions.engines.transformers.inputs import PromptEncoder
+from revise_captions.engines.transformers.inputs import PromptEncoder, load_prompt_encoder, try_out
 from revise_captions.engines.vllm.requests import (
     Vllm,
     VllmRequest,
@@ -62,15 +62,6 @@ class VllmEngine:
             for found in self.vllm.outputs(self._requests(prompts), options, max_tokens)
         ]
 
-    def check(self, *, scores: bool) -> None:
-        """One question: does the model run? Raises UserError where it does not."""
-        asked = [self.encoder.trial()]
-        found: Any = (
-            self.answer_logprobs(asked, ("Yes", "No"))[0] if scores else self.generate(asked, 1)[0]
-        )
-        if isinstance(found, Failed):
-            raise UserError(f"{self.encoder.name} loads but does not answer: {found.detail}")
-
     def _requests(self, prompts: Sequence[Prompt]) -> list[VllmRequest]:
         return [VllmRequest(self.encoder.unexpanded(p), p.pictures) for p in prompts]
 
@@ -102,24 +93,18 @@ def load_engine(
         UserError: The model cannot be loaded, does not answer, or would be computed wrongly.
     """
     find_vllm()
-    import transformers
-    from transformers.models.auto import modeling_auto
-
     folder = find_model(name, option)
     try:
-        config = transformers.AutoConfig.from_pretrained(folder)
-        sees = config.model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-        processor: Any = transformers.AutoProcessor.from_pretrained(folder) if sees else None
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-        encoder = PromptEncoder(tokenizer, processor, name)
+        encoder = load_prompt_encoder(folder, name)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error) from error
+    sees = encoder.processor is not None
     pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}
     vllm = start(name, folder, dtype=dtype, **{**pictures, **options})
     if sees and getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", False):
         expect_whole_images(name, vllm.settings["device"])
     engine = VllmEngine(vllm, encoder)
-    engine.check(scores=scores)
+    try_out(engine, encoder, scores=scores)
     return engine
 
 
