@@ -2,7 +2,7 @@
 
 Hard stops: rows that are none (`data.Examples`), images that are missing or do not decode, one
 class only, wrong sentences without a rationale, the same caption of the same image twice, and
-images that an evaluation split has too: the same file, or a lookalike (`lookalikes`).
+images that an evaluation split has too: the same file, or one that looks alike (`perceptual_hash`).
 """
 
 from __future__ import annotations

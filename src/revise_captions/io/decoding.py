@@ -150,7 +150,7 @@ _strict_lock = threading.Lock()
 
 @contextmanager
 def _strict() -> Iterator[None]:
-    """Pillow fills truncated images with grey where the process once asked it to; not here."""
+    """Pillow fills truncated images with gray if the process once asked for it; not here."""
     from PIL import ImageFile
 
     if not ImageFile.LOAD_TRUNCATED_IMAGES:

@@ -113,7 +113,7 @@ class TransformersEngine:
         self, rows: Sequence[EncodedPrompt], run: Callable[[Sequence[EncodedPrompt]], list[Result]]
     ) -> list[Result | Failed]:
         """The batch, or its two halves where it fails. The order, and so each prompt's
-        neighbours in length, stays.
+        neighbors in length, stays.
         """
         import torch
 

@@ -119,7 +119,7 @@ def _adjective(
         if node.text not in words.NO_COUNT:
             yield Said(thing, node.text, Span(node.start, node.end), AttributeKind.COUNT)
         return
-    if node.text in words.SHADES and _next_is_colour(draft, node):
+    if node.text in words.SHADES and _next_is_color(draft, node):
         return
     start = node.index
     while start > 0 and _goes_with(draft, draft.nodes[start - 1], node):
@@ -129,7 +129,7 @@ def _adjective(
     yield Said(thing, value, span, denied=denied or node.negated)
 
 
-def _next_is_colour(draft: GraphDraft, node: Node) -> bool:
+def _next_is_color(draft: GraphDraft, node: Node) -> bool:
     after = draft.nodes[node.index + 1] if node.index + 1 < len(draft.nodes) else None
     return after is not None and after.text in words.COLORS
 
@@ -143,7 +143,7 @@ def _goes_with(draft: GraphDraft, before: Node, node: Node) -> bool:
 
 
 def _of_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
-    """Predicate adjectives and nouns, participles and verbs that stand alone, colours painted."""
+    """Predicate adjectives and nouns, participles and verbs that stand alone, painted colors."""
     if node.role is Role.CONJUNCT and node.head >= 0 and not node.copula:
         first = draft.nodes[node.head]
         predicate = first.copula or first.role in (Role.PARTICIPLE, Role.COMPLEMENT)
@@ -164,7 +164,7 @@ def _of_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
         yield from _said_of_subject(draft, node)
     elif node.pos in ("VERB", "AUX"):
         yield from _alone(draft, node)
-        yield from _coloured(draft, node)
+        yield from _colored(draft, node)
     if node.pos in NOMINAL and node.lemma in words.HUES:
         yield from _hues(draft, node)
     elif node.pos in NOMINAL and node.lemma in words.COLORS:
@@ -274,7 +274,7 @@ def _is_framing(draft: GraphDraft, node: Node) -> bool:
     return node.lemma in words.FRAMES and draft.thing_of(node.index) is None and not refers(node)
 
 
-def _coloured(draft: GraphDraft, node: Node) -> Iterator[Said]:
+def _colored(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "Painted red", "painted in blue and grey"."""
     if node.lemma not in words.COLORING:
         return
@@ -284,24 +284,24 @@ def _coloured(draft: GraphDraft, node: Node) -> Iterator[Said]:
     for i in node.children:
         child = draft.nodes[i]
         if child.role in (Role.PLACE, Role.OBJECT, Role.COMPLEMENT, Role.OTHER):
-            yield from _colours_in(draft, subject.index, conjuncts(draft, child))
+            yield from _colors_in(draft, subject.index, conjuncts(draft, child))
 
 
-def _colours_in(draft: GraphDraft, thing: int, nodes: Sequence[Node]) -> Iterator[Said]:
+def _colors_in(draft: GraphDraft, thing: int, nodes: Sequence[Node]) -> Iterator[Said]:
     for node in nodes:
         if node.lemma in words.COLORS:
             yield from _adjective(draft, thing, node)
 
 
 def _hues(draft: GraphDraft, node: Node) -> Iterator[Said]:
-    """ "In hues of orange", "with a dark green colour", "the same shade of blue"."""
+    """ "In hues of orange", "with a dark green color", "the same shade of blue"."""
     owner = _owner_of_hue(draft, node)
     if owner is None:
         return
     for i in node.children:
         child = draft.nodes[i]
         if child.role is Role.OF_NOUN and child.case[:1] == ["of"]:
-            yield from _colours_in(draft, owner, conjuncts(draft, child))
+            yield from _colors_in(draft, owner, conjuncts(draft, child))
         elif child.role in (Role.ADJECTIVE, Role.COMPOUND):
             for one in conjuncts(draft, child):
                 if one.lemma in words.COLORS:
