@@ -31,9 +31,9 @@ _TEXT_LIMIT = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the report says under a caption about a sentence; unscored ones share a note by reason.
+    """A note under a caption about one sentence; unscored sentences share one per reason.
 
-    `number` counts from 1. `tries`: the refused rewrites as edits, each with its attempt.
+    `number` counts from 1. `tries` has the refused rewrites as edits, with their attempts.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A sentence that has a note; `change` is what stands for it in the marked caption."""
+    """A sentence with a note; `change` is its markup in the caption."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class Card:
 def render_cards(
     environment: Environment, rows: Iterable[ReportRow], threshold: float
 ) -> tuple[list[Card], int]:
-    """The records as HTML until the page is full, and how many did not fit."""
+    """The records as HTML, until the page is full, and the number that did not fit."""
     template = environment.get_template("record.html.j2")
     cards: list[Card] = []
     size = left_out = 0
@@ -93,7 +93,7 @@ def render_cards(
 
 
 def thumbnail(image: Image.Image) -> Mapping[str, object]:
-    """`uri`, `width`, `height` of a JPEG of at most `THUMBNAIL` pixels a side, on white."""
+    """`uri`, `width` and `height` of a JPEG of at most `THUMBNAIL` pixels a side, on white."""
     small = image.copy()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     layer = small.convert("RGBA")
@@ -114,7 +114,7 @@ _STATUS = {
 
 
 def _marks(row: ReportRow, threshold: float) -> Iterator[Mark]:
-    """Flagged and unscored sentences of the part that is shown."""
+    """The flagged and unscored sentences of the visible part."""
     unscored: dict[str, Note] = {}
     number = 0
     for sentence in row.revision["sentences"] if row.revision is not None else ():
@@ -144,7 +144,7 @@ def _note(number: int, sentence: Mapping[str, Any], text: str, threshold: float)
 
 
 def _change(sentence: Mapping[str, Any], text: str) -> Markup:
-    """The sentence as it stands in the marked caption: an accepted rewrite shows as an edit."""
+    """The sentence in the marked caption; an accepted rewrite is shown as an edit."""
     if sentence["dropped"]:
         return difference(text, "")
     if sentence["accepted"]:
@@ -153,7 +153,7 @@ def _change(sentence: Mapping[str, Any], text: str) -> Markup:
 
 
 def _tries(sentence: Mapping[str, Any], text: str) -> list[tuple[Markup, Mapping[str, Any]]]:
-    """The rewrites that were refused, as edits of the sentence."""
+    """The refused rewrites, as edits of the sentence."""
     refused = [a for a in sentence["attempts"] if a["accepted"] is False][:8]
     return [
         (difference(text, clip(a["text"], _TEXT_LIMIT)) if a["text"] else Markup(""), a)
@@ -162,7 +162,7 @@ def _tries(sentence: Mapping[str, Any], text: str) -> list[tuple[Markup, Mapping
 
 
 def _pieces(row: ReportRow, marks: Sequence[Mark]) -> Iterator[tuple[Markup, Note | None]]:
-    """The caption in pieces: text that nobody flagged, and sentences with their note."""
+    """The caption in pieces: unmarked text, and marked sentences with their notes."""
     cursor = 0
     for mark in marks:
         yield visible(row.caption[cursor : mark.start]), None

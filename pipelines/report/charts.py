@@ -1,4 +1,4 @@
-"""Geometry of the report's charts: numbers in, numbers out; the template draws them as SVG."""
+"""Geometry of the report's charts: numbers in, numbers out; templates draw them as SVG."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ _STEP_TONE = {str(Step.ACCEPTED): "good", str(Step.DELETED): "gone"}
 
 
 def step_label(step: str) -> str:
-    """A step of the summary's `flow` in words that stand alone."""
+    """A step of the summary's `flow` as a label."""
     own = step in list(Step) or step == Why.NO_REWRITE
     return step if own else f"refused: {step}"
 
 
 def flow(items: Sequence[Mapping[str, Any]]) -> Flow | None:
-    """Flagged → what was done → how it ended, from the summary's `flow`; None if nothing was."""
+    """Flagged → what was done → how it ended, from the summary's `flow`; None without any."""
     total = sum(item["sentences"] for item in items)
     if total == 0:
         return None
@@ -139,7 +139,7 @@ def _ribbons(
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bin `[low, high)` with its count, in a plot of 480 × 140 whose y grows downward."""
+    """One bin `[low, high)` with its count, in a plot of 480 × 140 with downward y."""
 
     x: float
     y: float
@@ -152,9 +152,9 @@ class Bar:
 
 
 def histogram(counts: Sequence[int], top: int, threshold: float) -> list[Bar]:
-    """Bars with heights by square root, so that few beside very many can still be seen.
+    """Bars whose heights follow the square root of counts, so that small ones stay visible.
 
-    `top` is the count that fills the plot. A bin that the threshold divides counts as factual.
+    `top` is the count that fills the plot. A bin that contains the threshold counts as factual.
     """
     bars = []
     width = 480 / len(counts)

@@ -1,4 +1,4 @@
-"""What sentences and captions of the output add to a run's counts."""
+"""Counts of sentences and captions of a run."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ _CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED})
 
 
 class Counts:
-    """Counts that need no interval, over all captions of a run. `+=` adds a shard's.
+    """Counts that need no interval, over all captions of a run; `+=` adds a shard's.
 
-    `totals` counts records, captions, sentences, attempts by name; `flow` flagged sentences by what
-    was done and how they ended; `outcomes` captions by outcome.
+    Attributes:
+        totals: Records, captions, sentences and attempts, by name.
+        flow: Flagged sentences, by what was done and how they ended.
+        outcomes: Captions, by outcome.
     """
 
     def __init__(self, threshold: float) -> None:
@@ -66,7 +68,7 @@ class Counts:
         return self
 
     def flush(self) -> None:
-        """Moves the probabilities that are held into the histograms."""
+        """Moves pending probabilities into the histograms."""
         self.before += _histogram(self._before)
         self.after += _histogram(self._after)
         self._before.clear()
@@ -162,7 +164,7 @@ class Counts:
         }
 
     def flow_json(self) -> list[dict[str, Any]]:
-        """Flagged sentences (also the later flagged), by what was done and how they ended."""
+        """Flagged sentences, by what was done and how they ended."""
         items = sorted(self.flow.items(), key=lambda item: (-item[1], item[0]))
         return [{"step": str(s), "end": str(e), "sentences": n} for (s, e), n in items]
 

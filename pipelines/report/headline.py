@@ -1,7 +1,7 @@
-"""The one sentence that a run's summary begins with.
+"""The sentence that a run's summary begins with.
 
-Where most sentences or records could not be judged, that is the headline, with the option that
-would help: a factuality over the few that could be would mislead.
+If most sentences or records could not be judged, that is the headline, with the option that would
+help: a factuality over the remaining few would mislead.
 """
 
 from __future__ import annotations

@@ -27,16 +27,16 @@ FORMAT = "revise-captions report"
 
 
 def figures_path(path: Path) -> Path:
-    """Where the figures of the report at `path` go: `report.json` for `report.html`."""
+    """The path of the report's figures: `report.json` for `report.html`."""
     return (
         path.with_suffix(".json") if path.suffix != ".json" else path.with_suffix(".figures.json")
     )
 
 
 def check_target(path: Path) -> None:
-    """Raises `UserError` where the report would overwrite a JSON file that is not a report's.
+    """Raises `UserError` if the report would overwrite a JSON file that is not a report's.
 
-    Call it before a run begins: `data.json` beside `data.html` may be somebody's data set.
+    Call it before a run starts: `data.json` beside `data.html` may be a data set.
     """
     beside = figures_path(path)
     if not path.parent.is_dir():
@@ -61,8 +61,15 @@ def write_report(
 ) -> None:
     """Writes `path` and `figures_path(path)`; each appears only when complete.
 
-    `summary` is `Tally.to_json`, `rows` are `Sampler.rows`, already in order; `settings` are shown
-    as they are. The same arguments give the same bytes. Raises `UserError` as `check_target` does.
+    Equal arguments give equal bytes.
+
+    Args:
+        summary: From `Tally.to_json`.
+        rows: From `Sampler.rows`, in order.
+        settings: Shown as they are.
+
+    Raises:
+        UserError: As `check_target`.
     """
     check_target(path)
     figures = {
@@ -84,7 +91,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:
-    """The page. `figures`: what the JSON file holds."""
+    """The page, from the content of its JSON file."""
     data = ReportData(figures, list(rows), environment())
     style, script = (asset(name) for name in ("report.css", "report.js"))
     return data.templates.get_template("report.html.j2").render(

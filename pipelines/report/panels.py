@@ -26,7 +26,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """What panels are made from. `figures`: what the JSON file beside the page holds."""
+    """What panels are made from. `figures` is the content of the page's JSON file."""
 
     figures: Mapping[str, Any]
     rows: Sequence[ReportRow]
@@ -38,7 +38,7 @@ class ReportData:
         return summary
 
     def shared_values(self) -> Values:
-        """The names that every template may use."""
+        """Names that every template can use."""
         sentences = self.summary["sentences"]
         return {
             "figures": self.figures,
@@ -52,7 +52,7 @@ class ReportData:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A section of the report. `values` gives what its template needs, None to leave it out."""
+    """A section of the report. `values` computes what its template needs; None omits it."""
 
     id: str
     title: str
@@ -61,7 +61,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPanel:
-    """A panel as the page holds it."""
+    """A section as HTML."""
 
     id: str
     title: str

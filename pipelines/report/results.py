@@ -1,4 +1,4 @@
-"""What a finished run tells its user: the summary, the report, the table."""
+"""Figures, report and table of a finished run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN_TEXT = 10_000
 
 
 def check_report(path: Path, out: str) -> None:
-    """Raises `UserError` before any work is done where the report could not be written."""
+    """Raises `UserError` before any work is done if the report could not be written."""
     from revise_captions.pipelines.report.page import check_target, figures_path
 
     if out != "-" and Path(out).resolve() in (path.resolve(), figures_path(path).resolve()):
@@ -136,7 +136,7 @@ def _text_of(row: Row | BadRow) -> str:
 
 
 def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
-    """The sample's rows, with the images that can be read. Reads the input once more."""
+    """The sampled rows, with the images that can be read. Reads the input once more."""
     lines = {row.line for row in sampler.rows(lambda row: None) if row.revision is not None}
     wanted: list[Row] = []
     for row in source.rows():
@@ -159,7 +159,7 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
 
 
 def show(summary: Mapping[str, Any], options: RunOptions, written: OutputCounts) -> None:
-    """Prints the table and where things are: on stderr where stdout carries the captions."""
+    """Prints the table and the output paths; to stderr if stdout carries the captions."""
     from rich.console import Console
 
     from revise_captions.pipelines.report.terminal import render_table

@@ -1,8 +1,7 @@
-"""The records that the report shows: few, the same in every run, and some of every outcome.
+"""The records that the report shows: a small sample with some of every outcome.
 
-Which ones is decided by a hash of the record's name, not by chance or order, so a resumed run, or
-one that read its shards in another order, shows the same. Only what is shown is kept, so a run of a
-million records needs no more memory than one of a hundred.
+A hash of the record's name decides, not chance or order, so resumed runs and shards read in another
+order show the same records. Only the sample is kept in memory.
 """
 
 from __future__ import annotations
@@ -34,10 +33,12 @@ FOUND = 8
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One caption of one record, as the report shows it.
+    """One caption of one record in the report.
 
-    `field` names the caption where a record has several. `revision` is the row's; None for a
-    quarantined record, whose `caption` is the original text, with `reason` and `detail`.
+    Attributes:
+        field: The caption's field, if a record has several.
+        revision: None for a quarantined record, whose `caption` is its text, with `reason` and
+            `detail`.
     """
 
     source: str
@@ -62,7 +63,7 @@ def report_rows(
     threshold: float,
     group: object = None,
 ) -> Iterator[ReportRow]:
-    """An output row as report rows, one for each of its captions. `captions`: as they came in."""
+    """An output row as report rows, one per caption. `captions` are the original ones."""
     for field, revised, revision in captions_of(row):
         caption = captions[field] if field else next(iter(captions.values()))
         outcome = outcome_of(revision["sentences"], threshold)
@@ -74,9 +75,7 @@ Ranked = tuple[int, int, ReportRow]
 
 
 class Sampler:
-    """Keeps the rows with the smallest hashes: a quota of each outcome, of what a verifier found,
-    and of all together.
-    """
+    """Keeps the rows with the smallest hashes: of each outcome, of findings, and of all."""
 
     def __init__(self, size: int = SIZE) -> None:
         self.size = size
@@ -86,7 +85,7 @@ class Sampler:
         self._seen = 0
 
     def add(self, row: ReportRow) -> None:
-        """Offers a row. Its image is not needed yet."""
+        """Offers a row, without its image."""
         self._seen += 1
         ranked = (-_hash(row), -self._seen, row)
         _offer(self._all, ranked, self.size)
@@ -95,9 +94,9 @@ class Sampler:
             _offer(self._found, ranked, FOUND)
 
     def rows(self, load: Callable[[ReportRow], Image.Image | None]) -> list[ReportRow]:
-        """At most `size` rows with their images, by outcome, then as in the input.
+        """At most `size` rows with images, by outcome, then in input order.
 
-        `load` is called once for each; it gives None where a row has no image to show.
+        `load` is called once per row and returns None for a row without image.
         """
         chosen: dict[int, ReportRow] = {seen: row for _, seen, row in self._found}
         for outcome in QUOTA:

@@ -50,10 +50,7 @@ _BUFFER = 256  # records whose bootstrap weights are drawn at once
 
 
 class Tally:
-    """Counts over rows; memory does not grow with them. `+=` adds a shard's.
-
-    `threshold` is the run's: a row stores P after, and whether that is factual depends on it.
-    """
+    """Counts over rows, in constant memory; `+=` adds a shard's. `threshold` is the run's."""
 
     def __init__(self, *, threshold: float, group_by: str | None = None, seed: int = 0) -> None:
         self.threshold = threshold
@@ -68,7 +65,7 @@ class Tally:
     def add(
         self, row: Mapping[str, Any], *, line: int, source: str = "", group: object = None
     ) -> None:
-        """Adds a row of the output. `source` and `line` name the record: no two may be equal."""
+        """Adds an output row; `source` and `line` together identify the record."""
         counts = [0] * len(COLUMNS)
         sentences = 0
         changed = False
@@ -91,7 +88,7 @@ class Tally:
             self._flush()
 
     def quarantine(self, reason: str) -> None:
-        """Adds a record that went to the quarantine."""
+        """Adds a quarantined record."""
         self.counts.quarantined[str(reason)] += 1
         self.counts.outcomes[Outcome.QUARANTINED] += 1
 
@@ -126,7 +123,7 @@ class Tally:
         self.counts.flush()
 
     def __iadd__(self, other: Tally) -> Tally:
-        """Adds a shard's tally. Both must have the same threshold, seed and group field."""
+        """Adds a shard's tally with the same threshold, seed and group field."""
         if (self.threshold, self.group_by, self.seed) != (
             other.threshold,
             other.group_by,
@@ -147,7 +144,7 @@ class Tally:
         return self
 
     def to_json(self, speed: Speed | None = None) -> dict[str, Any]:
-        """All figures, ready for `json.dumps`: the one summary that everything prints from."""
+        """All figures, ready for `json.dumps`."""
         self._flush()
         result: dict[str, Any] = {
             "format": "revise-captions summary",

@@ -22,7 +22,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def environment() -> Environment:
-    """The pages' templates: everything is escaped, what cannot be seen is spelt out."""
+    """The template environment: escapes everything and spells out invisible characters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     templates = Environment(
@@ -51,7 +51,7 @@ def environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Applied to all that a template prints: text is spelt out, markup is left alone."""
+    """Applied to every printed value: spells out text, leaves markup alone."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -84,7 +84,7 @@ def _interval(estimate: Mapping[str, Any]) -> str:
 
 
 def _score(estimate: Mapping[str, Any], scale: int) -> str:
-    """A share in per cent, or a score as it is."""
+    """A share in percent, or a score as it is."""
     value = estimate["value"]
     return percent(value) if scale == 100 or value is None else f"{value:.3f}"
 

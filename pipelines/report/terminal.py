@@ -1,4 +1,4 @@
-"""The table at the end of a run: plain text where stdout is no terminal, whole at 80 columns."""
+"""The table at the end of a run: complete at 80 columns, plain text without a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Line = tuple[str, str, str]
 
 
 def render_table(summary: Mapping[str, Any], console: Console) -> None:
-    """Prints a summary (`Tally.to_json`). Nothing wraps; characters fit the console's encoding."""
+    """Prints a summary (`Tally.to_json`). Nothing wraps; text fits the console's encoding."""
     plain = not (console.encoding or "").lower().startswith("utf")
     width = min(console.width, 100)
 
@@ -46,13 +46,13 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
 
 
 def _row(label: str, value: str, note: str, width: int) -> str:
-    """`label` left, `value` right-aligned, then a note; cut, never wrapped."""
+    """`label` left, `value` right-aligned, then a note; truncated, never wrapped."""
     text = f"{label:<31}{value:>10}  {note}".rstrip()
     return text if len(text) <= max(width, _WIDTH) else text[: max(width, _WIDTH) - 1] + "…"
 
 
 def _printable(text: str) -> str:
-    """No control characters, so that no value of a field can steer the terminal."""
+    """Text without control characters, so that no field's value can steer the terminal."""
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
@@ -157,7 +157,7 @@ def _compared(label: str, before: str, after: str, change: str) -> Line:
 
 
 def _moved(label: str, both: Mapping[str, Any], scale: int, how: str) -> Line:
-    """Before, after and the difference with its interval; a dash where there is nothing."""
+    """Before, after and the difference with its interval; a dash for a missing value."""
     values = [both[part]["value"] for part in ("before", "after", "change")]
     if None in values:
         return _compared(label, "–", "–", "")

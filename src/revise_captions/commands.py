@@ -1,4 +1,4 @@
-"""How every command ends: a user's mistake is one line, never a traceback."""
+"""How commands run and end: a user's mistake is one line, never a traceback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class RenamedOptions(click.Command):
-    """A command that still takes the old spellings of options, which its help does not show."""
+    """A command that also takes renamed options under their old names, which its help hides."""
 
     #: The present spelling of an option by its old one.
     OLD: ClassVar[dict[str, str]] = {
@@ -35,11 +35,17 @@ def run_command(
     go_on: Callable[[], str] = str,
     interrupted: str = "interrupted",
 ) -> NoReturn:
-    """Runs `command` and exits: 0, or the number it returned; 2 where something in the command
-    line or the input is to be mended; 3 where a model stopped answering; 130 after Ctrl-C.
+    """Runs `command` and exits with a status that scripts can act on, without a traceback.
 
-    `go_on` makes the line below the last two that says how to go on. None of them has a traceback,
-    and whoever stops reading the output ends it in silence.
+    Status: 0, or the number that the command returned; 2 for a mistake in the command line or the
+    input; 3 if a model stopped answering; 130 after Ctrl-C. A closed output pipe ends in silence.
+
+    Args:
+        command: The command.
+        name: Its name in messages.
+        arguments: The command line, `sys.argv[1:]` by default.
+        go_on: Makes the line that says how to continue, after status 3 and 130.
+        interrupted: What to say after Ctrl-C.
     """
     from revise_captions.errors import EngineDead, UserError
 

@@ -37,8 +37,6 @@ TOO_FEW = "too few raters"
 FEWER = "fewer raters than planned, used"
 MORE = "more raters than planned, used"
 TIE = "a tie"
-#: Kinds of problem that leave an item without a result.
-UNUSED = (NO_ANSWERS, TOO_FEW, TIE)
 CORRECT = QUALITY[1]
 ORIGINAL, REVISED = "original", "revised"
 

@@ -21,7 +21,6 @@ from revise_captions.errors import UserError
 
 #: More strata than these are a mistake in what is stratified by, not a design.
 MAX_STRATA = 500
-ALLOCATIONS = ("equal", "proportional")
 KEYS = ("p", "rewrite", "error")
 UNSCORED = "unscored"
 Stratum = tuple[str, ...]

@@ -1,0 +1,78 @@
+"""The options that commands share: declared once, adjusted where a command differs."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from revise_captions.cli_options import SETTINGS, shared
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+
+
+def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for sub, found in command.commands.items():
+            yield from leaves(found, f"{name} {sub}")
+    else:
+        yield name, command
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name, target in PROJECT["scripts"].items():
+        module = importlib.import_module(target.partition(":")[0])
+        (found,) = {v for v in vars(module).values() if isinstance(v, click.Command)}
+        yield from leaves(found, name)
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()))
+def test_every_option_and_command_says_what_it_does(name, command):
+    assert command.help
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    assert [option.opts for option in options if not option.help] == []
+
+
+def test_a_command_takes_options_in_order_and_changes_them():
+    @click.command(context_settings=SETTINGS)
+    @shared("--batch-size", "--device")
+    @shared("--limit", help="Only so many.")
+    def command(**options):
+        click.echo(sorted(options.items()))
+
+    assert [p.name for p in command.params] == ["batch_size", "device", "limit"]
+    shown = CliRunner().invoke(command, ["-h"]).output
+    assert "[default: 16; x>=1]" in shown
+    assert "Only so many." in shown
+    ran = CliRunner().invoke(command, ["--limit", "3"])
+    assert ran.output == "[('batch_size', 16), ('device', 'auto'), ('limit', 3)]\n"
+
+
+@pytest.fixture
+def log() -> Iterator[logging.Logger]:
+    """The library's log, left as it was."""
+    logger = logging.getLogger("revise_captions")
+    level, handlers = logger.level, list(logger.handlers)
+    yield logger
+    logger.setLevel(level)
+    logger.handlers[:] = handlers
+
+
+@pytest.mark.parametrize(
+    ("given", "level"), [([], logging.WARNING), (["-v"], logging.INFO), (["-vv"], logging.DEBUG)]
+)
+def test_verbose_sets_the_level_of_the_log(log, given, level):
+    @click.command()
+    @shared("--verbose")
+    def command():
+        logging.getLogger("revise_captions.any").log(level, "said")
+
+    ran = CliRunner().invoke(command, given)
+    assert log.level == level
+    assert "said" in ran.output
