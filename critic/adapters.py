@@ -1,8 +1,8 @@
-"""Critics that are an adapter of another model: found, checked against their base, merged.
+"""LoRA adapters as critics: finding them, checking them against their base, merging.
 
-A folder that holds PEFT's `adapter_config.json` and no `config.json` of a model is an adapter. With
-finetune-critic's `critic.json` beside it, it is a whole critic: threshold, attention mode and the
-words it knows are its own, the weights are its base's plus its own.
+A folder with PEFT's `adapter_config.json` and without a model's `config.json` is an adapter. With
+finetune-critic's `critic.json` beside it, it is a critic: threshold, attention mode and vocabulary
+are its own, and its weights are added to its base's.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
 def base_of(folder: Path) -> str | None:
-    """The name of the model that an adapter's folder belongs to; None where it holds no adapter.
+    """The name of an adapter's base model; None where the folder holds no adapter.
 
-    Raises UserError where it names none.
+    Raises:
+        UserError: The adapter names no base model.
     """
     if not (folder / CONFIG).exists() or (folder / "config.json").exists():
         return None
@@ -38,7 +39,16 @@ def base_of(folder: Path) -> str | None:
 
 
 def check_base(adapter: Path, digest: str, base: Path) -> None:
-    """Raises UserError where an adapter of ours was trained on other weights than `base` has."""
+    """Checks an adapter of finetune-critic against its base.
+
+    Args:
+        adapter: The adapter's folder.
+        digest: `weights_digest` of the base.
+        base: The base's folder, for messages.
+
+    Raises:
+        UserError: The adapter was trained on other weights.
+    """
     path = adapter / CARD
     if not path.exists():
         return
@@ -53,9 +63,11 @@ def check_base(adapter: Path, digest: str, base: Path) -> None:
 
 
 def with_adapter(model: Any, adapter: Path) -> Any:
-    """The model with an adapter added to its weights.
+    """The model with an adapter merged into its weights.
 
-    Raises UserError where it does not fit, also in part: PEFT leaves out what has no place.
+    Raises:
+        UserError: The adapter does not fit, wholly or in part (PEFT itself drops weights that
+            have no place without a word).
     """
     try:
         from peft import PeftModel
@@ -75,9 +87,9 @@ def with_adapter(model: Any, adapter: Path) -> Any:
 
 
 def _check_whole(loaded: Any, adapter: Path) -> None:
-    """Raises UserError where a weight of the adapter's file is nowhere in the model with it.
+    """Raises UserError where a weight of the adapter's file did not reach the model.
 
-    Weights are told apart by their values: PEFT renames them as versions of transformers do.
+    Weights are recognized by their values: PEFT renames them along with versions of transformers.
     """
     from peft import get_peft_model_state_dict
     from safetensors import SafetensorError
@@ -95,19 +107,19 @@ def _check_whole(loaded: Any, adapter: Path) -> None:
     if lost:
         raise UserError(
             f"{len(lost)} of {len(wanted)} weights of the adapter in {adapter} have no place in "
-            f"this model ({lost[0]}, …): they would be left out",
+            f"this model ({lost[0]}, …) and would be left out",
             hint="merge it where it was trained (peft: merge_and_unload), and name the result",
         )
 
 
 def _digest(tensor: Any) -> bytes:
-    """Of the values, whatever their dtype: PEFT loads adapters in float32."""
+    """A hash of the values, independent of their dtype: PEFT loads adapters in float32."""
     values = tensor.detach().float().cpu().contiguous().numpy()
     return hashlib.sha256(str(values.shape).encode() + values.tobytes()).digest()
 
 
 def merged_model(base: Path, adapter: Path) -> Any:
-    """A vision–language model in float32 with an adapter added to its weights."""
+    """A vision–language model in float32 with an adapter merged into its weights."""
     import torch
     from transformers import AutoModelForImageTextToText
 

@@ -1,8 +1,8 @@
-"""The critic's prompts for instruct models: the paper's text (section 4.1) as the user's turn.
+"""The critic's prompts for instruct models: VNLI-Critique's text (section 4.1) as a user's turn.
 
-The words are those of `prompts.py`. An instruct model was never trained to answer them with one
-word or one sentence, so what is expected stands behind the paper's text. Delimiters are plain text
-here: where a caption holds one itself, a space breaks it up.
+The text is that of `prompts.py`, followed by the kind of answer expected, since an instruct model
+was not trained to answer in one word or one sentence. Delimiters are plain text here, so a space
+breaks up those that a caption itself holds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from revise_captions.records import Span
 
 VERSION = "vnli-4.1-chat/1"
 
-#: `prompts.OPEN` in two: all prompts about an image share the first, which ends between two words.
+#: `prompts.OPEN` in two parts, cut between two words: prompts about an image share the first.
 OPEN = ("Given the image", " and the prompt prefix <PREFIX>")
 ASK_YES_NO = "Answer with one word: Yes or No."
 ASK_SENTENCE = (
@@ -30,7 +30,7 @@ _DELIMITER = re.compile(r"<(?=\s*/?\s*(?:PREFIX|TARGET)\s*>)", re.IGNORECASE)
 
 
 def contained(text: str) -> str:
-    """Untrusted text that cannot close the template's delimiters."""
+    """Untrusted text, changed so that it cannot close the template's delimiters."""
     return _DELIMITER.sub("< ", text)
 
 

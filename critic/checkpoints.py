@@ -22,12 +22,17 @@ _CHAT = {chat_prompts.VERSION}
 
 @dataclass(frozen=True, slots=True)
 class CriticCard:
-    """Facts that scores depend on. Scores under another attention mode, prompt or threshold are
-    others.
+    """The facts about a checkpoint that its answers depend on, and how it was made.
 
-    `calibration`: figures on the validation split, as `calibration.Calibration` writes them.
-    `max_length`: the longest prompt, in tokens, that training has seen; longer ones are unscored.
-    `speed`: sentences per second and the hardware they were measured on.
+    Attributes:
+        attention_mode: Which tokens attend to which.
+        threshold: P(factual) below which a sentence is nonfactual.
+        prompt: Version of the prompts it was trained on.
+        transformers: Version of transformers it was trained with.
+        max_length: The longest prompt of its training, in tokens; longer ones are unscored.
+        calibration: Figures on the validation split, as `calibration.Calibration` writes them.
+        speed: Sentences per second, and the hardware they were measured on.
+        training: Data, settings and figures of the training.
     """
 
     attention_mode: AttentionMode
@@ -45,12 +50,15 @@ class CriticCard:
 
 
 def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
-    """`critic.json` of a checkpoint folder; for a plain PaliGemma, PaliGemma's own attention mode
-    and 0.5.
+    """`critic.json` of a folder; a plain PaliGemma gets prefix attention and threshold 0.5.
 
-    `prompt`: the version of the prompts that the model will be asked with (`chat_prompts.VERSION`
-    for an instruct model). Raises UserError where the folder is no critic, or its card is broken or
-    of another prompt.
+    Args:
+        folder: The checkpoint.
+        prompt: Version of the prompts that will be sent (`chat_prompts.VERSION` to an instruct
+            model).
+
+    Raises:
+        UserError: The folder holds no critic, or its card is broken or of another prompt version.
     """
     path = folder / CARD
     if not path.exists():
@@ -72,7 +80,7 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
 
 
 def asks_by_chat(folder: Path) -> bool:
-    """Whether a folder's card, if it has one, is an instruct model's."""
+    """Whether a folder has a card, and it is an instruct model's."""
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -90,7 +98,7 @@ def _plain_card(folder: Path) -> CriticCard:
         ) from None
     if kind != "paligemma":
         raise UserError(
-            f"{folder} is a {kind} model, and critics of that kind are not supported",
+            f"{folder} is a {kind} model, expected paligemma or a critic's checkpoint",
             hint="name a folder written by finetune-critic, or a hub id of a PaliGemma 2",
         )
     return CriticCard(AttentionMode.PREFIX, max_length=8192)

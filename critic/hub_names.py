@@ -1,8 +1,8 @@
-"""The hub's names for a SigLIP tower's weights, which transformers and vLLM both load.
+"""Weight names of a SigLIP tower that transformers and vLLM both load.
 
-transformers 5 writes the tower of PaliGemma, Gemma 3 and LLaVA-OneVision as `vision_tower.…`. The
-hub's checkpoints, and vLLM's loader (vllm/model_executor/models/siglip.py, whose parameters are
-`vision_model.…`), have `vision_tower.vision_model.…`, which transformers reads as well.
+transformers 5 writes the tower of PaliGemma, Gemma 3 and LLaVA-OneVision as `vision_tower.…`.
+Checkpoints on the hub have `vision_tower.vision_model.…`, which transformers reads too and which
+vLLM's loader needs (vllm/model_executor/models/siglip.py).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ SIGLIP = "siglip_vision_model"
 
 
 def hub_name(name: str) -> str:
-    """The name of one tensor; the hub's own stay as they are."""
+    """The hub's name for a tensor."""
     if name.startswith(TOWER) and not name.startswith(MODEL):
         return MODEL + name.removeprefix(TOWER)
     return name
 
 
 def write_hub_names(folder: Path) -> None:
-    """Renames the tensors of a SigLIP tower in a model's folder; other folders stay as they are.
+    """Renames the tensors of a SigLIP tower in a model's folder; leaves other models alone.
 
-    Only headers are rewritten: the memory needed does not grow with the weights.
+    Rewrites file headers only, so it needs little memory whatever the size of the model.
     """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config.get("vision_config", {}).get("model_type") != SIGLIP:
@@ -59,7 +59,7 @@ def check_hub_names(folder: Path) -> None:
 
 
 def _header(file: Any) -> dict[str, Any]:
-    """Of a safetensors file at its start, which is then at its first tensor."""
+    """The header of a safetensors file; leaves the file at its first tensor."""
     header: dict[str, Any] = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     return header
 

@@ -3,7 +3,7 @@
     bundled, a folder with critic.json     our own PaliGemma 2     in process, packed, or vLLM
     a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
     any other vision–language model        through its chat format in process, or through vLLM
-    MODEL@http://host:port/v1              whatever a server has   OpenAI's protocol
+    MODEL@http://host:port/v1              a server's model        OpenAI's protocol
 
 A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an engine that cannot
 compute the checkpoint's refuses it.
@@ -31,7 +31,7 @@ from revise_captions.engines.model_files import model_type
 from revise_captions.engines.model_spec import ModelSpec, resolve_model
 from revise_captions.errors import UserError
 
-#: What is known of a model that was never calibrated as a critic.
+#: The card of a model that was never calibrated as a critic.
 UNCALIBRATED = CriticCard(AttentionMode.CAUSAL)
 
 
@@ -50,7 +50,7 @@ def resolve_critic(
         engine: What computes it, unless its name is a server's.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
-        any_attention_mode: Whether its attention mode will be overruled.
+        any_attention_mode: Whether its attention mode will be overridden.
 
     Raises:
         UserError: It cannot be found, or the engine cannot compute it.
@@ -85,7 +85,7 @@ def load_critic(
     samples: int = 0,
     compiled: bool = False,
 ) -> Critic:
-    """A critic, ready to judge.
+    """Loads a critic.
 
     Args:
         critic: A name (see the module), or what `resolve_critic` made of one: then `engine`,
@@ -94,18 +94,18 @@ def load_critic(
         adapter: A LoRA adapter's folder or hub id, added to the weights.
         dtype: See `ModelSpec`.
         device: See `ModelSpec`.
-        batch_size: Captions in a forward pass.
-        threshold: Overrules the checkpoint's.
-        target_precision: Overrules it by the precision that flagged sentences had on the
-            checkpoint's validation data.
-        packed: False asks one prompt a sentence: the same answers, slower.
-        attention_mode: Overrules the checkpoint's, which makes its answers wrong: to see by how
-            much.
-        samples: For servers without log-probabilities: this many sampled answers instead.
-        compiled: With compiled layers: the same answers but for rounding.
+        batch_size: Most rows of a forward pass, one caption or prompt each.
+        threshold: Overrides the checkpoint's.
+        target_precision: Overrides it with the threshold at which flagged sentences reached this
+            precision on the checkpoint's validation data.
+        packed: Whether the sentences of a caption share a forward pass; if not, the answers are
+            the same and come more slowly.
+        attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
+        samples: Answers to sample from a server that returns no log-probabilities.
+        compiled: Compiles the layers: the same answers but for rounding.
 
     Raises:
-        UserError: It cannot be had. Raised before any data is read.
+        UserError: The critic cannot be loaded as asked. Raised before any data is read.
     """
     spec = critic
     if isinstance(spec, str):
@@ -115,8 +115,8 @@ def load_critic(
         )
     if compiled and (spec.kind, spec.engine) != ("paligemma", "transformers"):
         raise UserError(
-            f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is none",
-            hint="leave it out: vLLM and servers compile what they compute by themselves",
+            f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is not one",
+            hint="leave it out: vLLM and servers do their own compiling",
         )
     if spec.kind != "paligemma":
         if attention_mode is not None:
@@ -153,7 +153,7 @@ def _instruct(
     batch_size: int,
     samples: int,
 ) -> Critic:
-    """An instruct model as a critic, as it is or as finetune-critic left it."""
+    """An instruct model as a critic, fine-tuned or not."""
     from revise_captions.critic.instruct import InstructCritic
     from revise_captions.engines.load import load_engine
     from revise_captions.engines.transformers.engine import TransformersEngine

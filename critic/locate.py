@@ -1,4 +1,4 @@
-"""Where a critic's files are, by name: `bundled`, a folder, or a hub id; and what its card says."""
+"""Finding a critic's files by name (`bundled`, a folder, or a hub id), and reading its card."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ BUNDLED = Path(__file__).parent / "bundled"
 
 
 def find_checkpoint(name: str, what: str = "critic") -> Path:
-    """The folder of the critic (or adapter) `name`, downloaded first where it is a hub id.
+    """The folder of a critic or adapter; a hub id is downloaded first.
 
-    Raises UserError saying what was asked for, where it was looked for, and how to get it.
+    Args:
+        name: `bundled`, a folder, or a hub id.
+        what: `critic` or `adapter`, for messages.
+
+    Raises:
+        UserError: There is none, or the hub does not give it.
     """
     if name == "bundled":
         if (BUNDLED / "config.json").exists():
@@ -42,27 +47,30 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     try:
         return Path(snapshot_download(place, revision=revision or None, allow_patterns=FILES))
     except GatedRepoError:
-        reason, hint = "its licence must be accepted first", "accept it on the hub, then log in"
+        reason, hint = "its license must be accepted first", "accept it on the hub, then log in"
     except LocalEntryNotFoundError:
         reason, hint = "the hub cannot be reached and it is not in the local cache", ""
     except (HfHubHTTPError, OSError) as error:
         reason, hint = str(error).strip().splitlines()[0], ""
     raise UserError(
-        f"no {what} at {name!r}: neither a folder nor to be had from the hub ({reason})",
+        f"no {what} at {name!r}: neither a folder nor available from the hub ({reason})",
         hint=hint or "check the name and the network, or download it and name the folder",
     )
 
 
 def critic_folders(name: str, adapter: str | None = None) -> tuple[Path, Path, Path | None]:
-    """Where a critic's card is, where its weights are, and the adapter to add to them, if any.
+    """The folders of a critic's card, of its weights, and of the adapter to add to them, if any.
 
-    An adapter that finetune-critic wrote has a card of its own.
+    An adapter that finetune-critic wrote has its own card.
     """
     folder = find_checkpoint(name)
     base = base_of(folder)
     if base is not None:
         if adapter is not None:
-            raise UserError(f"--critic {name} is an adapter itself, and --adapter names another")
+            raise UserError(
+                f"--critic {name} is an adapter already",
+                hint="leave --adapter out, or name the base model with --critic",
+            )
         return folder, find_checkpoint(base, "critic"), folder
     if adapter is None:
         return folder, folder, None
@@ -71,23 +79,23 @@ def critic_folders(name: str, adapter: str | None = None) -> tuple[Path, Path, P
 
 
 def stored_card(name: str = "bundled") -> CriticCard:
-    """What the checkpoint says about itself; loads no weights."""
+    """The card of a checkpoint. Loads no weights."""
     return read_card(find_checkpoint(name))
 
 
 def stored_threshold(
     name: str = "bundled", *, threshold: float | None = None, target_precision: float | None = None
 ) -> float:
-    """The threshold that `load_critic` would use; loads no weights."""
+    """The threshold that `load_critic` would use. Loads no weights."""
     return chosen_threshold(stored_card(name), threshold, target_precision)
 
 
 def chosen_threshold(card: CriticCard, threshold: float | None, precision: float | None) -> float:
-    """The threshold asked for, by itself or by a precision; the card's own where none is."""
+    """The threshold given, directly or by a target precision; by default the card's."""
     if threshold is not None and precision is not None:
         raise UserError(
             "both a threshold and a target precision are given",
-            hint="name one: the precision is turned into a threshold",
+            hint="give one of them: the target precision determines a threshold",
         )
     if threshold is not None:
         if not 0 <= threshold <= 1:
@@ -99,7 +107,7 @@ def chosen_threshold(card: CriticCard, threshold: float | None, precision: float
     if not curve:
         raise UserError(
             "this critic's checkpoint stores no precision–recall curve",
-            hint="name a --threshold instead of a --target-precision",
+            hint="give a --threshold instead of a --target-precision",
         )
     return threshold_for(curve, precision)
 

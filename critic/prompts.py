@@ -1,10 +1,10 @@
 """The critic's prompts, verbatim from VNLI-Critique (section 4.1), as lists of pieces.
 
-A prompt is a concatenation of pieces, each tokenised on its own, in training and in inference.
+A prompt is a concatenation of pieces, each tokenized on its own, in training and in inference.
 `Special` pieces are the template's; `UntrustedText` pieces are the user's and are encoded without
 special tokens, so that no caption can close a delimiter. The context is exactly `caption[:start]`,
-cut into one piece per earlier sentence, the white space *leading* the next sentence: so the context
-of one sentence is a token prefix of the next one's, and all sentences of a caption share a trunk.
+one piece per earlier sentence with the white space *leading* the next sentence: the context of one
+sentence is then a token prefix of the next one's, and all sentences of a caption share a trunk.
 """
 
 from __future__ import annotations
@@ -33,11 +33,15 @@ NOTHING = ", nothing to assess"
 
 @dataclass(frozen=True, slots=True)
 class Special:
+    """Text of the template, encoded with its special tokens."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class UntrustedText:
+    """Text of a caption, encoded without special tokens."""
+
     text: str
 
 

@@ -59,7 +59,7 @@ def resolve_reviser(
 
 
 def _check_hub_id(name: str, folder: Path) -> None:
-    """Raises `UserError` where a name that is no folder is no hub id either."""
+    """Raises `UserError` where a name is neither a folder nor a hub id."""
     if folder.is_file() or name.startswith((".", "/", "~")) or name.count("/") > 1:
         found = "a file" if folder.exists() else "not there"
         raise UserError(f"--reviser {name}: {folder} is {found}", hint=_EXPECTED)
@@ -70,7 +70,8 @@ def _check_hub_id(name: str, folder: Path) -> None:
 
 
 def _is_edit_model(folder: Path) -> bool:
-    """Whether a folder holds a reviser of the bundled kind. Raises `UserError` if it has none."""
+    """Whether a folder holds a reviser of the bundled kind. Raises `UserError` where it holds no
+    model."""
     if (folder / "reviser.json").is_file():
         return True
     if (folder / "config.json").is_file():
@@ -95,7 +96,7 @@ def load_reviser(
     dtype: str = "auto",
     batch_size: int | None = None,
 ) -> Reviser:
-    """A reviser, ready to rewrite.
+    """Loads a reviser.
 
     Args:
         reviser: A name, or what `resolve_reviser` made of one: then `engine`, `device` and `dtype`
@@ -107,7 +108,7 @@ def load_reviser(
             times as many.
 
     Raises:
-        UserError: It cannot be had. Raised before any data is read.
+        UserError: The reviser cannot be loaded as asked. Raised before any data is read.
     """
     spec = reviser
     if isinstance(spec, str):
@@ -126,7 +127,7 @@ def load_reviser(
     if spec.kind == "edit":
         from revise_captions.reviser.bundled_model.reviser import load_bundled
 
-        count = 4 * (batch_size or 16)  # what so small a model costs is mostly its steps
+        count = 4 * (batch_size or 16)  # so small a model spends its time on steps, not on rows
         return load_bundled(
             Path(spec.source).expanduser(),
             device=where,

@@ -1,8 +1,8 @@
-"""What is computed together: rows of like length to a token budget, halved where memory runs out.
+"""Batches: rows of similar length up to a token budget, halved where memory runs out.
 
-Batches depend on what one call is asked and on nothing else: a run that is resumed or spread over
-machines computes the same ones. Only running out of memory changes them, and with them the last
-digits of an answer, as another `--batch-size` would.
+Batches depend on a call's requests alone, so a run that is resumed or spread over machines computes
+the same ones. Only running out of memory changes them, and with them the last digits of an answer,
+as another `--batch-size` would.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from revise_captions.errors import EngineDead
 
-#: Tokens of a forward pass, padding included: a CPU's caches hold no more, a GPU wants work.
+#: Tokens of a forward pass, padding included: what a CPU's caches hold, and enough for a GPU.
 TOKENS = {"cpu": 2048}
 MANY_TOKENS = 32_768
 
@@ -29,10 +29,13 @@ def token_budget(device: str) -> int:
 def batched(
     items: Sequence[Item], length: Callable[[Item], int], *, rows: int, tokens: int
 ) -> Iterator[list[Item]]:
-    """Items of like length together, longest first: what does not fit in memory fails at once.
+    """Items of similar length together, longest first, so that running out of memory comes early.
 
-    A batch has at most `rows` items and, padded to its longest, at most `tokens` tokens, unless a
-    single item is longer.
+    Args:
+        items: What to batch.
+        length: Tokens of an item.
+        rows: Most items of a batch.
+        tokens: Most tokens of a batch, padded to its longest item; a longer item is alone.
     """
     batch: list[Item] = []
     for item in sorted(items, key=lambda item: -length(item)):
@@ -45,7 +48,7 @@ def batched(
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch could not get the memory it wanted, on whatever device."""
+    """Whether an error means that torch ran out of memory, on any device."""
     import torch
 
     if isinstance(error, torch.OutOfMemoryError):
@@ -56,7 +59,7 @@ def out_of_memory(error: RuntimeError) -> bool:
 
 @contextmanager
 def device_alive() -> Iterator[None]:
-    """Raises `EngineDead` where the device, not the input, is at fault."""
+    """Turns errors of the device, as opposed to the input, into `EngineDead`."""
     try:
         yield
     except RuntimeError as error:
@@ -71,10 +74,15 @@ def halving(
     run: Callable[[Sequence[Item]], Result],
     split: Callable[[Item], Sequence[Item]] = lambda item: (),
 ) -> Iterator[tuple[Sequence[Item], Result | None]]:
-    """`run` on the items, or on their halves where memory runs out; the order stays.
+    """Runs items together, or in halves where memory runs out; keeps their order.
 
-    Yields what was run together with its result. An item that does not fit alone is run in the
-    parts that `split` makes of it; one without parts has the result None.
+    Args:
+        items: A batch.
+        run: Computes some of it.
+        split: The parts of an item that does not fit alone; none where it cannot be split.
+
+    Yields:
+        Items that ran together and their result; None for an item that does not fit.
     """
     import torch
 
@@ -86,7 +94,7 @@ def halving(
     else:
         yield items, result
         return
-    # outside of the handler: the error's traceback would keep the tensors alive
+    # outside the handler, where the error's traceback would keep the tensors alive
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     parts = split(items[0]) if len(items) == 1 else items

@@ -1,7 +1,7 @@
-"""PIL image to pixel values: one function for training and inference.
+"""PIL images to pixel values, for training and inference alike.
 
-As transformers' SigLIP image processor (PIL backend): RGB, bicubic resize with antialiasing to a
-square, scaled to [-1, 1].
+The same as transformers' SigLIP image processor (PIL backend): RGB, bicubic resize with
+antialiasing to a square, scaled to [-1, 1].
 """
 
 from __future__ import annotations
@@ -31,23 +31,27 @@ def resized(image: Image, size: int) -> Pixels:
 
 
 class ImagePrefetcher:
-    """Images resized before they are asked about, by whoever has the time; threads may share it.
+    """Images resized ahead of time; threads may share it.
 
-    What is never asked about goes with its image.
+    Pixels that are never taken are freed with their image.
+
+    Args:
+        size: Side of the resized square, in pixels.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._made: dict[int, tuple[weakref.ref[Image], Pixels]] = {}
+        self._pixels: dict[int, tuple[weakref.ref[Image], Pixels]] = {}
 
     def prepare(self, image: Image) -> None:
+        """Resizes an image and keeps the pixels until they are taken."""
         key = id(image)
-        gone = weakref.ref(image, lambda _: self._made.pop(key, None))
-        self._made[key] = gone, resized(image, self.size)
+        gone = weakref.ref(image, lambda _: self._pixels.pop(key, None))
+        self._pixels[key] = gone, resized(image, self.size)
 
     def take(self, image: Image) -> Pixels:
-        """The image as `resized` gives it, made now where nobody has."""
-        owner, pixels = self._made.pop(id(image), (None, None))
+        """The image as `resized` returns it, resized now unless it was prepared."""
+        owner, pixels = self._pixels.pop(id(image), (None, None))
         if owner is None or pixels is None or owner() is not image:
             return resized(image, self.size)
         return pixels

@@ -33,16 +33,19 @@ def load_paligemma(
     attention_mode: str | None = None,
     compiled: bool = False,
 ) -> PaliGemmaCritic:
-    """Loads a critic: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id.
+    """Loads a PaliGemma 2 critic; see `critic.load.load_critic` for the other arguments.
 
-    `adapter`: a PEFT adapter's folder or hub id, merged into the weights; where the critic is one
-    itself, its base is loaded first. `dtype` auto is float32 on a CPU (the reference numbers) and
-    bfloat16 elsewhere. `threshold` or `target_precision` overrule the stored threshold.
-    `packed=False` asks one prompt per sentence: the same numbers, slower. `attention_mode`
-    overrules the checkpoint's, which makes its answers wrong: to see by how much. `compiled`: with
-    compiled layers (`critic.compiled`), the same but for rounding.
+    Args:
+        path_or_name: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id. Of an
+            adapter the base is loaded first.
+        adapter: A PEFT adapter's folder or hub id, merged into the weights.
+        packed: Whether the sentences of a caption share a forward pass; if not, the answers are
+            the same and come more slowly.
+        attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
+        compiled: Compiles the layers (`paligemma.compile`): the same answers but for rounding.
 
-    Raises UserError where it cannot be found or does not fit.
+    Raises:
+        UserError: The critic cannot be found, read, or combined with the adapter.
     """
     name = str(path_or_name)
     own, folder, merged = critic_folders(name, adapter)
@@ -82,7 +85,7 @@ def load_paligemma(
 def _placed(
     model: PaliGemmaForConditionalGeneration, place: str, dtype: torch.dtype, compiled: bool
 ) -> PaliGemmaForConditionalGeneration:
-    """On its device, with what makes it faster there."""
+    """The model on its device, with the optimizations for that device."""
     from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
 
     if place == "cpu":
@@ -98,7 +101,7 @@ def _placed(
 
 
 def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) -> dict[str, str]:
-    """How a critic is asked and computed, as far as its answers depend on it."""
+    """The settings that answers depend on, beside the weights."""
     from torch import __version__ as torch_version
     from transformers import __version__
 
@@ -115,7 +118,16 @@ def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) 
 def load_model(
     folder: Path, dtype: torch.dtype, adapter: Path | None
 ) -> PaliGemmaForConditionalGeneration:
-    """The network of a folder, an adapter merged into it, with the attention that packing needs."""
+    """The network of a folder, with the attention that packing needs.
+
+    Args:
+        folder: The checkpoint.
+        dtype: Of its weights.
+        adapter: Merged into them; None for none.
+
+    Raises:
+        UserError: The checkpoint or the adapter cannot be loaded.
+    """
     from safetensors import SafetensorError
     from transformers import PaliGemmaForConditionalGeneration
 

@@ -1,8 +1,8 @@
 """The critic's network: a small PaliGemma 2, and its forward pass over packed rows.
 
-The language model's attention is a function of our own, registered under a name without "sdpa"
-(transformers refuses that one for Gemma 2, because it cannot honour Gemma 2's soft-caps): it is
-PyTorch's scaled dot-product attention, and it refuses models that have a soft-cap set.
+The language model's attention is PyTorch's scaled dot-product attention, registered under a name of
+its own because transformers refuses "sdpa" for Gemma 2, whose soft-caps it does not honor. This one
+raises an error where a soft-cap is set.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.paligemma.packing import PackedBatch, tree_mask
 from revise_captions.critic.paligemma.sparse_last_layer import (
     at_places,
-    is_thin,
-    thin_last_layer,
+    is_sparse,
+    sparsify_last_layer,
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, vocabulary_size
 
@@ -54,7 +54,7 @@ def _attention(
     from torch.nn.functional import scaled_dot_product_attention
 
     if softcap is not None:
-        raise ValueError("this attention cannot honour a soft-cap: load the model with 'eager'")
+        raise ValueError("this attention cannot honor a soft-cap: load the model with 'eager'")
     output = scaled_dot_product_attention(
         query,
         key,
@@ -78,31 +78,30 @@ def _plain_attention(
     softcap: float | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """The same in plain operations, for compiled layers under training.
+    """The same in plain operations, for training with compiled layers on a CPU, where the backward
+    pass of the fused kernel is slow.
 
     Queries that share a key head are stacked, (rows, key heads, group × length, width), so that no
-    key is copied. The fused kernel's backward pass is slow on a CPU.
+    key is copied.
     """
     from torch.nn.functional import dropout as dropped
 
     if softcap is not None:
-        raise ValueError("this attention cannot honour a soft-cap: load the model with 'eager'")
+        raise ValueError("this attention cannot honor a soft-cap: load the model with 'eager'")
     rows, heads, length, width = query.shape
     shared = key.shape[1]
     stacked = (query * scaling).reshape(rows, shared, heads // shared * length, width)
     scores = (stacked @ key.transpose(2, 3)).view(rows, heads, length, key.shape[2])
     if attention_mask is not None:
         scores = scores + attention_mask
-    shares = dropped(scores.softmax(-1), dropout) if dropout else scores.softmax(-1)
-    seen = shares.reshape(rows, shared, heads // shared * length, key.shape[2]) @ value
-    return seen.view(rows, heads, length, width).transpose(1, 2).contiguous(), None
+    weights = dropped(scores.softmax(-1), dropout) if dropout else scores.softmax(-1)
+    output = weights.reshape(rows, shared, heads // shared * length, key.shape[2]) @ value
+    return output.view(rows, heads, length, width).transpose(1, 2).contiguous(), None
 
 
 def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
-    """Switches the language model to `_attention` where it has no soft-caps, else to eager.
-
-    Its last layer learns to compute only what is read (`last_layer`).
-    """
+    """Switches the language model to `_attention`, or to eager where it has soft-caps, and its last
+    layer to computing only what is read (`sparse_last_layer`)."""
     from transformers import AttentionInterface
 
     AttentionInterface.register(ATTENTION, _attention)
@@ -112,13 +111,20 @@ def use_tree_attention(model: PaliGemmaForConditionalGeneration) -> None:
     model.set_attn_implementation(
         {"": "eager", "text_config": "eager" if capped else ATTENTION, "vision_config": "sdpa"}
     )
-    thin_last_layer(model)
+    sparsify_last_layer(model)
 
 
 def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForConditionalGeneration:
-    """A fresh model of the bundled shape, randomly initialised from torch's generator.
+    """A model of the bundled shape, randomly initialized from torch's generator.
 
     Both of Gemma 2's soft-caps are off: versions of transformers and engines disagree about them.
+
+    Args:
+        tokenizer: Fixes the vocabulary.
+        shape: Overrides values of `SHAPE`.
+
+    Raises:
+        ValueError: `shape` names an unknown value.
     """
     from transformers import (
         Gemma2Config,
@@ -169,16 +175,17 @@ def new_model(tokenizer: PromptTokenizer, **shape: int) -> PaliGemmaForCondition
         bos_token_id=tokenizer.bos,
     )
     model = PaliGemmaForConditionalGeneration(config)
-    _initialise(model)
+    _initialize(model)
     use_tree_attention(model)
     return model
 
 
-def _initialise(model: PaliGemmaForConditionalGeneration) -> None:
-    """Scales for a small model: unit-size embeddings and image features, quiet residual branches.
+def _initialize(model: PaliGemmaForConditionalGeneration) -> None:
+    """Initial scales for a small model: unit-size embeddings and image features, residual branches
+    that start small.
 
-    transformers' default (0.02 everywhere) is made for widths of thousands: here it would let the
-    first layers' noise drown the tokens.
+    transformers' default (0.02 everywhere) suits widths of thousands; here the first layers' noise
+    would drown the tokens.
     """
     from torch.nn import Linear, init
 
@@ -193,6 +200,7 @@ def _initialise(model: PaliGemmaForConditionalGeneration) -> None:
 
 
 def image_tokens(model: PaliGemmaForConditionalGeneration) -> int:
+    """Tokens of an image."""
     vision = model.config.vision_config
     return int((vision.image_size // vision.patch_size) ** 2)
 
@@ -200,7 +208,7 @@ def image_tokens(model: PaliGemmaForConditionalGeneration) -> int:
 def tower_output(
     model: PaliGemmaForConditionalGeneration, pixel_values: torch.Tensor
 ) -> torch.Tensor:
-    """(images, 3, size, size) to the tower's patch features, (images, patches, tower hidden)."""
+    """The tower's features of pixels (images, 3, size, size): (images, patches, tower hidden)."""
     features: torch.Tensor = model.model.vision_tower(pixel_values).last_hidden_state
     return features
 
@@ -208,9 +216,13 @@ def tower_output(
 def embedded(
     model: PaliGemmaForConditionalGeneration, tower: torch.Tensor | None, ids: torch.Tensor
 ) -> torch.Tensor:
-    """Input embeddings of ids (rows, length), the leading ones replaced by projected features.
+    """Input embeddings, (rows, length, hidden).
 
-    `tower`: the tower's output for each row's image, (rows, image tokens, tower hidden).
+    Args:
+        model: The critic's network.
+        tower: The tower's output for each row's image, (rows, image tokens, tower hidden); it
+            replaces the leading embeddings. None: the rows have no image.
+        ids: (rows, length).
     """
     import torch
 
@@ -232,12 +244,24 @@ def run_layers(
     sliding: torch.Tensor | None = None,
     only: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Last hidden states under an additive mask: of all places, or of `only`, shape (rows, n).
+    """Last hidden states under an additive mask.
 
-    Both layer types get a mask of ours: transformers would give a 4D mask to sliding-window layers
-    unchanged. `sliding` is theirs where positions go beyond the window.
+    Both layer types get a mask from here: transformers would pass a 4D mask to sliding-window
+    layers unchanged.
+
+    Args:
+        model: The critic's network.
+        embeds: (rows, length, hidden).
+        mask: Additive, (rows, 1, length, cached length).
+        positions: From 1, (rows, length).
+        cache: Gets the keys and values, if given.
+        sliding: The mask of sliding-window layers, where positions go beyond the window.
+        only: The places to return, (rows, n); None: all of them.
+
+    Returns:
+        (rows, n or length, hidden).
     """
-    thin = only is not None and is_thin(model)
+    sparse = only is not None and is_sparse(model)
     output: torch.Tensor = model.model.language_model(
         inputs_embeds=embeds,
         attention_mask={
@@ -247,9 +271,9 @@ def run_layers(
         position_ids=positions.to(embeds.device),
         past_key_values=cache,
         use_cache=cache is not None,
-        **({"only": only} if thin else {}),
+        **({"only": only} if sparse else {}),
     ).last_hidden_state
-    return output if thin or only is None else at_places(output, only)
+    return output if sparse or only is None else at_places(output, only)
 
 
 def hidden_states(
@@ -260,11 +284,18 @@ def hidden_states(
     cache: Cache | None = None,
     only: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Last hidden states of packed rows, shape (rows, length, hidden).
+    """Last hidden states of packed rows.
 
-    `tower`: `tower_output` of the batch's images; `image_of_row[r]` says which one row r is about.
-    `cache`, if any, gets the keys and values of the whole rows. `only`, shape (rows, n): the places
-    to return, (rows, n, hidden).
+    Args:
+        model: The critic's network.
+        tower: The tower's output, (images, patches, tower hidden).
+        image_of_row: Each row's image, an index into `tower`, (rows,).
+        batch: The rows.
+        cache: Gets the rows' keys and values, if given.
+        only: The places to return, (rows, n); None: all of them.
+
+    Returns:
+        (rows, n or length, hidden).
     """
     import torch
 
@@ -281,7 +312,7 @@ def hidden_states(
 def logits_at(
     model: PaliGemmaForConditionalGeneration, hidden: torch.Tensor, flat: torch.Tensor
 ) -> torch.Tensor:
-    """Logits at flat indices into (rows × length): shape (indices, vocabulary), in float32."""
+    """Logits at flat indices into (rows × length): float32 (indices, vocabulary)."""
     logits: torch.Tensor = model.lm_head(hidden.flatten(0, 1)[flat]).float()
     cap = getattr(model.config.text_config, "final_logit_softcapping", None)
     return logits if cap is None else (logits / cap).tanh() * cap

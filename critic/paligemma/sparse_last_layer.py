@@ -1,8 +1,8 @@
-"""The language model's last layer where answers are read, and nowhere else.
+"""The language model's last layer, computed only at the tokens whose output is read.
 
-Of a caption's tokens only the few behind each question are read. The last layer needs the keys and
-values of all of them, but queries, attention and what follows only there: of a layer's time nearly
-all. What is read is the same as from the whole layer.
+Of a caption's tokens only those behind each question are read. The last layer needs the keys and
+values of all tokens, but queries, attention and MLP, nearly all of a layer's time, only there. The
+outputs at these tokens are the same as from the whole layer.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from transformers import Cache, PaliGemmaForConditionalGeneration
 
 
-def thin_last_layer(model: PaliGemmaForConditionalGeneration) -> None:
-    """Teaches the last layer the argument `only`, in place; layers that are not Gemma 2's stay.
+def sparsify_last_layer(model: PaliGemmaForConditionalGeneration) -> None:
+    """Gives the last layer of a Gemma 2 the argument `only`, in place; leaves others alone.
 
-    Called before layers are compiled. Without the argument the layer is what it was.
+    Call it before layers are compiled. Without the argument the layer computes what it did.
     """
     from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 
     layer = model.model.language_model.layers[-1]
-    if isinstance(layer, Gemma2DecoderLayer) and not is_thin(model):
+    if isinstance(layer, Gemma2DecoderLayer) and not is_sparse(model):
         whole = type(layer).forward
         layer.forward = partial(_forward, layer, whole)  # type: ignore[method-assign]
 
 
-def is_thin(model: PaliGemmaForConditionalGeneration) -> bool:
-    """Whether the last layer knows the argument `only`."""
+def is_sparse(model: PaliGemmaForConditionalGeneration) -> bool:
+    """Whether the last layer takes the argument `only`."""
     return isinstance(model.model.language_model.layers[-1].forward, partial)
 
 
 def at_places(hidden: torch.Tensor, only: torch.Tensor) -> torch.Tensor:
-    """(rows, length, width) and places (rows, n): the states there, (rows, n, width)."""
+    """The states (rows, length, width) at places (rows, n): (rows, n, width)."""
     return hidden.gather(1, only[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
@@ -61,10 +61,10 @@ def _forward(
         )
         return output
     normed = layer.input_layernorm(hidden_states)
-    seen = _attended(
+    attended = _attended(
         layer.self_attn, normed, position_embeddings, attention_mask, past_key_values, only
     )
-    states = at_places(hidden_states, only) + layer.post_attention_layernorm(seen)
+    states = at_places(hidden_states, only) + layer.post_attention_layernorm(attended)
     fed = layer.mlp(layer.pre_feedforward_layernorm(states))
     return states + layer.post_feedforward_layernorm(fed)
 
@@ -86,10 +86,10 @@ def _attended(
     def heads(projected: torch.Tensor) -> torch.Tensor:
         return projected.unflatten(-1, (-1, attention.head_dim)).transpose(1, 2)
 
-    asking = at_places(normed, only)
+    read = at_places(normed, only)
     cos, sin = rotation
     query, _ = apply_rotary_pos_emb(
-        (q := heads(attention.q_proj(asking))), q, at_places(cos, only), at_places(sin, only)
+        (q := heads(attention.q_proj(read))), q, at_places(cos, only), at_places(sin, only)
     )
     _, key = apply_rotary_pos_emb((k := heads(attention.k_proj(normed))), k, cos, sin)
     value = heads(attention.v_proj(normed))
@@ -99,7 +99,7 @@ def _attended(
         attention.config._attn_implementation, eager_attention_forward
     )
     rows = torch.arange(len(only), device=only.device)[:, None]
-    seen, _ = attend(
+    attended, _ = attend(
         attention,
         query,
         key,
@@ -109,5 +109,5 @@ def _attended(
         sliding_window=attention.sliding_window,
         softcap=attention.attn_logit_softcapping,
     )
-    output: torch.Tensor = attention.o_proj(seen.flatten(2))
+    output: torch.Tensor = attention.o_proj(attended.flatten(2))
     return output

@@ -1,7 +1,7 @@
-"""What the tower sees in a call's images: computed once per image, and kept for the next call.
+"""The vision tower's features of a call's images, computed once per image object.
 
-A window's captions are judged, then explained, then judged again where they were rewritten: the
-images are the same objects all along, so the tower runs once on each.
+A window's captions are judged, explained, and judged again after a rewrite, with the same image
+objects. Features are kept between calls, so that the tower runs once on each.
 """
 
 from __future__ import annotations
@@ -30,9 +30,14 @@ TOGETHER = 32
 
 @dataclass(frozen=True, slots=True)
 class VisionFeatures:
-    """The tower's output for distinct images, and which of them are in the domain of `gate`.
+    """The tower's output for distinct images.
 
-    `index`: by the id of an image object; `images` keeps the objects, so that no id is used again.
+    Attributes:
+        tower: (images, patches, hidden).
+        inside: Whether each image is in the domain of `gate`.
+        index: Number of an image, by the id of its object.
+        images: The objects, kept alive so that no id is reused.
+        gate: The gate that decided `inside`; None: all images are inside.
     """
 
     tower: torch.Tensor
@@ -42,7 +47,7 @@ class VisionFeatures:
     gate: DomainGate | None
 
     def has(self, images: Sequence[Image], gate: DomainGate | None) -> bool:
-        """Whether all of these have been looked at, for this gate."""
+        """Whether these features cover all of the images, for this gate."""
         return gate is self.gate and all(id(image) in self.index for image in images)
 
 
@@ -50,17 +55,24 @@ def encode_images(
     model: PaliGemmaForConditionalGeneration,
     images: Sequence[Image],
     gate: DomainGate | None,
-    ahead: ImagePrefetcher | None = None,
+    prefetcher: ImagePrefetcher | None = None,
 ) -> VisionFeatures:
-    """Runs the tower once on each distinct image, and the gate on what it saw.
+    """Runs the tower on each distinct image, and the gate on its hidden states.
 
-    `ahead`: where some of them have been resized.
+    Args:
+        model: The critic's network.
+        images: The images, repetitions allowed.
+        gate: The domain gate; None: all images are inside.
+        prefetcher: Holds images that have been resized already.
+
+    Raises:
+        EngineDead: The device has no memory for a single image.
     """
     distinct = list({id(image): image for image in images}.values())
     outputs: list[torch.Tensor] = []
     inside: list[bool] = []
-    for batch in pixels_of(model, distinct, ahead):
-        values: Any = batch  # a tensor: it is cut as a sequence is
+    for batch in pixels_of(model, distinct, prefetcher):
+        values: Any = batch  # `halving` slices a tensor like a sequence
         for _, found in halving(values, lambda part: _tower(model, part, gate)):
             if found is None:
                 raise EngineDead("the device has no memory for a single image")
@@ -74,16 +86,16 @@ def encode_images(
 def pixels_of(
     model: PaliGemmaForConditionalGeneration,
     images: Sequence[Image],
-    ahead: ImagePrefetcher | None = None,
+    prefetcher: ImagePrefetcher | None = None,
 ) -> Iterator[torch.Tensor]:
-    """(images, 3, size, size) on the model's device, some images at a time.
+    """Pixel values on the model's device, (up to `TOGETHER`, 3, size, size) at a time.
 
-    Threads resize the next ones while the model works on these.
+    Threads resize the next images meanwhile.
     """
-    ahead = ahead or ImagePrefetcher(model.config.vision_config.image_size)
+    prefetcher = prefetcher or ImagePrefetcher(model.config.vision_config.image_size)
     device = model.device
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        waiting = [pool.submit(ahead.take, image) for image in images]
+        waiting = [pool.submit(prefetcher.take, image) for image in images]
         for start in range(0, len(images), TOGETHER):
             ready: list[Pixels] = [w.result() for w in waiting[start : start + TOGETHER]]
             values = pixel_values(ready, model.dtype)

@@ -24,7 +24,7 @@ from transformers.utils import logging
 
 from revise_captions.critic.paligemma import model as network
 from revise_captions.critic.paligemma.load import load_paligemma
-from revise_captions.critic.paligemma.sparse_last_layer import is_thin
+from revise_captions.critic.paligemma.sparse_last_layer import is_sparse
 from revise_captions.critic.protocol import JudgeRequest
 from scripts.bench.critic import hardware
 from scripts.research.bundled_models.held_out import held_out
@@ -47,7 +47,7 @@ class Switch:
         }
 
     def to(self, stage: int) -> None:
-        network.is_thin = is_thin if stage >= 1 else (lambda model: False)
+        network.is_sparse = is_sparse if stage >= 1 else (lambda model: False)
         for number, parts in self.fused.items():
             for part, forward in parts:
                 if stage >= number:

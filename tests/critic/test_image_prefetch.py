@@ -38,22 +38,22 @@ def test_what_was_prepared_is_taken_and_the_rest_is_made(counted):
     for image in images:
         assert np.array_equal(ahead.take(image), resized(image, 32))
     assert counted == [32, 32]
-    assert not ahead._made
+    assert not ahead._pixels
 
 
 def test_what_is_never_asked_about_goes_with_its_image():
     ahead, image = ImagePrefetcher(32), noise(0)
     ahead.prepare(image)
-    assert len(ahead._made) == 1
+    assert len(ahead._pixels) == 1
     del image
     gc.collect()
-    assert not ahead._made
+    assert not ahead._pixels
 
 
 def test_another_image_at_the_same_address_is_not_mistaken_for_it():
     ahead, one, other = ImagePrefetcher(32), noise(0), noise(1)
     ahead.prepare(one)
-    ahead._made[id(other)] = ahead._made.pop(id(one))
+    ahead._pixels[id(other)] = ahead._pixels.pop(id(one))
     assert np.array_equal(ahead.take(other), resized(other, 32))
 
 

@@ -12,7 +12,7 @@ from transformers import DynamicCache
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 
 from revise_captions.critic.paligemma.model import run_layers, use_tree_attention
-from revise_captions.critic.paligemma.sparse_last_layer import is_thin
+from revise_captions.critic.paligemma.sparse_last_layer import is_sparse
 
 
 def inputs(seed: int = 0):
@@ -38,7 +38,7 @@ def test_places_are_those_of_the_whole_layer(capped):
         caches = DynamicCache(), DynamicCache()
         whole = run_layers(model, embeds, mask, positions, caches[0])
         found = run_layers(model, embeds, mask, positions, caches[1], only=only)
-    assert is_thin(model)
+    assert is_sparse(model)
     assert found.shape == (2, 3, 64)
     for row in range(2):
         torch.testing.assert_close(found[row], whole[row, only[row]], rtol=0, atol=1e-5)
@@ -68,7 +68,7 @@ def test_a_layer_of_another_kind_is_run_whole():
     with torch.inference_mode():
         found = run_layers(model, embeds, mask, positions, only=only)
         del model.model.language_model.layers[-1].forward
-        assert not is_thin(model)
+        assert not is_sparse(model)
         other = run_layers(model, embeds, mask, positions, only=only)
     torch.testing.assert_close(found, other, rtol=0, atol=1e-5)
 

@@ -131,9 +131,10 @@ def test_answers_are_those_of_the_engine_in_process(
     assert critic.threshold == 0.9
 
 
-def test_what_is_sent(fakes, folders, paragraphs, capsys):
+def test_what_is_sent(fakes, folders, paragraphs, caplog):
     """Token ids without what vLLM adds, the picture in the tower's size, a caption's prompts one
     after the other."""
+    caplog.set_level("INFO", "revise_captions")
     local, fake = fakes(AttentionMode.CAUSAL)
     critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
     counts = critic.vllm.counts
@@ -163,7 +164,7 @@ def test_what_is_sent(fakes, folders, paragraphs, capsys):
     assert fake.ended == 0
     del critic
     assert fake.ended == 1  # vLLM's processes and memory are given back
-    assert f"vLLM: {counts.cached} of {counts.tokens} prompt tokens" in capsys.readouterr().err
+    assert f"vLLM: {counts.cached} of {counts.tokens} prompt tokens" in caplog.text
 
 
 def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
