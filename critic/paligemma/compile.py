@@ -1,8 +1,7 @@
 """Compiled layers, for training and for judging.
 
-On a CPU most of a small critic's time goes into what stands between the matrix products (GELU,
-norms, rotations), which PyTorch's compiler fuses. It takes a C++ compiler,
-and time at the start.
+On a CPU a small critic spends most of its time between the matrix products (GELU, norms,
+rotations), which PyTorch's compiler fuses. It needs a C++ compiler, and time at the start.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from revise_captions.errors import UserError
 class SigmoidGelu(torch.nn.Module):
     """GELU's tanh approximation, written with the sigmoid: 0.5 (1 + tanh a) is sigmoid(2a).
 
-    The same function; compiled for a CPU it is the faster one, as the compiler has no fast tanh.
+    The same function, and faster when compiled for a CPU, where the compiler has no fast tanh.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -28,7 +27,7 @@ class SigmoidGelu(torch.nn.Module):
 
 
 def use_sigmoid_gelu(model: Any) -> None:
-    """Puts `SigmoidGelu` in the place of every GELU of the tanh kind."""
+    """Replaces every tanh GELU with `SigmoidGelu`, in place."""
     from transformers.activations import GELUTanh
 
     for module in list(model.modules()):
@@ -40,9 +39,13 @@ def use_sigmoid_gelu(model: Any) -> None:
 def compile_layers(model: Any, *, training: bool) -> None:
     """Compiles each layer of a PaliGemma, in place, at its first use.
 
-    `training`: for each of the few padded lengths that training meets, with attention that has a
-    fast backward pass on a CPU; else once for all lengths. Raises UserError where there is no
-    compiler.
+    Args:
+        model: The network, on its device.
+        training: Compiles for each of the few padded lengths of training, with attention whose
+            backward pass is fast on a CPU; otherwise once for all lengths.
+
+    Raises:
+        UserError: There is no C++ compiler.
     """
     on_cpu = model.device.type == "cpu"
     if on_cpu:
@@ -60,7 +63,7 @@ def compile_layers(model: Any, *, training: bool) -> None:
 
 
 def eagerly(compiled: bool) -> AbstractContextManager[Any]:
-    """Where compiled layers run as they are: token by token, each length would be compiled."""
+    """A context in which compiled layers run uncompiled: decoding would compile every length."""
     return torch.compiler.set_stance("force_eager") if compiled else nullcontext()
 
 

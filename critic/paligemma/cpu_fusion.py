@@ -1,9 +1,9 @@
-"""What makes a small critic faster on a CPU: the memory it keeps, and fused operations.
+"""A small critic on a CPU: memory that is reused, and fused operations.
 
-Between the matrix products, a model of this size spends much of its time in operations that read
-and write everything once more. Those of the language model's norms are one operation of PyTorch's;
-GELU and the product with the gate are done by oneDNN at the end of the matrix product before them,
-with the operations that PyTorch's own compiler calls on a CPU. No compiler is needed for that.
+Between matrix products, a model of this size spends much of its time in operations that read and
+write every activation again. A norm of the language model becomes one PyTorch operation; oneDNN
+applies GELU and the product with the gate at the end of the matrix product before them, through the
+operations that PyTorch's compiler calls on a CPU. No compiler is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def keep_freed_memory() -> None:
     """Tells glibc's malloc to keep large freed buffers instead of returning them to the system.
 
     Activations are allocated and freed at every step; page faults on fresh memory cost up to a
-    third of the time on a CPU. Does nothing where there is no glibc.
+    third of the time on a CPU. Does nothing without glibc.
     """
     import ctypes
 
@@ -31,9 +31,9 @@ def keep_freed_memory() -> None:
 
 
 def fuse(model: Any, dtype: torch.dtype) -> None:
-    """Puts fused operations into a PaliGemma that answers and does not learn, in place.
+    """Puts fused operations into a PaliGemma for inference, in place.
 
-    The same but for rounding. What this machine's PyTorch cannot fuse stays as it is.
+    The answers are the same but for rounding. Operations that this PyTorch cannot fuse stay.
     """
     import torch
 
@@ -44,7 +44,7 @@ def fuse(model: Any, dtype: torch.dtype) -> None:
 
 
 def fuse_norms(model: Any) -> None:
-    """Gemma 2's norms by PyTorch's one operation instead of transformers' five."""
+    """Computes Gemma 2's norms with one PyTorch operation instead of transformers' five."""
     from transformers.models.gemma2.modeling_gemma2 import Gemma2RMSNorm
 
     for module in model.modules():
@@ -53,7 +53,7 @@ def fuse_norms(model: Any) -> None:
 
 
 def fuse_gelu(model: Any) -> None:
-    """GELU, and in the language model the product with the gate, with the matrix products."""
+    """Fuses GELU, and in the language model the product with the gate, into the matrix products."""
     from torch.nn import Linear
     from transformers.models.gemma2.modeling_gemma2 import Gemma2MLP
     from transformers.models.siglip.modeling_siglip import SiglipMLP
@@ -74,7 +74,7 @@ def _learns(module: Any) -> bool:
 
 
 def fuses_gelu(dtype: torch.dtype) -> bool:
-    """Whether this PyTorch has the operations, and they compute what they should in `dtype`."""
+    """Whether this PyTorch has the fused operations, and they are right in `dtype`."""
     import torch
     from torch.nn.functional import gelu, linear
 

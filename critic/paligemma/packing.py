@@ -3,10 +3,10 @@
     <image>×N <bos> OPEN S0 " S1" … " Sn-1"     the trunk: image and growing context, once
         └ [white space] ASK Si END [answer]     a branch: one sentence's question, off the trunk
 
-A branch sees the trunk up to its fork and itself, causally, and its positions go on from the fork,
-so that every token sees exactly what it would see in a prompt of its own. Numbers are the same as
-one prompt per sentence, at a fraction of the tokens. That holds for attention modes in which no
-earlier token sees a later one but within the image: `image-prefix` (the image attends to itself in
+A branch attends to the trunk up to its fork and, causally, to itself, and its positions go on from
+the fork: every token attends to what it would in a prompt of its own. The answers are those of one
+prompt per sentence, at a fraction of the tokens. That holds for attention modes in which no token
+attends to a later one except within the image: `image-prefix` (the image attends to itself in
 both directions, text is causal) and `causal`. Under `prefix` (PaliGemma's own: image and prompt all
 attend to each other) each branch needs a row of its own: `unpack`.
 """
@@ -42,7 +42,13 @@ class AttentionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """`ids` leave the trunk after its first `fork` text tokens; `ids[:prompt]` is the question."""
+    """One sentence's question off a trunk.
+
+    Attributes:
+        fork: Text tokens of the trunk that the question follows.
+        ids: The question, and the answer if any.
+        prompt: Tokens of the question alone.
+    """
 
     fork: int
     ids: tuple[int, ...]
@@ -51,9 +57,13 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class PackedRow:
-    """One packed sequence: `images` image tokens, `trunk` text tokens, branches one after another.
+    """One packed sequence: image tokens, the trunk, and the branches one after another.
 
-    The first `block` positions attend to each other in both directions.
+    Attributes:
+        images: Image tokens.
+        trunk: Text tokens of the trunk.
+        branches: What leaves it.
+        block: The first so many positions attend to each other in both directions.
     """
 
     images: int
@@ -82,7 +92,7 @@ class Trunk:
 
 
 def context_trunk(tokenizer: PromptTokenizer, caption: str, spans: Sequence[Span]) -> Trunk:
-    """The trunk up to the last sentence's fork: the same pieces as `prompts.context_pieces`."""
+    """The trunk up to the last sentence's fork; same pieces as `prompts.context_pieces`."""
     ids = [tokenizer.bos, *tokenizer.special(prompts.OPEN)]
     forks = [len(ids)]
     cuts = [0, *(span.end for span in spans[:-1])]
@@ -103,9 +113,17 @@ def question(
     answer: Sequence[int] = (),
     instead: str | None = None,
 ) -> Branch:
-    """The branch that asks about sentence `index`, with the ids of an answer behind it.
+    """The branch that asks about a sentence.
 
-    `instead`: another sentence to ask about in its place.
+    Args:
+        tokenizer: Of the prompts.
+        trunk: The caption's trunk.
+        caption: Its text.
+        spans: Its sentences, half-open `[start, end)` in code points.
+        index: Which of `spans` to ask about.
+        rationale: Asks for a rationale instead of Yes or No.
+        answer: Ids of an answer to append.
+        instead: Text to ask about in the sentence's place.
     """
     previous = spans[index - 1].end if index else 0
     space = caption[previous : spans[index].start]
@@ -126,7 +144,11 @@ def question(
 def pack(
     images: int, trunk: Trunk, branches: Sequence[Branch], attention_mode: AttentionMode
 ) -> PackedRow:
-    """One row for all branches; the trunk is cut where nothing forks any more."""
+    """One row for all branches, the trunk cut after the last fork.
+
+    Raises:
+        ValueError: The attention mode is prefix, which shares nothing between sentences.
+    """
     if attention_mode is AttentionMode.PREFIX:
         raise ValueError("the prefix attention mode shares nothing between sentences: use unpack")
     last = max(branch.fork for branch in branches)
@@ -141,7 +163,7 @@ def pack(
 def unpack(
     images: int, trunk: Trunk, branches: Sequence[Branch], attention_mode: AttentionMode
 ) -> list[PackedRow]:
-    """One row for each branch: a plain prompt, in any attention mode."""
+    """One row for each branch, which is a plain prompt, in any attention mode."""
     blocks = {AttentionMode.CAUSAL: lambda _: 0, AttentionMode.IMAGE_PREFIX: lambda _: images}
     block = blocks.get(attention_mode, lambda branch: images + branch.fork + branch.prompt)
     return [
@@ -153,8 +175,13 @@ def unpack(
 class PackedBatch:
     """Rows padded to one length, as arrays of shape (rows, length).
 
-    `segment`: 0 trunk, 1… branches, -1 padding. `fork`: how many leading positions a token's branch
-    shares with the trunk. `positions` are 1-indexed, as PaliGemma's are. `block`: shape (rows,).
+    Attributes:
+        ids: Token ids.
+        positions: From 1, as PaliGemma counts them.
+        segment: 0 for the trunk, 1… for branches, -1 for padding.
+        fork: Leading positions that a token's branch shares with the trunk.
+        block: `PackedRow.block`, (rows,).
+        starts: Of each row, where its branches begin.
     """
 
     ids: Ints
@@ -172,7 +199,7 @@ class PackedBatch:
 def collate(
     rows: Sequence[PackedRow], tokenizer: PromptTokenizer, multiple: int = 1
 ) -> PackedBatch:
-    """Pads rows at the end, to a multiple of `multiple`; padding is seen by no real token."""
+    """Pads rows at the end to a multiple of `multiple`; no real token attends to padding."""
     length = -(-max(map(len, rows)) // multiple) * multiple
     shape = (len(rows), length)
     ids, positions = np.full(shape, tokenizer.pad), np.ones(shape, dtype=np.int64)
@@ -200,13 +227,20 @@ def tree_mask(
     device: torch.device | str = "cpu",
     window: int | None = None,
 ) -> torch.Tensor:
-    """Additive mask, shape (rows, 1, length, length): 0 where q may see k, else the lowest number.
+    """The additive tree mask of a batch.
 
-    `window`: for sliding-window layers, how far back a token sees, counted in positions.
+    Args:
+        batch: The rows.
+        dtype: Of the mask.
+        device: Of the mask.
+        window: For sliding-window layers: how many positions back a token attends.
+
+    Returns:
+        (rows, 1, length, length): 0 where query q attends to key k, else the lowest number.
     """
     import torch
 
-    # small numbers, as what is compared is their square on the device; only they travel there
+    # small integers: the device compares all pairs, and only the vectors travel there
     small = torch.int16 if batch.ids.shape[1] < 2**15 else torch.int32
 
     def there(values: Ints) -> torch.Tensor:

@@ -29,13 +29,13 @@ TEMPLATES = (
     DESCRIBE,
 )
 PAD, EOS, BOS, IMAGE, NEWLINE = "<pad>", "<eos>", "<bos>", "<image>", "\n"
-#: Texts of so many characters are remembered, so many of them.
+#: The most characters of a text whose ids are cached, and the most texts.
 SHORT, REMEMBERED = 300, 20_000
 #: PaliGemma's processor appends this many tokens (`<loc…>`, `<seg…>`) to any tokenizer it loads.
 PROCESSOR_TOKENS = 1152
 #: One word, number sign, run of punctuation or of white space at a time, the space leading.
 _WORDS = r" ?\p{L}+| ?[^\s\p{L}\p{N}]+|\p{N}|\s+(?!\S)|\s+"
-#: Words in capitals are spelled out: signs bear words that training never saw.
+#: Words in capitals are spelled out: signs show words that training never saw.
 _CAPITALS = r"\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}"
 
 
@@ -82,14 +82,17 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 2048) -> PreTrainedT
 
 
 def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
-    """Rows of a small critic's embeddings: all tokens, the processor's too, in whole 64s."""
+    """Rows of a small critic's embeddings: all tokens, the processor's too, in multiples of 64."""
     return -(-(len(tokenizer) + PROCESSOR_TOKENS) // 64) * 64
 
 
 class PromptTokenizer:
-    """Pieces to ids and ids to text for one tokenizer.
+    """Prompt pieces to ids, and ids to text.
 
-    `yes`, `no`: the answer words' first ids. `nothing`: first id of “, nothing to assess”.
+    Attributes:
+        pretrained: transformers' tokenizer.
+        answer_yes: Ids of Yes; likewise `answer_no`, and `answer_nothing` of “, nothing to assess”.
+        yes: The first of them; likewise `no` and `nothing`.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -122,13 +125,13 @@ class PromptTokenizer:
     def text(self, text: str) -> tuple[int, ...]:
         """Ids of user text: nothing in it can become a special token.
 
-        A sentence is asked about several times (judged, explained, judged again after a rewrite),
-        and white space is nearly always one space: short texts are remembered.
+        Short texts are cached: a sentence is judged, explained, and judged again after a rewrite,
+        and white space is nearly always one space.
         """
         return self._short(text) if len(text) <= SHORT else self._text(text)
 
     def forget(self) -> None:
-        """Drops the texts that are remembered."""
+        """Empties the cache of texts."""
         self._short.cache_clear()
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
@@ -137,12 +140,13 @@ class PromptTokenizer:
         return spans
 
     def pieces(self, pieces: Iterable[Piece]) -> list[int]:
+        """Ids of prompt pieces, each encoded on its own."""
         ids: list[int] = []
         for piece in pieces:
             ids += self.special(piece.text) if isinstance(piece, Special) else self.text(piece.text)
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of generated ids, special tokens left out."""
+        """Text of generated ids, without special tokens."""
         text: str = self._template.decode(list(ids), skip_special_tokens=True)
         return text
