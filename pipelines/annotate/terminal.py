@@ -81,13 +81,16 @@ def converted_text(options: ConvertOptions, found: Converted) -> str:
     if found.examples:
         lines += [f"  {plain(text)}" for text in found.examples[:3]]
     if not any(counts.with_rationale for counts in found.counts.values()):
-        lines.append("no rationales: these data teach what is wrong, not to say why")
+        lines.append("no rationales: these data teach what is wrong, but not to explain it")
         command += " --rationale-weight 0"
     return "\n".join([*lines, "", command])
 
 
 def matched_text(options: MatchOptions, found: Matched) -> str:
-    lines = ["is a sentence the image's own? Nobody judged these: `wrong` are other images'", ""]
+    lines = [
+        "does a sentence belong to the image? Unlabeled: `wrong` are other images' sentences",
+        "",
+    ]
     lines += _splits(found.counts)
     for kind, number in sorted(found.left_out.items()):
         if number:
@@ -109,7 +112,7 @@ def _splits(counts: Mapping[str, SplitCounts]) -> list[str]:
 def imported_text(options: ImportOptions, found: Imported) -> str:
     lines = [f"{found.answers:,} answers to {found.items:,} of {found.asked:,} items"]
     if found.problems:
-        lines += ["", f"not used, or with a reservation ({options.out / 'problems.jsonl'}):"]
+        lines += ["", f"not used, or used with a reservation ({options.out / 'problems.jsonl'}):"]
         lines += [f"  {number:>7,}  {plain(kind)}" for kind, number in found.problems.items()]
     lines += _tables(found.figures["figures"])
     lines += _agreement(found.figures)

@@ -137,7 +137,7 @@ def all_floors(examples: Sequence[Example]) -> tuple[list[Scores], dict[str, str
         elif values:
             left_out[name] = "it gives everything the same score"
         else:
-            left_out[name] = next(iter(scores.reasons), "there are no labelled sentences")
+            left_out[name] = next(iter(scores.reasons), "there are no labeled sentences")
     return found, left_out
 
 

@@ -22,7 +22,7 @@ from revise_captions.stats.paired_tests import compared_sums, measured_sums
 
 Floats = npt.NDArray[np.float64]
 OMISSION = "omission"
-#: Thresholds that are tried: each different score of a token, or so many quantiles of them.
+#: Largest number of thresholds: distinct token scores, or quantiles of them.
 LEVELS = 200
 
 

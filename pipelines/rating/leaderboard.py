@@ -54,7 +54,7 @@ class RatingOptions:
     people: Path | None = None
 
 
-def rate_captions(job: RatingOptions) -> dict[str, Any]:
+def rate_captions(options: RatingOptions) -> dict[str, Any]:
     """Judges what is not judged yet, adds it to the leaderboard and writes every format.
 
     Returns:
@@ -64,29 +64,29 @@ def rate_captions(job: RatingOptions) -> dict[str, Any]:
         UserError: An input cannot be read or does not fit the leaderboard.
         EngineDead: A model stopped; run it again, finished windows are kept.
     """
-    people = None if job.people is None else read_people(job.people)
-    job.out.mkdir(parents=True, exist_ok=True)
-    stored = job.out / RATINGS
+    people = None if options.people is None else read_people(options.people)
+    options.out.mkdir(parents=True, exist_ok=True)
+    stored = options.out / RATINGS
     earlier = read_ratings(stored) if stored.exists() else None
-    rated = rate(_rows(job)) if job.inputs else None
+    rated = rate(_rows(options)) if options.inputs else None
     if earlier is not None:
         rated = earlier if rated is None else joined(earlier, rated)
     if rated is None:
-        raise UserError(f"{job.out} has no {RATINGS}", hint="pass captions to rate")
+        raise UserError(f"{options.out} has no {RATINGS}", hint="pass captions to rate")
     write_ratings(stored, rated)
-    return write_board(job.out, rated, job.replicates, people)
+    return write_board(options.out, rated, options.replicates, people)
 
 
-def _rows(job: RatingOptions) -> Iterator[Counted]:
-    for given in job.inputs:
+def _rows(options: RatingOptions) -> Iterator[Counted]:
+    for given in options.inputs:
         captioner, path = _named(given)
-        judged = path if is_judged(path) else _judge(job, path)
+        judged = path if is_judged(path) else _judge(options, path)
         yield from read_judged(
             judged,
             captioner=captioner,
-            captioner_field=job.captioner_field,
-            image_field=job.judging.inputs.image_field,
-            caption_field=job.judging.inputs.caption_field,
+            captioner_field=options.captioner_field,
+            image_field=options.judging.inputs.image_field,
+            caption_field=options.judging.inputs.caption_field,
         )
 
 
@@ -96,15 +96,15 @@ def _named(given: str) -> tuple[str | None, str]:
     return (name, path) if equals and not Path(given).exists() else (None, given)
 
 
-def _judge(job: RatingOptions, path: str) -> str:
+def _judge(options: RatingOptions, path: str) -> str:
     """Judges a file's captions into a file beside the leaderboard."""
     from revise_captions.pipelines.job.run import run
 
     name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
-    out = job.out / f"judged-{name}"
+    out = options.out / f"judged-{name}"
     judging = replace(
-        job.judging,
-        inputs=replace(job.judging.inputs, source=path),
+        options.judging,
+        inputs=replace(options.judging.inputs, source=path),
         run=RunOptions(out=str(out), stage="critique", resume=True, force=True),
     )
     with redirect_stdout(sys.stderr):  # its table is news, not the result

@@ -18,7 +18,7 @@ from revise_captions.pipelines.output.outcomes import Outcome, captions_of, outc
 from revise_captions.pipelines.verify.findings import went_wrong
 
 SIZE = 60
-#: At least so many of each outcome where there are as many; the rest is a plain random sample.
+#: Fewest records of each outcome, if there are as many; the rest is a simple random sample.
 QUOTA = {
     Outcome.REVISED: 16,
     Outcome.FLAGGED: 8,
@@ -27,7 +27,7 @@ QUOTA = {
     Outcome.KEPT: 4,
     Outcome.QUARANTINED: 4,
 }
-#: At least so many in which a verifier found something lost, or changed beyond the rationales.
+#: Fewest records with a claim that was lost or changed beyond the rationales.
 FOUND = 8
 
 

@@ -33,6 +33,7 @@ from revise_captions.pipelines.annotate.answers.readers import (
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
+    check_new,
     open_training_folder,
     splits,
     write_about,
@@ -87,8 +88,7 @@ def import_answers(options: ImportOptions) -> Imported:
     units = read_key(options.export / KEY)
     planned = int(about["raters"])
     least = planned // 2 + 1 if options.min_raters is None else options.min_raters
-    if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
+    check_new(options.out)
     asked = [name for name, number in about["items"].items() if number]
     answers = [answer for path in files_of(options.answers) for answer in read_answers(path)]
     found = collect(units, answers, planned, least, asked)

@@ -19,6 +19,7 @@ from revise_captions.io.perceptual_hash import fingerprint, groups
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
+    check_new,
     open_training_folder,
     splits,
     write_about,
@@ -75,8 +76,7 @@ def convert_data(options: ConvertOptions) -> Converted:
     """
     entry = benchmark(options.name)
     about = _provenance(entry, options)
-    if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
+    check_new(options.out)
     options = replace(
         options, folder=options.folder.resolve()
     )  # readers put the folder before image paths

@@ -30,6 +30,7 @@ from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
+    check_new,
     open_training_folder,
     splits,
     write_about,
@@ -115,8 +116,7 @@ def match(options: MatchOptions) -> Matched:
     Raises:
         UserError: `options.out` is not empty, or fewer than two images have usable sentences.
     """
-    if options.out.exists() and any(options.out.iterdir()):
-        raise UserError(f"{options.out} is not empty", hint="choose a new folder")
+    check_new(options.out)
     source = open_source(options.captions, fields=options.fields, limit=options.limit)
     left_out: Counter[str] = Counter()
     store = ImageFolder(options.out)

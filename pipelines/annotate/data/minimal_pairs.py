@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-#: A place has at most so many words, and at most half of its sentence's.
+#: Most words of a place, which also has at most half of its sentence's words.
 MOST = 4
 #: Draws from one frame, where the text itself is among what is drawn from.
 TRIES = 3

@@ -175,17 +175,17 @@ def _not_a_run(name: str, line: int, error: Exception) -> UserError:
 
 
 def error_types(judged: RunCaption, sentence: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sentence's types of error: its own, or those of the row's labelled sentence of its span.
+    """The sentence's types of error: its own, or those of the row's labeled sentence of its span.
 
     A run has them where its input had (`sentences` with `error_type` or `error_types`).
     """
     if found := _types(sentence):
         return found
-    labelled = judged.row.data.get("sentences")
-    if not isinstance(labelled, list):
+    labeled = judged.row.data.get("sentences")
+    if not isinstance(labeled, list):
         return ()
     start, end = sentence["span"]
-    for other in labelled:
+    for other in labeled:
         if isinstance(other, Mapping) and (other.get("start"), other.get("end")) == (start, end):
             return _types(other)
     return ()
