@@ -38,7 +38,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class BoundaryScore:
     """Boundary precision, recall, F1; share of gold sentences found exactly."""
 
     precision: float
@@ -74,7 +74,7 @@ def _join(sentences: list[tuple[str, bool]]) -> Paragraph:
     return Paragraph(text.rstrip(), tuple(spans))
 
 
-def score(splitter: Splitter, gold: Sequence[Paragraph]) -> Score:
+def score(splitter: Splitter, gold: Sequence[Paragraph]) -> BoundaryScore:
     """Counts over all paragraphs together (micro)."""
     hit = found = wanted = exact = total = 0
     for paragraph in gold:
@@ -87,7 +87,7 @@ def score(splitter: Splitter, gold: Sequence[Paragraph]) -> Score:
         exact += len(set(spans) & set(paragraph.spans))
         total += len(paragraph.spans)
     precision, recall = hit / max(found, 1), hit / max(wanted, 1)
-    return Score(precision, recall, 2 * hit / max(found + wanted, 1), exact / total)
+    return BoundaryScore(precision, recall, 2 * hit / max(found + wanted, 1), exact / total)
 
 
 def lead(ours: Splitter, other: Splitter, gold: Sequence[Paragraph]) -> tuple[float, float]:

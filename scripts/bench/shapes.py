@@ -110,7 +110,7 @@ def wait(device: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Contender:
     """One way of doing the work. `work` is called once per repeat; `flops`: of one call."""
 
     work: Callable[[], Any]
@@ -119,7 +119,7 @@ class Side:
     peak: float | None
 
 
-def side(work: Callable[[], Any], device: str) -> Side:
+def side(work: Callable[[], Any], device: str) -> Contender:
     """Warmed up and counted. `peak`: GiB that PyTorch held at most, where it counts."""
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -127,10 +127,12 @@ def side(work: Callable[[], Any], device: str) -> Side:
         work()
     wait(device)
     peak = round(torch.cuda.max_memory_allocated() / GIB, 1) if device == "cuda" else None
-    return Side(work, [], float(counter.get_total_flops()), peak)
+    return Contender(work, [], float(counter.get_total_flops()), peak)
 
 
-def compare(works: Sequence[Callable[[], Any]], repeats: int, device: str) -> tuple[Side, Side]:
+def compare(
+    works: Sequence[Callable[[], Any]], repeats: int, device: str
+) -> tuple[Contender, Contender]:
     """Packed and not, in turn."""
     packed, single = (side(work, device) for work in works)
     for repeat in range(repeats):
@@ -245,7 +247,7 @@ def choice(example: TrainingExample) -> Choice:
     return Choice(tuple((k, example.sentences[k].rationales[0]) for k in wrong), False)
 
 
-def figures(sides: tuple[Side, Side], given: argparse.Namespace) -> dict[str, Any]:
+def figures(sides: tuple[Contender, Contender], given: argparse.Namespace) -> dict[str, Any]:
     packed, single = sides
     rate = matrix_rate(given.device, getattr(torch, given.dtype))
     ratios = [s / p for p, s in zip(packed.seconds, single.seconds, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -56,6 +57,10 @@ def imported(path: Path, package: str) -> Iterator[tuple[str, int]]:
             yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
 
 
+def scripts() -> list[Path]:
+    return sorted((ROOT / "scripts").rglob("*.py"))
+
+
 def owner(name: str) -> str | None:
     """The package of ours that a full name belongs to."""
     if name != BASE and not name.startswith(BASE + "."):
@@ -84,6 +89,30 @@ def test_no_package_imports_scripts():
         for package, path in modules()
         for name, line in imported(path, package)
         if name.partition(".")[0] in ("scripts", "tests")
+    ]
+    assert wrong == []
+
+
+def test_no_module_of_the_package_imports_scripts_or_tests():
+    """Neither is installed."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package, path in modules()
+        for name, line in imported(path, package)
+        if name.partition(".")[0] in ("scripts", "tests")
+    ]
+    assert wrong == []
+
+
+def test_imports_by_string_name_modules_of_the_package():
+    """What is imported lazily by its name is neither in `scripts` nor in `tests` either."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.value!r}"
+        for _, path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"(scripts|tests)(\.\w+)+", node.value)
     ]
     assert wrong == []
 
@@ -137,14 +166,14 @@ def test_a_circle_is_found():
 def test_no_folder_has_more_than_fifteen_modules():
     crowded = {
         folder: len(list((ROOT / folder).glob("[!_]*.py")))
-        for folder in (*FOLDERS, "scripts", "scripts/bench", "scripts/checks")
+        for folder in {*FOLDERS, *(str(path.parent.relative_to(ROOT)) for path in scripts())}
     }
     assert {folder: count for folder, count in crowded.items() if count > 15} == {}
 
 
 def test_a_public_class_name_means_one_thing():
     homes: dict[str, list[str]] = {}
-    for _, path in modules():
+    for path in (*(path for _, path in modules()), *scripts()):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import site
 import subprocess
 import sys
 import tomllib
@@ -74,7 +73,8 @@ def installed(wheel: Path) -> Path:
     options = ["--disable-pip-version-check", "--no-deps", "--no-index"]
     subprocess.run([*pip, *options, str(wheel)], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    folders = [path for path in sys.path if Path(path).name == "site-packages"]
+    (packages / "dependencies.pth").write_text("\n".join(folders) + "\n")
     return folder
 
 

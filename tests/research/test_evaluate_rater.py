@@ -26,7 +26,7 @@ from scripts.research.autorater.estimates import (
     truth,
 )
 from scripts.research.autorater.evaluate import as_markdown, enough, figures, summary
-from scripts.research.autorater.scores import Judged, Rater, read
+from scripts.research.autorater.scores import CaptionScores, Rater, read
 
 #: 100 wrong and 300 true validation sentences; 80 and 30 of them flagged at 0.5.
 CALIBRATION = {
@@ -40,7 +40,7 @@ CALIBRATION = {
 RATER = Rater({"critic": "made@0"}, 0.5, CALIBRATION)
 
 
-def captions(noise: float, images: int = 60) -> list[Judged]:
+def captions(noise: float, images: int = 60) -> list[CaptionScores]:
     """The fourteen captioners; the critic's P is the truth plus so much Gaussian noise."""
     rng = np.random.default_rng(0)
     made = []
@@ -50,7 +50,7 @@ def captions(noise: float, images: int = 60) -> list[Judged]:
             factual = rng.random(count) < captioner.correct / 100
             p = np.clip(factual * 0.8 + 0.1 + rng.normal(0, noise, count), 0, 1)
             claims = np.ones(count, dtype=bool)
-            made.append(Judged(captioner.name, f"{image}", 12 * count, p, factual, claims))
+            made.append(CaptionScores(captioner.name, f"{image}", 12 * count, p, factual, claims))
     return made
 
 
@@ -115,9 +115,9 @@ def test_the_tables_print_every_figure(perfect):
 # --- ways to count ------------------------------------------------------------------------------
 
 
-def made(captioner: str, p: list[float], image: str = "1") -> Judged:
+def made(captioner: str, p: list[float], image: str = "1") -> CaptionScores:
     p_, ones = np.array(p), np.ones(len(p), dtype=bool)
-    return Judged(captioner, image, 10, p_, ones, ones)
+    return CaptionScores(captioner, image, 10, p_, ones, ones)
 
 
 def test_the_thresholded_way_is_the_leaderboards_own():
@@ -185,7 +185,7 @@ def test_adjusting_brings_every_captioner_to_its_own_share():
 
 
 def test_the_oracle_s_board_is_its_truth():
-    c = Judged("a", "1", 9, np.zeros(4), np.array([1, 1, 0, 1], bool), np.ones(4, bool))
+    c = CaptionScores("a", "1", 9, np.zeros(4), np.array([1, 1, 0, 1], bool), np.ones(4, bool))
     assert truth([c]).sums("overall")[0].item() == 3
     assert truth([c]).sums("response")[0].item() == 0
 

@@ -11,9 +11,9 @@ from revise_captions.picturebook.world import scene
 from scripts.research.new_domains.far_domain import (
     ASPECTS,
     KINDS,
-    Claim,
     Cupboard,
-    Thing,
+    DomainClaim,
+    DomainThing,
     corrupt,
     is_true,
     rationale_is_right,
@@ -28,11 +28,11 @@ from scripts.research.new_domains.far_domain_drawing import draw
 KITCHEN = Cupboard(
     "cream",
     (
-        (Thing("cup", "red", "plain"), Thing("candle", "blue", "burning")),
+        (DomainThing("cup", "red", "plain"), DomainThing("candle", "blue", "burning")),
         (
-            Thing("box", "white", "shut"),
-            Thing("bowl", "green", "empty"),
-            Thing("clock", "black", "set to six"),
+            DomainThing("box", "white", "shut"),
+            DomainThing("bowl", "green", "empty"),
+            DomainThing("clock", "black", "set to six"),
         ),
     ),
     7,
@@ -42,17 +42,17 @@ KITCHEN = Cupboard(
 @pytest.mark.parametrize(
     ("claim", "true"),
     [
-        (Claim("wall", "", "grey"), "cream"),
-        (Claim("count", "", "five"), "five"),
-        (Claim("count", "lower", "two"), "three"),
-        (Claim("board", "cup", "lower"), "upper"),
-        (Claim("colour", "bowl", "red"), "green"),
-        (Claim("state", "clock", "set to nine"), "set to six"),
-        (Claim("ordinal", "lower second", "clock"), "bowl"),
-        (Claim("presence", "vase", "there"), "absent"),
-        (Claim("neighbour", "bowl", "clock"), "clock"),
-        (Claim("neighbour", "bowl", "box"), "box"),
-        (Claim("neighbour", "cup", "bowl"), "candle"),
+        (DomainClaim("wall", "", "grey"), "cream"),
+        (DomainClaim("count", "", "five"), "five"),
+        (DomainClaim("count", "lower", "two"), "three"),
+        (DomainClaim("board", "cup", "lower"), "upper"),
+        (DomainClaim("colour", "bowl", "red"), "green"),
+        (DomainClaim("state", "clock", "set to nine"), "set to six"),
+        (DomainClaim("ordinal", "lower second", "clock"), "bowl"),
+        (DomainClaim("presence", "vase", "there"), "absent"),
+        (DomainClaim("neighbour", "bowl", "clock"), "clock"),
+        (DomainClaim("neighbour", "bowl", "box"), "box"),
+        (DomainClaim("neighbour", "cup", "bowl"), "candle"),
     ],
 )
 def test_the_truth_by_hand(claim, true):
@@ -63,21 +63,29 @@ def test_the_truth_by_hand(claim, true):
 @pytest.mark.parametrize(
     ("claim", "text", "right"),
     [
-        (Claim("colour", "bowl", "red"), "The bowl is green, not red.", True),
-        (Claim("colour", "bowl", "red"), "The bowl is not red.", False),
-        (Claim("colour", "bowl", "red"), "The bowl is blue, not red.", False),
-        (Claim("colour", "bowl", "red"), "The bowl is green or blue.", False),
-        (Claim("colour", "bowl", "red"), "The cup is green.", False),
-        (Claim("board", "cup", "lower"), "The cup rests on the upper board.", True),
-        (Claim("board", "cup", "lower"), "The cup rests on the lower board.", False),
-        (Claim("presence", "vase", "there"), "The cupboard holds no vase.", True),
-        (Claim("presence", "vase", "there"), "The vase is red.", False),
-        (Claim("ordinal", "lower second", "box"), "Second on the lower board is a bowl.", True),
-        (Claim("ordinal", "lower second", "box"), "Second on the upper board is a bowl.", False),
-        (Claim("neighbour", "bowl", "cup"), "Beside the bowl is the box, not the cup.", True),
-        (Claim("neighbour", "bowl", "cup"), "Beside the bowl is the candle.", False),
-        (Claim("count", "lower", "two"), "There are three items on the lower board.", True),
-        (Claim("count", "lower", "two"), "There are four items on the lower board.", False),
+        (DomainClaim("colour", "bowl", "red"), "The bowl is green, not red.", True),
+        (DomainClaim("colour", "bowl", "red"), "The bowl is not red.", False),
+        (DomainClaim("colour", "bowl", "red"), "The bowl is blue, not red.", False),
+        (DomainClaim("colour", "bowl", "red"), "The bowl is green or blue.", False),
+        (DomainClaim("colour", "bowl", "red"), "The cup is green.", False),
+        (DomainClaim("board", "cup", "lower"), "The cup rests on the upper board.", True),
+        (DomainClaim("board", "cup", "lower"), "The cup rests on the lower board.", False),
+        (DomainClaim("presence", "vase", "there"), "The cupboard holds no vase.", True),
+        (DomainClaim("presence", "vase", "there"), "The vase is red.", False),
+        (
+            DomainClaim("ordinal", "lower second", "box"),
+            "Second on the lower board is a bowl.",
+            True,
+        ),
+        (
+            DomainClaim("ordinal", "lower second", "box"),
+            "Second on the upper board is a bowl.",
+            False,
+        ),
+        (DomainClaim("neighbour", "bowl", "cup"), "Beside the bowl is the box, not the cup.", True),
+        (DomainClaim("neighbour", "bowl", "cup"), "Beside the bowl is the candle.", False),
+        (DomainClaim("count", "lower", "two"), "There are three items on the lower board.", True),
+        (DomainClaim("count", "lower", "two"), "There are four items on the lower board.", False),
     ],
 )  # fmt: skip
 def test_rationales_by_hand(claim, text, right):
@@ -108,7 +116,7 @@ def test_a_picture_shows_what_differs():
     plain = np.asarray(draw(KITCHEN, 128)).astype(int)
     assert plain.shape == (128, 128, 3)
     lit, (cup, candle) = KITCHEN.boards[1], KITCHEN.boards[0]
-    out = Cupboard("cream", ((cup, Thing("candle", "blue", "blown out")), lit), 7)
+    out = Cupboard("cream", ((cup, DomainThing("candle", "blue", "blown out")), lit), 7)
     changed = np.abs(np.asarray(draw(out, 128)).astype(int) - plain).max(-1) > 40
     assert candle.state == "burning"
     assert 10 < changed.sum() < 400

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from revise_captions.finetune.data.records import open_split
 from revise_captions.picturebook.world import scene
-from scripts.research.new_domains.far_domain import Claim
+from scripts.research.new_domains.far_domain import DomainClaim
 from scripts.research.new_domains.generate import DOMAINS, main
 from scripts.research.new_domains.near_domain import (
     ASPECTS,
@@ -45,20 +45,20 @@ SHOW = Yard(
 @pytest.mark.parametrize(
     ("claim", "true"),
     [
-        (Claim("setting", "", "beach"), True),
-        (Claim("setting", "", "street"), False),
-        (Claim("colour", "rocket", "blue"), True),
-        (Claim("colour", "tent", "blue"), False),
-        (Claim("presence", "wagon", ""), True),
-        (Claim("presence", "robot", ""), False),
-        (Claim("state", "tent", "wide open"), False),
-        (Claim("state", "rocket", "smoking"), True),
-        (Claim("order", "tent", "wagon"), True),
-        (Claim("order", "wagon", "rocket"), False),
-        (Claim("end", "left", "tent"), True),
-        (Claim("end", "right", "rocket"), False),
-        (Claim("count", "", "three"), True),
-        (Claim("count", "", "four"), False),
+        (DomainClaim("setting", "", "beach"), True),
+        (DomainClaim("setting", "", "street"), False),
+        (DomainClaim("colour", "rocket", "blue"), True),
+        (DomainClaim("colour", "tent", "blue"), False),
+        (DomainClaim("presence", "wagon", ""), True),
+        (DomainClaim("presence", "robot", ""), False),
+        (DomainClaim("state", "tent", "wide open"), False),
+        (DomainClaim("state", "rocket", "smoking"), True),
+        (DomainClaim("order", "tent", "wagon"), True),
+        (DomainClaim("order", "wagon", "rocket"), False),
+        (DomainClaim("end", "left", "tent"), True),
+        (DomainClaim("end", "right", "rocket"), False),
+        (DomainClaim("count", "", "three"), True),
+        (DomainClaim("count", "", "four"), False),
     ],
 )
 def test_the_truth_by_hand(claim, true):
@@ -68,19 +68,19 @@ def test_the_truth_by_hand(claim, true):
 @pytest.mark.parametrize(
     ("claim", "text", "right"),
     [
-        (Claim("colour", "tent", "blue"), "The tent is red, not blue.", True),
-        (Claim("colour", "tent", "blue"), "The tent is green, not blue.", False),
-        (Claim("colour", "tent", "blue"), "The rocket is red.", False),
-        (Claim("presence", "robot", ""), "There is no robot here.", True),
-        (Claim("presence", "robot", ""), "The robot is a rocket.", False),
-        (Claim("order", "wagon", "rocket"), "The rocket comes before the wagon.", True),
-        (Claim("order", "wagon", "rocket"), "The wagon comes before the rocket.", False),
-        (Claim("end", "right", "tent"), "The wagon stands at the right end.", True),
-        (Claim("end", "right", "tent"), "The wagon stands at the left end.", False),
-        (Claim("end", "right", "tent"), "At the right end is the rocket.", False),
-        (Claim("count", "", "four"), "One counts three exhibits.", True),
-        (Claim("state", "tent", "wide open"), "The tent is in fact zipped up.", True),
-        (Claim("state", "tent", "wide open"), "The tent is not wide open.", False),
+        (DomainClaim("colour", "tent", "blue"), "The tent is red, not blue.", True),
+        (DomainClaim("colour", "tent", "blue"), "The tent is green, not blue.", False),
+        (DomainClaim("colour", "tent", "blue"), "The rocket is red.", False),
+        (DomainClaim("presence", "robot", ""), "There is no robot here.", True),
+        (DomainClaim("presence", "robot", ""), "The robot is a rocket.", False),
+        (DomainClaim("order", "wagon", "rocket"), "The rocket comes before the wagon.", True),
+        (DomainClaim("order", "wagon", "rocket"), "The wagon comes before the rocket.", False),
+        (DomainClaim("end", "right", "tent"), "The wagon stands at the right end.", True),
+        (DomainClaim("end", "right", "tent"), "The wagon stands at the left end.", False),
+        (DomainClaim("end", "right", "tent"), "At the right end is the rocket.", False),
+        (DomainClaim("count", "", "four"), "One counts three exhibits.", True),
+        (DomainClaim("state", "tent", "wide open"), "The tent is in fact zipped up.", True),
+        (DomainClaim("state", "tent", "wide open"), "The tent is not wide open.", False),
     ],
 )
 def test_rationales_by_hand(claim, text, right):

@@ -194,7 +194,7 @@ TAGS = {"white": "ADJ", "on": "ADP", "top": "NOUN", "of": "ADP", "sit": "VERB", 
 
 def test_written_captions_are_trees():
     """One root, every head in the sentence, no cycle; and the words that the graph named."""
-    writer = caption_trees.Writer(TAGS)
+    writer = caption_trees.TreeWriter(TAGS)
     values = {"horse": ["white", "2"]}
     for triple in (
         ("man", "ride", "horse"),

@@ -15,7 +15,7 @@ from revise_captions.posh.judge import Grade
 from revise_captions.records import Span
 from scripts.research.posh import boxes, claims, contradictions, unmentioned_prior
 from scripts.research.posh.boxes import Box
-from scripts.research.posh.claims import Claim, check_claims
+from scripts.research.posh.claims import ImageClaim, check_claims
 
 DOGS = (Box("dog", 0.0, 0.5, 0.3, 0.9), Box("dog", 0.1, 0.5, 0.4, 0.9))
 FAR = Box("dog", 0.3, 0.5, 0.32, 0.55)  # 0.1 % of the picture
@@ -173,7 +173,7 @@ class Known:
 
 
 def scores(*texts: str, boxes=()):
-    found = check_claims([Claim(text, CAPTIONS, boxes) for text in texts], Known())
+    found = check_claims([ImageClaim(text, CAPTIONS, boxes) for text in texts], Known())
     return [item.score for item in found]
 
 
@@ -196,7 +196,7 @@ def test_more_silent_claims_are_less_likely():
 
 
 def test_a_word_that_claims_nothing_needs_no_support():
-    (found,) = check_claims([Claim("There is something in the image.", CAPTIONS)], Known())
+    (found,) = check_claims([ImageClaim("There is something in the image.", CAPTIONS)], Known())
     assert found.words == claims.OPEN
     assert not found.against
 
@@ -215,7 +215,7 @@ def test_a_word_that_claims_nothing_needs_no_support():
     ],
 )
 def test_a_word_is_known_by_what_implies_it(text, share):
-    (found,) = check_claims([Claim(text, CAPTIONS)], Known())
+    (found,) = check_claims([ImageClaim(text, CAPTIONS)], Known())
     assert found.words == share
 
 
@@ -226,9 +226,9 @@ def test_what_the_judge_does_not_grade_is_open():
 def test_left_and_right_are_the_boxes_to_tell():
     left, right, nobody = check_claims(
         [
-            Claim("The dog is on the left.", ("A dog.",), DOGS),
-            Claim("The dog is on the right.", ("A dog.",), DOGS),
-            Claim("The dog is on the left.", ("A dog.",)),
+            ImageClaim("The dog is on the left.", ("A dog.",), DOGS),
+            ImageClaim("The dog is on the right.", ("A dog.",), DOGS),
+            ImageClaim("The dog is on the left.", ("A dog.",)),
         ],
         Known(),
     )

@@ -16,7 +16,7 @@ from revise_captions.posh.components import components
 from revise_captions.posh.judge import Grade
 from revise_captions.records import Span
 from scripts.research.posh import evaluate, graphs, people
-from scripts.research.posh.figures import Figure, as_table, share_of
+from scripts.research.posh.figures import ReportedFigure, as_table, share_of
 from scripts.research.posh.people import Rated, paired
 
 
@@ -35,7 +35,7 @@ def test_shares_skip_texts_with_nothing_to_ask():
 
 
 def test_the_table_says_what_was_missed():
-    table = as_table([Figure("a", 0.5, floor=0.25, floor_name="nouns", target=0.6)])
+    table = as_table([ReportedFigure("a", 0.5, floor=0.25, floor_name="nouns", target=0.6)])
     assert "| a | 0.500 | 0.250 (nouns) |  | ≥ 0.6: missed |" in table
 
 
@@ -72,7 +72,7 @@ def test_figures_are_put_between_marks(tmp_path):
     path.write_text(
         "a\n<!-- posh -->\nold\n<!-- /posh -->\nb\n<!-- posh-targets -->\n<!-- /posh-targets -->\n"
     )
-    evaluate.put(path, [Figure("aimed", 0.5, target=0.4), Figure("other", 0.1)])
+    evaluate.put(path, [ReportedFigure("aimed", 0.5, target=0.4), ReportedFigure("other", 0.1)])
     first, second = path.read_text().split("\nb\n")
     assert first.startswith("a\n<!-- posh -->\n| figure |")
     assert "old" not in first
@@ -84,9 +84,15 @@ def test_figures_are_put_between_marks(tmp_path):
 def test_rows_of_what_was_not_measured_stay(tmp_path):
     path = tmp_path / "README.md"
     path.write_text("<!-- posh -->\n<!-- /posh -->\n")
-    first = [Figure("a", 0.5), Figure("b: by", 0.1, note="p = 0.004"), Figure("c", 0.2)]
+    first = [
+        ReportedFigure("a", 0.5),
+        ReportedFigure("b: by", 0.1, note="p = 0.004"),
+        ReportedFigure("c", 0.2),
+    ]
     evaluate.put(path, first)
-    evaluate.put(path, [Figure("b: by", 0.3, note="p = 0.010"), Figure("d", 0.4)], only=True)
+    evaluate.put(
+        path, [ReportedFigure("b: by", 0.3, note="p = 0.010"), ReportedFigure("d", 0.4)], only=True
+    )
     rows = path.read_text().splitlines()[3:-1]
     assert [row.split(" |")[0] for row in rows] == ["| a", "| b: by [p = 0.010]", "| c", "| d"]
     assert "0.300" in rows[1]

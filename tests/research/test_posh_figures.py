@@ -17,7 +17,7 @@ from scripts.research.posh import (
 from scripts.research.posh import (
     docent as evaluate_docent,
 )
-from scripts.research.posh.figures import Figure, as_table
+from scripts.research.posh.figures import ReportedFigure, as_table
 
 
 def words_as_objects(texts, pipeline="", **_):
@@ -60,7 +60,7 @@ def test_what_is_not_here_stands_beside_the_papers_rows(tmp_path):
 
 
 def test_a_ceiling_is_a_target_too():
-    row = Figure("memory", 410, target=400, at_most=True, digits=0)
+    row = ReportedFigure("memory", 410, target=400, at_most=True, digits=0)
     assert row.verdict == "missed"
     assert "≤ 400: missed" in as_table([row])
 

@@ -23,24 +23,24 @@ from numpy.typing import NDArray
 
 from revise_captions.errors import UserError
 from revise_captions.stats.leaderboard import COLUMNS, Ratings, collect
-from scripts.research.autorater.scores import Judged, Rater
+from scripts.research.autorater.scores import CaptionScores, Rater
 
 Floats = NDArray[np.float64]
-Estimator = Callable[[Sequence[Judged], Rater], list[Floats]]
+Estimator = Callable[[Sequence[CaptionScores], Rater], list[Floats]]
 #: P is kept this far from 0 and 1, so that one sentence cannot decide about a captioner.
 _CERTAIN = 1e-3
 _STEPS = 500
 
 
-def thresholded(captions: Sequence[Judged], rater: Rater) -> list[Floats]:
+def thresholded(captions: Sequence[CaptionScores], rater: Rater) -> list[Floats]:
     return [np.where(np.isnan(c.p), np.nan, c.p >= rater.threshold) for c in captions]
 
 
-def mean_p(captions: Sequence[Judged], rater: Rater) -> list[Floats]:
+def mean_p(captions: Sequence[CaptionScores], rater: Rater) -> list[Floats]:
     return [c.p for c in captions]
 
 
-def rates_taken_out(captions: Sequence[Judged], rater: Rater) -> list[Floats]:
+def rates_taken_out(captions: Sequence[CaptionScores], rater: Rater) -> list[Floats]:
     """Raises `UserError` where the critic's validation says that it tells nothing apart."""
     r, q = rates(rater)
     if r <= q:
@@ -63,7 +63,7 @@ def rates(rater: Rater) -> tuple[float, float]:
     return 1 - flagged_true / true, 1 - point["recall"]
 
 
-def prior_adjusted(captions: Sequence[Judged], rater: Rater) -> list[Floats]:
+def prior_adjusted(captions: Sequence[CaptionScores], rater: Rater) -> list[Floats]:
     base = rater.calibration["factual"] / rater.calibration["sentences"]
     by_captioner: dict[str, list[Floats]] = {}
     for c in captions:
@@ -99,19 +99,19 @@ ESTIMATORS: Mapping[str, Estimator] = {
 }
 
 
-def truth(captions: Sequence[Judged]) -> Ratings:
+def truth(captions: Sequence[CaptionScores]) -> Ratings:
     """The oracle's leaderboard."""
     return ratings(captions, [c.factual.astype(np.float64) for c in captions])
 
 
-def ratings(captions: Sequence[Judged], values: Sequence[Floats]) -> Ratings:
+def ratings(captions: Sequence[CaptionScores], values: Sequence[Floats]) -> Ratings:
     """Counts by captioner and image, from a value of each sentence (NaN: unscored)."""
     return collect(
         (c.captioner, c.image, _row(c, own)) for c, own in zip(captions, values, strict=True)
     )
 
 
-def _row(c: Judged, values: Floats) -> tuple[float, ...]:
+def _row(c: CaptionScores, values: Floats) -> tuple[float, ...]:
     """As `leaderboard.counts_of`, with values between 0 and 1 too."""
     known = values[np.isfinite(values)]
     response = bool(len(values)) and (len(known) == len(values) or bool((known == 0).any()))

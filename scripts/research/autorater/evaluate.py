@@ -39,7 +39,7 @@ from scripts.research.autorater.estimates import (
     thresholded,
     truth,
 )
-from scripts.research.autorater.scores import Judged, Rater, complete
+from scripts.research.autorater.scores import CaptionScores, Rater, complete
 from scripts.research.bundled_models.card import ROOT
 from scripts.research.markdown import write_to_pages
 
@@ -109,7 +109,9 @@ def _drawn(
     return row_correlations("spearman", shares, np.broadcast_to(whole, shares.shape))
 
 
-def disturbed(captions: Sequence[Judged], rater: Rater) -> dict[str, tuple[list[Judged], float]]:
+def disturbed(
+    captions: Sequence[CaptionScores], rater: Rater
+) -> dict[str, tuple[list[CaptionScores], float]]:
     """What a rater may meet: name to captions and threshold. “Every other”: of the captioners."""
     rng = np.random.default_rng(1)
     odd = {c.name for c in CAPTIONERS[1::2]}
@@ -117,19 +119,19 @@ def disturbed(captions: Sequence[Judged], rater: Rater) -> dict[str, tuple[list[
     gaps = np.concatenate([np.abs(c.p - t) for c in captions])
     unsure = _quantiles(gaps, [0.2])[0]
 
-    def but(change: Any) -> tuple[list[Judged], float]:
+    def but(change: Any) -> tuple[list[CaptionScores], float]:
         return [change(c) for c in captions], t
 
-    def at_random(c: Judged) -> Judged:
+    def at_random(c: CaptionScores) -> CaptionScores:
         return replace(c, p=np.where(rng.random(len(c.p)) < 0.2, np.nan, c.p))
 
-    def where_unsure(c: Judged) -> Judged:
+    def where_unsure(c: CaptionScores) -> CaptionScores:
         return replace(c, p=np.where(np.abs(c.p - t) < unsure, np.nan, c.p))
 
-    def padded(c: Judged) -> Judged:
+    def padded(c: CaptionScores) -> CaptionScores:
         return _padded(c, 5) if c.captioner in odd else c
 
-    def short(c: Judged) -> Judged:
+    def short(c: CaptionScores) -> CaptionScores:
         return _kept(c, np.arange(len(c.p)) < 3) if c.captioner in odd else c
 
     return {
@@ -144,7 +146,7 @@ def disturbed(captions: Sequence[Judged], rater: Rater) -> dict[str, tuple[list[
     }
 
 
-def _padded(c: Judged, more: int) -> Judged:
+def _padded(c: CaptionScores, more: int) -> CaptionScores:
     """More sentences that claim nothing, each of four words, which every rater lets pass."""
     return replace(
         c,
@@ -155,13 +157,13 @@ def _padded(c: Judged, more: int) -> Judged:
     )
 
 
-def _kept(c: Judged, keep: NDArray[np.bool_]) -> Judged:
+def _kept(c: CaptionScores, keep: NDArray[np.bool_]) -> CaptionScores:
     words = max(1, round(c.words * keep.sum() / max(1, len(keep))))
     return replace(c, words=words, p=c.p[keep], factual=c.factual[keep],
                    assessable=c.assessable[keep])  # fmt: skip
 
 
-def figures(captions: Sequence[Judged], rater: Rater) -> dict[str, Any]:
+def figures(captions: Sequence[CaptionScores], rater: Rater) -> dict[str, Any]:
     """Everything that is printed."""
     oracle = truth(captions)
     ways = {

@@ -36,7 +36,7 @@ BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CaptionScores:
     """One caption: P(factual) of each sentence (NaN: unscored), its truth, whether it claims."""
 
     captioner: str
@@ -56,7 +56,7 @@ class Rater:
     calibration: Mapping[str, Any]
 
 
-def judged(critic: Critic, images: int, *, first: int = 0) -> Iterator[list[Judged]]:
+def judged(critic: Critic, images: int, *, first: int = 0) -> Iterator[list[CaptionScores]]:
     """Fourteen captions of each picture from the `first` on, rated, a few pictures at a time."""
     for start in range(FIRST + first, FIRST + images, BATCH):
         asked, kept = [], []
@@ -76,7 +76,7 @@ def judged(critic: Critic, images: int, *, first: int = 0) -> Iterator[list[Judg
                 asked.append(JudgeRequest(picture, written.text, spans))
                 kept.append((captioner.name, f"{SPLIT}-{number}", written))
         yield [
-            Judged(
+            CaptionScores(
                 name,
                 image,
                 len(written.text.split()),
@@ -88,7 +88,7 @@ def judged(critic: Critic, images: int, *, first: int = 0) -> Iterator[list[Judg
         ]
 
 
-def complete(file: Path, name: str, images: int) -> tuple[Rater, list[Judged]]:
+def complete(file: Path, name: str, images: int) -> tuple[Rater, list[CaptionScores]]:
     """What `file` holds, after the critic `name` has rated the pictures that it lacks.
 
     Loads no model where none is missing. Raises `UserError` for a file of another critic.
@@ -109,8 +109,8 @@ def complete(file: Path, name: str, images: int) -> tuple[Rater, list[Judged]]:
 
 
 def _continued(
-    file: Path, name: str, captions: list[Judged], images: int
-) -> tuple[Rater, list[Judged]]:
+    file: Path, name: str, captions: list[CaptionScores], images: int
+) -> tuple[Rater, list[CaptionScores]]:
     from revise_captions.critic.locate import stored_card
     from revise_captions.critic.paligemma.load import load_paligemma
 
@@ -132,7 +132,7 @@ def _head(rater: Rater) -> str:
     return dumps(known | {"calibration": dict(rater.calibration), "split": SPLIT, "first": FIRST})
 
 
-def _line(c: Judged) -> str:
+def _line(c: CaptionScores) -> str:
     return dumps(
         {
             "captioner": c.captioner,
@@ -145,7 +145,7 @@ def _line(c: Judged) -> str:
     )
 
 
-def read(file: Path) -> tuple[Rater, list[Judged]]:
+def read(file: Path) -> tuple[Rater, list[CaptionScores]]:
     """Rater and captions of the pictures that are in it whole. Raises `UserError`.
 
     A last line that was cut short, and its picture, are left out.
@@ -162,8 +162,8 @@ def read(file: Path) -> tuple[Rater, list[Judged]]:
     return rater, _whole(captions)
 
 
-def _caption(row: Mapping[str, Any]) -> Judged:
-    return Judged(
+def _caption(row: Mapping[str, Any]) -> CaptionScores:
+    return CaptionScores(
         row["captioner"],
         row["image"],
         int(row["words"]),
@@ -173,6 +173,6 @@ def _caption(row: Mapping[str, Any]) -> Judged:
     )
 
 
-def _whole(captions: Sequence[Judged]) -> list[Judged]:
+def _whole(captions: Sequence[CaptionScores]) -> list[CaptionScores]:
     count = Counter(c.image for c in captions)
     return [c for c in captions if count[c.image] == len(CAPTIONERS)]

@@ -24,7 +24,7 @@ REPLICATES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SentenceScores:
     """Flat over sentences: P(factual) (NaN: unscored), truth, which caption, what its context does.
 
     `needs_context`: it has another truth, or none, without; `context_decides`: nothing else tells.
@@ -40,17 +40,17 @@ class Judged:
     said_assessable: NDArray[np.bool_]
     error: NDArray[np.str_]
 
-    def where(self, chosen: NDArray[np.bool_]) -> Judged:
-        return Judged(*(getattr(self, name)[chosen] for name in self.__slots__))
+    def where(self, chosen: NDArray[np.bool_]) -> SentenceScores:
+        return SentenceScores(*(getattr(self, name)[chosen] for name in self.__slots__))
 
 
-def judge_items(critic: Critic, items: Sequence[Item]) -> Judged:
+def judge_items(critic: Critic, items: Sequence[Item]) -> SentenceScores:
     """The critic's verdicts on whole captions."""
     asked = [JudgeRequest(item.image, item.text, item.spans) for item in items]
     return _collect(items, critic.judge(asked))
 
 
-def judge_alone(critic: Critic, items: Sequence[Item]) -> Judged:
+def judge_alone(critic: Critic, items: Sequence[Item]) -> SentenceScores:
     """The floor without context: each sentence as a caption of its own."""
     asked = [
         JudgeRequest(item.image, span.of(item.text), (Span(0, span.end - span.start),))
@@ -61,13 +61,13 @@ def judge_alone(critic: Critic, items: Sequence[Item]) -> Judged:
     return _collect(items, [[next(answers)[0] for _ in item.spans] for item in items])
 
 
-def judge_blind(critic: Critic, items: Sequence[Item]) -> Judged:
+def judge_blind(critic: Critic, items: Sequence[Item]) -> SentenceScores:
     """The floor without the image: a grey one. The critic must have no domain gate."""
     gray = Image.new("RGB", (128, 128), (128, 128, 128))
     return judge_items(critic, [replace(item, image=gray) for item in items])
 
 
-def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Judged:
+def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> SentenceScores:
     pairs = [
         (number, sentence, factual, verdict)
         for number, item in enumerate(items)
@@ -80,7 +80,7 @@ def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Ju
         for item in items
         for span in item.spans
     ]
-    return Judged(
+    return SentenceScores(
         np.array([np.nan if v.p_factual is None else v.p_factual for _, _, _, v in pairs]),
         np.array([factual for _, _, factual, _ in pairs]),
         np.array([number for number, _, _, _ in pairs]),
@@ -92,14 +92,14 @@ def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Ju
     )
 
 
-def roc_auc(judged: Judged, threshold: float) -> float:
+def roc_auc(judged: SentenceScores, threshold: float) -> float:
     from sklearn.metrics import roc_auc_score
 
     both = judged.factual.any() and not judged.factual.all()
     return float(roc_auc_score(judged.factual, judged.p)) if both else float("nan")
 
 
-def macro_f1(judged: Judged, threshold: float) -> float:
+def macro_f1(judged: SentenceScores, threshold: float) -> float:
     """Mean F1 of the two classes at the stored threshold."""
     said = judged.p >= threshold
     scores = []
@@ -110,15 +110,15 @@ def macro_f1(judged: Judged, threshold: float) -> float:
     return float(np.mean(scores))
 
 
-def majority_f1(judged: Judged, threshold: float) -> float:
+def majority_f1(judged: SentenceScores, threshold: float) -> float:
     return macro_f1(replace(judged, p=np.ones_like(judged.p)), threshold)
 
 
-Score = Callable[[Judged, float], float]
+Score = Callable[[SentenceScores, float], float]
 
 
 def with_interval(
-    score: Score, judged: Judged, threshold: float, seed: int = 0
+    score: Score, judged: SentenceScores, threshold: float, seed: int = 0
 ) -> tuple[float, float, float]:
     """The score of what was scored, with its 95 % bootstrap interval over captions."""
     scored = judged.where(~np.isnan(judged.p))
@@ -132,11 +132,13 @@ def with_interval(
     return score(scored, threshold), float(low), float(high)
 
 
-def _rows(judged: Judged, index: NDArray[np.int64]) -> Judged:
-    return Judged(*(getattr(judged, name)[index] for name in judged.__slots__))
+def _rows(judged: SentenceScores, index: NDArray[np.int64]) -> SentenceScores:
+    return SentenceScores(*(getattr(judged, name)[index] for name in judged.__slots__))
 
 
-def rationale_figures(critic: Critic, items: Sequence[Item], judged: Judged) -> dict[str, Any]:
+def rationale_figures(
+    critic: Critic, items: Sequence[Item], judged: SentenceScores
+) -> dict[str, Any]:
     """Share of rationales that the oracle finds correct: of truly wrong sentences, of flagged ones.
 
     A rationale that the oracle cannot read counts as not correct; its share stands beside.
@@ -166,7 +168,7 @@ def _correct(found: Sequence[bool | None]) -> tuple[float, int]:
     return sum(v is True for v in found) / max(1, len(found)), len(found)
 
 
-def by_error(judged: Judged, threshold: float) -> dict[str, tuple[float, int]]:
+def by_error(judged: SentenceScores, threshold: float) -> dict[str, tuple[float, int]]:
     """For each kind of error, the share of wrong sentences that are flagged, and how many there
     are: most first. Unscored ones count as not flagged.
     """
@@ -179,7 +181,7 @@ def by_error(judged: Judged, threshold: float) -> dict[str, tuple[float, int]]:
 
 
 def _beside(
-    judged: Judged, alone: Judged, chosen: NDArray[np.bool_], threshold: float
+    judged: SentenceScores, alone: SentenceScores, chosen: NDArray[np.bool_], threshold: float
 ) -> dict[str, Any]:
     """The chosen sentences with their context and without."""
     return {

@@ -2,7 +2,7 @@
 
 Two boards, on each two to four kitchen things in a row. None of the things, states, places, error
 types and phrasings occurs in the picture-book world, and that world knows nothing of this one. A
-caption is a list of `Claim`s put into words; a claim is true or false of a `Cupboard` by
+caption is a list of `DomainClaim`s put into words; a claim is true or false of a `Cupboard` by
 `truth_of`, so every label is exact.
 """
 
@@ -34,7 +34,7 @@ ASPECTS = ("wall", "colour", "presence", "board", "ordinal", "state", "count", "
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class DomainThing:
     kind: str
     color: str
     state: str
@@ -45,7 +45,7 @@ class Cupboard:
     """`boards`: the things on the upper and on the lower board, from left to right."""
 
     wall: str
-    boards: tuple[tuple[Thing, ...], tuple[Thing, ...]]
+    boards: tuple[tuple[DomainThing, ...], tuple[DomainThing, ...]]
     style: int
 
     def place(self, kind: str) -> tuple[int, int]:
@@ -57,12 +57,12 @@ class Cupboard:
         raise KeyError(kind)
 
     @property
-    def things(self) -> tuple[Thing, ...]:
+    def things(self) -> tuple[DomainThing, ...]:
         return (*self.boards[0], *self.boards[1])
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DomainClaim:
     """`aspect` of `subject` is `said`. `subject`: a kind, "upper second", a board, or ""."""
 
     aspect: str
@@ -74,14 +74,14 @@ def sample(seed: int) -> Cupboard:
     """A cupboard that follows from its seed alone."""
     rng = random.Random(f"cupboard.{seed}")
     kinds = rng.sample(KINDS, rng.randint(4, 7))
-    things = [Thing(k, rng.choice(COLORS), rng.choice(STATES[k])) for k in kinds]
+    things = [DomainThing(k, rng.choice(COLORS), rng.choice(STATES[k])) for k in kinds]
     cut = rng.randint(max(2, len(things) - 4), min(4, len(things) - 2))
     return Cupboard(
         rng.choice(WALLS), (tuple(things[:cut]), tuple(things[cut:])), rng.randrange(10**6)
     )
 
 
-def truth_of(cupboard: Cupboard, claim: Claim) -> str:
+def truth_of(cupboard: Cupboard, claim: DomainClaim) -> str:
     """What would be true in place of `claim.said`; for presence "there" or "absent".
 
     Where several answers are true (neighbours), the one that was said if it is among them.
@@ -109,11 +109,11 @@ def truth_of(cupboard: Cupboard, claim: Claim) -> str:
     return thing.color if claim.aspect == "colour" else thing.state
 
 
-def is_true(cupboard: Cupboard, claim: Claim) -> bool:
+def is_true(cupboard: Cupboard, claim: DomainClaim) -> bool:
     return truth_of(cupboard, claim) == claim.said
 
 
-def values(cupboard: Cupboard, claim: Claim) -> tuple[str, ...]:
+def values(cupboard: Cupboard, claim: DomainClaim) -> tuple[str, ...]:
     """What could be said in a claim's place, true or false."""
     options: dict[str, Sequence[str]] = {
         "wall": WALLS,
@@ -127,24 +127,27 @@ def values(cupboard: Cupboard, claim: Claim) -> tuple[str, ...]:
     return tuple(options[claim.aspect])
 
 
-def true_claims(cupboard: Cupboard, rng: random.Random) -> list[Claim]:
+def true_claims(cupboard: Cupboard, rng: random.Random) -> list[DomainClaim]:
     """Everything that a caption of this cupboard could say, all true, in random order."""
-    found = [Claim("wall", "", cupboard.wall), Claim("count", "", NUMBERS[len(cupboard.things)])]
+    found = [
+        DomainClaim("wall", "", cupboard.wall),
+        DomainClaim("count", "", NUMBERS[len(cupboard.things)]),
+    ]
     for name, board in zip(BOARDS, cupboard.boards, strict=True):
-        found.append(Claim("count", name, NUMBERS[len(board)]))
+        found.append(DomainClaim("count", name, NUMBERS[len(board)]))
         for ordinal, thing in zip(ORDINALS, board, strict=False):
-            found.append(Claim("ordinal", f"{name} {ordinal}", thing.kind))
-            found.append(Claim("board", thing.kind, name))
-            found.append(Claim("colour", thing.kind, thing.color))
-            found.append(Claim("state", thing.kind, thing.state))
-            found.append(Claim("presence", thing.kind, "there"))
+            found.append(DomainClaim("ordinal", f"{name} {ordinal}", thing.kind))
+            found.append(DomainClaim("board", thing.kind, name))
+            found.append(DomainClaim("colour", thing.kind, thing.color))
+            found.append(DomainClaim("state", thing.kind, thing.state))
+            found.append(DomainClaim("presence", thing.kind, "there"))
         for one, other in pairwise(board):
-            found.append(Claim("neighbour", one.kind, other.kind))
+            found.append(DomainClaim("neighbour", one.kind, other.kind))
     rng.shuffle(found)
     return found
 
 
-def corrupt(cupboard: Cupboard, claim: Claim, rng: random.Random) -> Claim:
+def corrupt(cupboard: Cupboard, claim: DomainClaim, rng: random.Random) -> DomainClaim:
     """The claim with one error in it, false of the cupboard."""
     if claim.aspect == "presence":
         here = {thing.kind for thing in cupboard.things}
@@ -217,7 +220,7 @@ IDLE = (
 )
 
 
-def _filled(template: str, claim: Claim, true: str) -> str:
+def _filled(template: str, claim: DomainClaim, true: str) -> str:
     board, _, ordinal = claim.subject.partition(" ")
     where = f"on the {claim.subject} board" if claim.subject in BOARDS else "altogether"
     return template.format(
@@ -231,16 +234,16 @@ def _filled(template: str, claim: Claim, true: str) -> str:
     )
 
 
-def worded(claim: Claim, rng: random.Random) -> int:
+def worded(claim: DomainClaim, rng: random.Random) -> int:
     """Which wording a claim gets: an index, so that its true version can get the same one."""
     return rng.randrange(len(_WORDINGS[claim.aspect]))
 
 
-def sentence(claim: Claim, wording: int) -> str:
+def sentence(claim: DomainClaim, wording: int) -> str:
     return _filled(_WORDINGS[claim.aspect][wording], claim, claim.said)
 
 
-def rationales(cupboard: Cupboard, claim: Claim) -> tuple[str, ...]:
+def rationales(cupboard: Cupboard, claim: DomainClaim) -> tuple[str, ...]:
     """What is wrong with a false claim, in several ways."""
     true = truth_of(cupboard, claim)
     return tuple(_filled(template, claim, true) for template in _EXPLAINED[claim.aspect])
@@ -251,7 +254,7 @@ def spaced(text: str) -> str:
     return f" {' '.join(text.lower().replace('.', ' ').replace(',', ' ').split())} "
 
 
-def rationale_is_right(cupboard: Cupboard, claim: Claim, text: str) -> bool:
+def rationale_is_right(cupboard: Cupboard, claim: DomainClaim, text: str) -> bool:
     """Whether a text says what is there instead of a false claim, of the right thing, and no more.
 
     It must name the subject and a true value, and no value but that and the one that was said.
@@ -271,30 +274,30 @@ def rationale_is_right(cupboard: Cupboard, claim: Claim, text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DomainSentence:
     """One sentence of a caption. `claim` None where it makes none; `rewrite` of a false one."""
 
     text: str
-    claim: Claim | None
+    claim: DomainClaim | None
     factual: bool
     rationales: tuple[str, ...] = ()
     rewrite: str = ""
 
 
-def caption(cupboard: Cupboard, seed: int, wrong_share: float = 0.45) -> tuple[Said, ...]:
+def caption(cupboard: Cupboard, seed: int, wrong_share: float = 0.45) -> tuple[DomainSentence, ...]:
     """Four to eight sentences about a cupboard, about `wrong_share` of them false."""
     rng = random.Random(f"cupboard.caption.{seed}")
-    made: list[Said] = []
+    made: list[DomainSentence] = []
     for claim in true_claims(cupboard, rng)[: rng.randint(4, 8)]:
         wording = worded(claim, rng)
         true = sentence(claim, wording)
         if rng.random() >= wrong_share:
-            made.append(Said(true, claim, True))
+            made.append(DomainSentence(true, claim, True))
             continue
         wrong = corrupt(cupboard, claim, rng)
         rewrite = "" if claim.aspect == "presence" else true
         told = rationales(cupboard, wrong)
-        made.append(Said(sentence(wrong, wording), wrong, False, told, rewrite))
+        made.append(DomainSentence(sentence(wrong, wording), wrong, False, told, rewrite))
     if rng.random() < 0.2:
-        made.insert(rng.randrange(len(made) + 1), Said(rng.choice(IDLE), None, True))
+        made.insert(rng.randrange(len(made) + 1), DomainSentence(rng.choice(IDLE), None, True))
     return tuple(made)

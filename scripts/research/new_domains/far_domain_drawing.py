@@ -14,7 +14,7 @@ from revise_captions.picturebook.drawing.pen import (
     lighter,
     style_of,
 )
-from scripts.research.new_domains.far_domain import Cupboard, Thing
+from scripts.research.new_domains.far_domain import Cupboard, DomainThing
 
 OVERSAMPLING = 2
 _WALLS: dict[str, RGB] = {
@@ -54,7 +54,7 @@ def _at(box: Box, x0: float, y0: float, x1: float, y1: float) -> Box:
     return (box[0] + x0 * width, box[1] + y0 * height, box[0] + x1 * width, box[1] + y1 * height)
 
 
-def _dots(pen: Draw, box: Box, thing: Thing, fill: RGB) -> None:
+def _dots(pen: Draw, box: Box, thing: DomainThing, fill: RGB) -> None:
     if thing.state != "dotted":
         return
     mark = (250, 245, 235) if is_dark(fill) or sum(fill) < 620 else (60, 60, 70)
@@ -63,7 +63,7 @@ def _dots(pen: Draw, box: Box, thing: Thing, fill: RGB) -> None:
             pen.ellipse(_at(box, x - 0.09, y - 0.1, x + 0.09, y + 0.1), mark)
 
 
-def _cup(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _cup(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     line = darker(fill, 0.5)
     pen.ellipse(_at(box, 0.6, 0.62, 1.0, 0.92), None, line, 5)
@@ -72,7 +72,7 @@ def _cup(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
     _dots(pen, body, thing, fill)
 
 
-def _teapot(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _teapot(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     line = darker(fill, 0.5)
     spout = [_at(box, x, y, x, y)[:2] for x, y in ((0.75, 0.75), (1.0, 0.4), (1.0, 0.5))]
@@ -84,7 +84,7 @@ def _teapot(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
     _dots(pen, _at(body, 0.12, 0.1, 0.88, 0.9), thing, fill)
 
 
-def _book(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _book(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     pages, line = (252, 248, 236), darker(fill, 0.5)
     if thing.state == "upright":
@@ -95,7 +95,7 @@ def _book(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
         pen.rectangle(_at(box, 0.05, 0.8, 1.0, 0.94), pages, line, 1)
 
 
-def _candle(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _candle(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     pen.ellipse(_at(box, 0.1, 0.88, 0.9, 1.0), (120, 120, 128))
     pen.rectangle(_at(box, 0.36, 0.4, 0.64, 0.94), fill, darker(fill, 0.5), 2)
@@ -105,7 +105,7 @@ def _candle(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
         pen.ellipse(_at(box, 0.42, 0.12, 0.58, 0.34), (255, 240, 150))
 
 
-def _clock(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _clock(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     pen.rectangle(_at(box, 0.2, 0.9, 0.8, 1.0), darker(fill, 0.4))
     pen.ellipse(_at(box, 0.0, 0.22, 1.0, 0.94), fill, darker(fill, 0.5), 2)
@@ -116,7 +116,7 @@ def _clock(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
     pen.line(_at(box, 0.5, 0.58, 0.5, 0.36), ink, 3)
 
 
-def _vase(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _vase(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     if thing.state != "empty":
         for x, y in ((0.2, 0.2), (0.5, 0.1), (0.8, 0.2)):
@@ -127,7 +127,7 @@ def _vase(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
     pen.polygon([_at(box, x, y, 0, 0)[:2] for x, y in shape], fill, darker(fill, 0.5), 2)
 
 
-def _bowl(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _bowl(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     if thing.state != "empty":
         for x in (0.22, 0.42, 0.62, 0.32, 0.52):
@@ -137,7 +137,7 @@ def _bowl(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
     pen.rectangle(_at(box, 0.35, 0.97, 0.65, 1.0), darker(fill, 0.4))
 
 
-def _box(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
+def _box(pen: Draw, box: Box, thing: DomainThing, style: Style) -> None:
     fill = style.colors[thing.color]
     line = darker(fill, 0.5)
     if thing.state == "shut":
@@ -149,7 +149,7 @@ def _box(pen: Draw, box: Box, thing: Thing, style: Style) -> None:
     pen.rectangle(_at(box, 0.04, 0.62, 0.96, 1.0), fill, line, 2)
 
 
-DRAWERS: dict[str, Callable[[Draw, Box, Thing, Style], None]] = {
+DRAWERS: dict[str, Callable[[Draw, Box, DomainThing, Style], None]] = {
     "cup": _cup, "teapot": _teapot, "book": _book, "candle": _candle,
     "clock": _clock, "vase": _vase, "bowl": _bowl, "box": _box,
 }  # fmt: skip

@@ -24,15 +24,17 @@ from scripts.research.new_domains import (
     near_domain,
     near_domain_drawing,
 )
-from scripts.research.new_domains.far_domain import Claim, Said
+from scripts.research.new_domains.far_domain import DomainClaim, DomainSentence
 
 SPLITS = {"train": 0, "validation": 10**6, "test": 2 * 10**6}
 
 
-class Writer(Protocol):
+class CaptionWriter(Protocol):
     """A scene's sentences, by a seed and the share of wrong ones."""
 
-    def __call__(self, scene: Any, seed: int, wrong_share: float = ..., /) -> tuple[Said, ...]: ...
+    def __call__(
+        self, scene: Any, seed: int, wrong_share: float = ..., /
+    ) -> tuple[DomainSentence, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,13 @@ class Domain:
 
     name: str
     sample: Callable[[int], Any]
-    caption: Writer
+    caption: CaptionWriter
     draw: Callable[[Any, int], Image]
-    rationale_is_right: Callable[[Any, Claim, str], bool]
+    rationale_is_right: Callable[[Any, DomainClaim, str], bool]
 
-    def row(self, split: str, number: int) -> tuple[Any, tuple[Said, ...], dict[str, Any]]:
+    def row(
+        self, split: str, number: int
+    ) -> tuple[Any, tuple[DomainSentence, ...], dict[str, Any]]:
         """A scene of a split, its sentences, and the training row."""
         seed = SPLITS[split] + number
         scene = self.sample(seed)
@@ -84,7 +88,7 @@ DOMAINS = {
 }
 
 
-def _row(split: str, number: int, said: tuple[Said, ...]) -> dict[str, Any]:
+def _row(split: str, number: int, said: tuple[DomainSentence, ...]) -> dict[str, Any]:
     text, sentences = "", []
     for one in said:
         start = len(text) + bool(text)

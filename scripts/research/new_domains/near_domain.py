@@ -2,7 +2,7 @@
 
 Settings and colours are those that the bundled critic knows. The things in them, their states, the
 phrasings and the errors (what comes before what, what stands at an end of the row) it never saw. A
-caption is a list of `cupboard.Claim`s put into words, each exactly true or false.
+caption is a list of `cupboard.DomainClaim`s put into words, each exactly true or false.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scripts.research.new_domains.far_domain import NUMBERS, Claim, Said, spaced
-from scripts.research.new_domains.far_domain import Thing as Exhibit
+from scripts.research.new_domains.far_domain import NUMBERS, DomainClaim, DomainSentence, spaced
+from scripts.research.new_domains.far_domain import DomainThing as Exhibit
 
 COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
 SETTINGS = ("meadow", "beach", "street")
@@ -52,7 +52,7 @@ def sample(seed: int) -> Yard:
     return Yard(rng.choice(SETTINGS), tuple(exhibits), rng.randrange(10**6))
 
 
-def truth_of(yard: Yard, claim: Claim) -> str:
+def truth_of(yard: Yard, claim: DomainClaim) -> str:
     """What would be true in place of `claim.said`; of an order "before" or "after"."""
     if claim.aspect == "setting":
         return yard.setting
@@ -69,11 +69,11 @@ def truth_of(yard: Yard, claim: Claim) -> str:
     return exhibit.color if claim.aspect == "colour" else exhibit.state
 
 
-def is_true(yard: Yard, claim: Claim) -> bool:
+def is_true(yard: Yard, claim: DomainClaim) -> bool:
     return truth_of(yard, claim) == ("there" if claim.aspect == "presence" else claim.said)
 
 
-def values(yard: Yard, claim: Claim) -> tuple[str, ...]:
+def values(yard: Yard, claim: DomainClaim) -> tuple[str, ...]:
     """What could be said in a claim's place, true or false."""
     options: dict[str, Sequence[str]] = {
         "setting": SETTINGS,
@@ -85,20 +85,25 @@ def values(yard: Yard, claim: Claim) -> tuple[str, ...]:
     return tuple(options[claim.aspect])
 
 
-def true_claims(yard: Yard, rng: random.Random) -> list[Claim]:
+def true_claims(yard: Yard, rng: random.Random) -> list[DomainClaim]:
     """Everything that a caption of this yard could say, all true, in random order."""
-    found = [Claim("setting", "", yard.setting), Claim("count", "", NUMBERS[len(yard.exhibits)])]
-    found += [Claim("end", side, truth_of(yard, Claim("end", side, ""))) for side in SIDES]
+    found = [
+        DomainClaim("setting", "", yard.setting),
+        DomainClaim("count", "", NUMBERS[len(yard.exhibits)]),
+    ]
+    found += [
+        DomainClaim("end", side, truth_of(yard, DomainClaim("end", side, ""))) for side in SIDES
+    ]
     for place, exhibit in enumerate(yard.exhibits):
-        found.append(Claim("presence", exhibit.kind, ""))
-        found.append(Claim("colour", exhibit.kind, exhibit.color))
-        found.append(Claim("state", exhibit.kind, exhibit.state))
-        found += [Claim("order", exhibit.kind, k) for k in yard.kinds[place + 1 : place + 2]]
+        found.append(DomainClaim("presence", exhibit.kind, ""))
+        found.append(DomainClaim("colour", exhibit.kind, exhibit.color))
+        found.append(DomainClaim("state", exhibit.kind, exhibit.state))
+        found += [DomainClaim("order", exhibit.kind, k) for k in yard.kinds[place + 1 : place + 2]]
     rng.shuffle(found)
     return found
 
 
-def corrupt(yard: Yard, claim: Claim, rng: random.Random) -> Claim:
+def corrupt(yard: Yard, claim: DomainClaim, rng: random.Random) -> DomainClaim:
     """The claim with one error in it, false of the yard."""
     if claim.aspect == "presence":
         return replace(claim, subject=rng.choice([k for k in KINDS if k not in yard.kinds]))
@@ -160,17 +165,17 @@ IDLE = (
 )
 
 
-def _filled(template: str, claim: Claim, true: str) -> str:
+def _filled(template: str, claim: DomainClaim, true: str) -> str:
     return template.format(said=claim.said, subject=claim.subject, true=true)
 
 
-def rationales(yard: Yard, claim: Claim) -> tuple[str, ...]:
+def rationales(yard: Yard, claim: DomainClaim) -> tuple[str, ...]:
     """What is wrong with a false claim, in several ways."""
     true = truth_of(yard, claim)
     return tuple(_filled(template, claim, true) for template in _EXPLAINED[claim.aspect])
 
 
-def rationale_is_right(yard: Yard, claim: Claim, text: str) -> bool:
+def rationale_is_right(yard: Yard, claim: DomainClaim, text: str) -> bool:
     """Whether a text says what is there instead of a false claim, of the right thing, and no more.
 
     It must name the subject and the true value, and no value but that and the one that was said.
@@ -186,21 +191,23 @@ def rationale_is_right(yard: Yard, claim: Claim, text: str) -> bool:
     return named - {claim.said} == {truth_of(yard, claim)}
 
 
-def caption(yard: Yard, seed: int, wrong_share: float = 0.45) -> tuple[Said, ...]:
+def caption(yard: Yard, seed: int, wrong_share: float = 0.45) -> tuple[DomainSentence, ...]:
     """Four to eight sentences about a yard, about `wrong_share` of them false."""
     rng = random.Random(f"yard.caption.{seed}")
-    made: list[Said] = []
+    made: list[DomainSentence] = []
     for claim in true_claims(yard, rng)[: rng.randint(4, 8)]:
         wording = rng.choice(_WORDINGS[claim.aspect])
         true = _filled(wording, claim, "")
         if rng.random() >= wrong_share:
-            made.append(Said(true, claim, True))
+            made.append(DomainSentence(true, claim, True))
             continue
         wrong = corrupt(yard, claim, rng)
         rewrite = "" if claim.aspect == "presence" else true
         made.append(
-            Said(_filled(wording, wrong, ""), wrong, False, rationales(yard, wrong), rewrite)
+            DomainSentence(
+                _filled(wording, wrong, ""), wrong, False, rationales(yard, wrong), rewrite
+            )
         )
     if rng.random() < 0.2:
-        made.insert(rng.randrange(len(made) + 1), Said(rng.choice(IDLE), None, True))
+        made.insert(rng.randrange(len(made) + 1), DomainSentence(rng.choice(IDLE), None, True))
     return tuple(made)

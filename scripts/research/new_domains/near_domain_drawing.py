@@ -17,7 +17,7 @@ from revise_captions.picturebook.drawing.pen import (
 )
 from revise_captions.picturebook.drawing.scenery import gradient, scenery, sky_colors
 from revise_captions.picturebook.world.scene import Scene, Thing
-from scripts.research.new_domains.far_domain import Thing as Exhibit
+from scripts.research.new_domains.far_domain import DomainThing as Exhibit
 from scripts.research.new_domains.near_domain import Yard
 
 OVERSAMPLING = 2

@@ -24,7 +24,7 @@ Tags = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class TreePhrase:
     """Words with heads counted within the phrase from 1; the word with head 0 is its head."""
 
     words: tuple[Word, ...]
@@ -40,7 +40,7 @@ def word(
     return Word(form, lemma or form, upos, "", morph, head, relation, True)
 
 
-def join(phrases: Sequence[tuple[Phrase, int, str]]) -> Phrase:
+def join(phrases: Sequence[tuple[TreePhrase, int, str]]) -> TreePhrase:
     """Phrases in order as one; each has the number of the phrase that it hangs on (-1: none) and
     the relation by which it does.
     """
@@ -57,16 +57,18 @@ def join(phrases: Sequence[tuple[Phrase, int, str]]) -> Phrase:
             else:
                 head = tops[above] if above >= 0 else 0
                 words.append(replace(item, head=head, relation=relation if head else "root"))
-    return Phrase(tuple(words))
+    return TreePhrase(tuple(words))
 
 
-class Writer:
+class TreeWriter:
     """Writes captions about one graph at a time."""
 
     def __init__(self, tags: Tags, seed: int = 0) -> None:
         self.tags, self.draw = tags, random.Random(seed)
 
-    def noun(self, name: str, values: Sequence[str], *, det: str | None = None) -> Phrase | None:
+    def noun(
+        self, name: str, values: Sequence[str], *, det: str | None = None
+    ) -> TreePhrase | None:
         """A noun phrase; None where a word of it is not in the tables."""
         names = name.split()
         if not all(part.isalpha() for part in names):
@@ -106,7 +108,7 @@ class Writer:
         ]
         number = "Number=Plur" if plural else "Number=Sing"
         words.append(word(names[-1], "NOUN", "root", lemma=plural or names[-1], morph=number))
-        return Phrase(tuple(words)) if size else None
+        return TreePhrase(tuple(words)) if size else None
 
     @staticmethod
     def _plural(noun: str) -> str:
@@ -120,23 +122,23 @@ class Writer:
         stem = str(simplemma.lemmatize(noun, lang="en")).lower()
         return stem if stem != noun else ""
 
-    def place(self, name: Sequence[str], noun: Phrase, relation: str) -> Phrase:
+    def place(self, name: Sequence[str], noun: TreePhrase, relation: str) -> TreePhrase:
         """A prepositional phrase; "on top of the car" is built as the treebank builds it."""
         words = list(name)
         if len(words) >= 3 and words[-1] == "of" and self.tags.get(words[-2]) == "NOUN":
             inner = self._case(words[-1:], noun)
             outer = self._case(
-                words[:-2], Phrase((word(words[-2], "NOUN", "root", morph="Number=Sing"),))
+                words[:-2], TreePhrase((word(words[-2], "NOUN", "root", morph="Number=Sing"),))
             )
             return join([(outer, -1, relation), (inner, 0, "nmod")])
         return self._case(words, noun)
 
     @staticmethod
-    def _case(words: Sequence[str], noun: Phrase) -> Phrase:
-        cases = [(Phrase((word(form, "ADP", "root"),)), len(words), "case") for form in words]
+    def _case(words: Sequence[str], noun: TreePhrase) -> TreePhrase:
+        cases = [(TreePhrase((word(form, "ADP", "root"),)), len(words), "case") for form in words]
         return join([*cases, (noun, -1, "root")])
 
-    def verb(self, lemma: str, form: str) -> Phrase:
+    def verb(self, lemma: str, form: str) -> TreePhrase:
         shapes = {
             "gerund": (gerund(lemma), "Tense=Pres|VerbForm=Part"),
             "participle": (participle(lemma), "Tense=Past|VerbForm=Part|Voice=Pass"),
@@ -144,14 +146,16 @@ class Writer:
             "plain": (lemma, "Mood=Ind|Number=Plur|Person=3|Tense=Pres|VerbForm=Fin"),
         }
         text, morph = shapes[form]
-        return Phrase((word(text, "VERB", "root", lemma=lemma, morph=morph),))
+        return TreePhrase((word(text, "VERB", "root", lemma=lemma, morph=morph),))
 
-    def be(self, plural: bool) -> Phrase:
+    def be(self, plural: bool) -> TreePhrase:
         number = "Plur" if plural else "Sing"
         morph = f"Mood=Ind|Number={number}|Person=3|Tense=Pres|VerbForm=Fin"
-        return Phrase((word("are" if plural else "is", "AUX", "root", lemma="be", morph=morph),))
+        return TreePhrase(
+            (word("are" if plural else "is", "AUX", "root", lemma="be", morph=morph),)
+        )
 
-    def sentence(self, triple: Sequence[str], values: Mapping[str, list[str]]) -> Phrase | None:
+    def sentence(self, triple: Sequence[str], values: Mapping[str, list[str]]) -> TreePhrase | None:
         """A caption of one triple and the qualities of its two objects."""
         subject, name, target = triple
         left = self.noun(subject, values.get(subject, []))
@@ -170,10 +174,10 @@ class Writer:
             return None
         return self._acting(left, first, rest, right, plural)
 
-    def _having(self, left: Phrase, right: Phrase, plural: bool) -> Phrase:
+    def _having(self, left: TreePhrase, right: TreePhrase, plural: bool) -> TreePhrase:
         way = self.draw.randrange(4)
         if way == 0:
-            mark = Phrase((word("'" if plural else "'s", "PART", "root", lemma="'s"),))
+            mark = TreePhrase((word("'" if plural else "'s", "PART", "root", lemma="'s"),))
             owner = join([(left, -1, "nmod:poss"), (mark, 0, "case")])
             bare = self._bare(right)
             return join([(owner, 1, "nmod:poss"), (bare, -1, "root")])
@@ -185,26 +189,28 @@ class Writer:
         return join([(left, 1, "nsubj"), (verb, -1, "root"), (right, 1, "obj")])
 
     @staticmethod
-    def _bare(noun: Phrase) -> Phrase:
+    def _bare(noun: TreePhrase) -> TreePhrase:
         """Without its article."""
         if noun.words[0].upos != "DET":
             return noun
         kept = noun.words[1:]
-        return Phrase(tuple(replace(w, head=max(0, w.head - 1)) for w in kept))
+        return TreePhrase(tuple(replace(w, head=max(0, w.head - 1)) for w in kept))
 
-    def _placed(self, left: Phrase, name: list[str], right: Phrase, plural: bool) -> Phrase:
+    def _placed(
+        self, left: TreePhrase, name: list[str], right: TreePhrase, plural: bool
+    ) -> TreePhrase:
         way = self.draw.randrange(4)
         if way == 0 and not (len(name) >= 3):
             place = self.place(name, right, "root")
             return join([(left, 2, "nsubj"), (self.be(plural), 2, "cop"), (place, -1, "root")])
         if way == 1:
-            there = Phrase((word("there", "PRON", "root"),))
+            there = TreePhrase((word("there", "PRON", "root"),))
             be = replace(self.be(plural).words[0], upos="VERB")
             place = self.place(name, right, "nmod")
             return join(
                 [
                     (there, 1, "expl"),
-                    (Phrase((be,)), -1, "root"),
+                    (TreePhrase((be,)), -1, "root"),
                     (left, 1, "nsubj"),
                     (place, 2, "nmod"),
                 ]
@@ -212,8 +218,8 @@ class Writer:
         return join([(left, -1, "root"), (self.place(name, right, "nmod"), 0, "nmod")])
 
     def _acting(
-        self, left: Phrase, lemma: str, rest: list[str], right: Phrase, plural: bool
-    ) -> Phrase:
+        self, left: TreePhrase, lemma: str, rest: list[str], right: TreePhrase, plural: bool
+    ) -> TreePhrase:
         way = self.draw.randrange(5)
         end, relation = (self.place(rest, right, "obl"), "obl") if rest else (right, "obj")
         state = bool(rest) and lemma in _STATES
@@ -281,7 +287,7 @@ _PREPOSITIONS = listed(
 
 def captions(graphs: Path, tags: Tags, count: int, seed: int = 0) -> Iterator[list[Word]]:
     """`count` captions with trees from FACTUAL's training file."""
-    writer, made = Writer(tags, seed), 0
+    writer, made = TreeWriter(tags, seed), 0
     with graphs.open(encoding="utf-8", newline="") as file:
         rows = [read_triples(row["scene_graph"]) for row in csv.DictReader(file)]
     writer.draw.shuffle(rows)
@@ -301,7 +307,7 @@ def captions(graphs: Path, tags: Tags, count: int, seed: int = 0) -> Iterator[li
             return
 
 
-def finished(phrase: Phrase, draw: random.Random) -> list[Word]:
+def finished(phrase: TreePhrase, draw: random.Random) -> list[Word]:
     """A caption as people write them: sometimes with a capital, sometimes with a full stop."""
     words = list(phrase.words)
     if draw.random() < 0.4:

@@ -36,7 +36,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class AttachmentScores:
     """Shares in [0, 1]; the counts are of words, `scored` of those without punctuation."""
 
     uas: float
@@ -115,7 +115,7 @@ def document(vocab: Vocab, parts: Sequence[Sequence[Word]], *, gold: bool = True
     )
 
 
-def score(parsed: Iterable[Doc], gold: Iterable[Sequence[Word]]) -> Scores:
+def score(parsed: Iterable[Doc], gold: Iterable[Sequence[Word]]) -> AttachmentScores:
     """Compares documents of one sentence each with the treebank's. Words must be the same ones.
 
     Raises `ValueError` where they are not.
@@ -139,7 +139,7 @@ def score(parsed: Iterable[Doc], gold: Iterable[Sequence[Word]]) -> Scores:
                 counts["head_plain"] += right
                 counts["both_plain"] += both
                 scored += 1
-    return Scores(
+    return AttachmentScores(
         counts["head"] / words,
         counts["both"] / words,
         counts["head_plain"] / scored,

@@ -34,7 +34,7 @@ OPEN = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ImageClaim:
     """`captions`: what people said of the image. `boxes`: of COCO's categories, all there are;
     none at all where nobody annotated the image.
     """
@@ -57,7 +57,9 @@ class Support:
         return (self.described + self.words + (not self.against)) / 3
 
 
-def check_claims(claims: Sequence[Claim], judge: Judge, pipeline: str = BUNDLED) -> list[Support]:
+def check_claims(
+    claims: Sequence[ImageClaim], judge: Judge, pipeline: str = BUNDLED
+) -> list[Support]:
     """One `Support` per claim, in order. `pipeline`: as in `graphs.parse`.
 
     A component that the judge does not grade counts as one that nothing speaks of.
@@ -81,12 +83,12 @@ def check_claims(claims: Sequence[Claim], judge: Judge, pipeline: str = BUNDLED)
     return found
 
 
-def references(claim: Claim) -> tuple[str, ...]:
+def references(claim: ImageClaim) -> tuple[str, ...]:
     """The captions, and the boxes as a text."""
     return (*claim.captions, boxed.as_text(claim.boxes)) if claim.boxes else claim.captions
 
 
-def graphs_of(claims: Sequence[Claim], pipeline: str) -> Mapping[str, Graph]:
+def graphs_of(claims: Sequence[ImageClaim], pipeline: str) -> Mapping[str, Graph]:
     texts = list(dict.fromkeys(t for claim in claims for t in (claim.text, *references(claim))))
     return dict(zip(texts, (g.present() for g in parse(texts, pipeline)), strict=True))
 

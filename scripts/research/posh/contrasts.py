@@ -27,7 +27,7 @@ from revise_captions.graphs.words import NUMBERS
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import Pair, score_captions
 from revise_captions.text.sentence_encoder import SentenceEncoder
-from scripts.research.posh.figures import Figure, share_of
+from scripts.research.posh.figures import ReportedFigure, share_of
 
 #: A reference, what says the same, what does not.
 Contrast = tuple[str, str, str]
@@ -35,7 +35,9 @@ _MOST = 150
 _WORDS = {digit: word for word, digit in NUMBERS.items() if word != "dozen"}
 
 
-def figures(path: Path, judge: Judge, encoder: SentenceEncoder, pipeline: str) -> Iterator[Figure]:
+def figures(
+    path: Path, judge: Judge, encoder: SentenceEncoder, pipeline: str
+) -> Iterator[ReportedFigure]:
     """`path`: FACTUAL's `dev.csv`."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [read_triples(row["scene_graph"]) for row in csv.DictReader(file)]

@@ -26,9 +26,9 @@ from scripts.research.posh.agreement import (
     marked,
     token_scores,
 )
-from scripts.research.posh.figures import Figure
+from scripts.research.posh.figures import ReportedFigure
 from scripts.research.posh.judgments import (
-    Preference,
+    PairwiseJudgment,
     caparena,
     docent_coarse,
     docent_granular,
@@ -37,7 +37,7 @@ from scripts.research.posh.judgments import (
 _MISSING = float("nan")
 
 
-def figures(data: Path, judge: Judge | None, pipeline: str) -> Iterator[Figure]:
+def figures(data: Path, judge: Judge | None, pipeline: str) -> Iterator[ReportedFigure]:
     """All rows; those whose file is not in `data`, or all without a judge, have no value."""
     paths = _file(data, "docent/granular"), _file(data, "docent/coarse"), _file(data, "caparena")
     for path, part in zip(paths, (granular, preferences, arena), strict=True):
@@ -54,7 +54,7 @@ def _file(data: Path, stem: str) -> Path | None:
     return next((p for p in (data / f"{stem}{end}" for end in endings) if p.is_file()), None)
 
 
-def granular(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[Figure]:
+def granular(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[ReportedFigure]:
     """Macro F1 over tokens at the best threshold: of mistakes, and of omissions."""
     best = [_MISSING, _MISSING]
     count = 0
@@ -76,12 +76,12 @@ def granular(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[
             best[k] = macro_f1(scores, gold)[0]
     for name, value, paper in zip(("mistakes", "omissions"), best, PUBLISHED["docent granular"],
                                   strict=True):  # fmt: skip
-        yield Figure(
+        yield ReportedFigure(
             f"DOCENT granular macro F1: {name}", value, n=count or None, peers=f"POSH {paper:.3f}"
         )
 
 
-def preferences(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[Figure]:
+def preferences(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[ReportedFigure]:
     """Accuracy with ties, and rho and tau of differences, by criterion."""
     rows = list(docent_coarse(path)) if path is not None else []
     scored = _both(rows, judge, pipeline)
@@ -99,7 +99,7 @@ def preferences(path: Path | None, judge: Judge | None, pipeline: str) -> Iterat
         yield from _rows(f"DOCENT coarse, {criterion}", values, PUBLISHED[f"docent {criterion}"])
 
 
-def arena(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[Figure]:
+def arena(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[ReportedFigure]:
     """CapArena: accuracy over pairs; rho and tau of captioners' mean scores with their ratings."""
     rows = list(caparena(path)) if path is not None else []
     scored = _both(rows, judge, pipeline)
@@ -123,7 +123,7 @@ def arena(path: Path | None, judge: Judge | None, pipeline: str) -> Iterator[Fig
 
 
 def _both(
-    rows: Sequence[Preference], judge: Judge | None, pipeline: str
+    rows: Sequence[PairwiseJudgment], judge: Judge | None, pipeline: str
 ) -> list[tuple[Score, Score]]:
     if judge is None:
         return []
@@ -138,8 +138,8 @@ def _value(score: Score, criterion: str) -> float | None:
     return score.mistakes.score if criterion == "mistakes" else score.omissions.score
 
 
-def _rows(name: str, values: Sequence[float], paper: Sequence[float]) -> Iterator[Figure]:
+def _rows(name: str, values: Sequence[float], paper: Sequence[float]) -> Iterator[ReportedFigure]:
     kinds = (("accuracy, %", 1), ("Spearman", 3), ("Kendall", 3))
     for (kind, digits), value, published in zip(kinds, values, paper, strict=True):
         shown = f"POSH {published:.{digits}f}"
-        yield Figure(f"{name}: {kind}", value, peers=shown, digits=digits)
+        yield ReportedFigure(f"{name}: {kind}", value, peers=shown, digits=digits)

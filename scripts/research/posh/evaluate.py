@@ -22,7 +22,7 @@ from pathlib import Path
 import click
 
 from scripts.research.markdown import write_blocks
-from scripts.research.posh.figures import Figure, as_table
+from scripts.research.posh.figures import ReportedFigure, as_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,37 +34,37 @@ class Setting:
     encoder: str
 
 
-def _factual(on: Setting) -> Iterator[Figure]:
+def _factual(on: Setting) -> Iterator[ReportedFigure]:
     from scripts.research.posh.graphs import factual
 
     yield from factual(on.data / "factual_sg" / "dev.csv", on.pipeline)
 
 
-def _discosg(on: Setting) -> Iterator[Figure]:
+def _discosg(on: Setting) -> Iterator[ReportedFigure]:
     from scripts.research.posh.graphs import discosg
 
     yield from discosg(on.data / "discosg" / "train_300.json", on.pipeline)
 
 
-def _decapbench(on: Setting) -> Iterator[Figure]:
+def _decapbench(on: Setting) -> Iterator[ReportedFigure]:
     from scripts.research.posh.graphs import decapbench
 
     yield from decapbench(on.data / "decapbench" / "oracle_facts.jsonl", on.pipeline)
 
 
-def _treebank(on: Setting) -> Iterator[Figure]:
+def _treebank(on: Setting) -> Iterator[ReportedFigure]:
     from scripts.research.posh.graphs import treebank
 
     yield from treebank(on.data / "ud_english_ewt" / "test.conllu", on.pipeline)[1]
 
 
-def _speed(on: Setting) -> Iterator[Figure]:
+def _speed(on: Setting) -> Iterator[ReportedFigure]:
     from scripts.research.posh.speed import speed
 
     yield from speed(on.data / "lvlm_captions", on.pipeline)
 
 
-def _flickr8k(on: Setting) -> Iterator[Figure]:
+def _flickr8k(on: Setting) -> Iterator[ReportedFigure]:
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh import people
@@ -98,7 +98,7 @@ def _flat(items, scores):  # type: ignore[no-untyped-def]
     return np.repeat(scores, counts), np.array([v for item in items for v in item.values])
 
 
-def _faithscore(on: Setting) -> Iterator[Figure]:
+def _faithscore(on: Setting) -> Iterator[ReportedFigure]:
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh import facts, people
@@ -124,8 +124,8 @@ def _faithscore(on: Setting) -> Iterator[Figure]:
     yield _test(name, people.paired(items, found, words, people.auc))
 
 
-def _test(name: str, found) -> Figure:  # type: ignore[no-untyped-def]
-    return Figure(
+def _test(name: str, found) -> ReportedFigure:  # type: ignore[no-untyped-def]
+    return ReportedFigure(
         f"{name}: above its floor by",
         found.difference,
         found.low,
@@ -134,7 +134,7 @@ def _test(name: str, found) -> Figure:  # type: ignore[no-untyped-def]
     )
 
 
-def _imageinwords(on: Setting) -> Iterator[Figure]:
+def _imageinwords(on: Setting) -> Iterator[ReportedFigure]:
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh.people import imageinwords
@@ -143,7 +143,7 @@ def _imageinwords(on: Setting) -> Iterator[Figure]:
     yield from imageinwords(on.data / "imageinwords" / "IIW-400.jsonl", judge, on.pipeline)
 
 
-def _contrasts(on: Setting) -> Iterator[Figure]:
+def _contrasts(on: Setting) -> Iterator[ReportedFigure]:
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh.contrasts import figures
@@ -152,7 +152,7 @@ def _contrasts(on: Setting) -> Iterator[Figure]:
     yield from figures(on.data / "factual_sg/dev.csv", OfflineJudge(encoder), encoder, on.pipeline)
 
 
-def _docent(on: Setting) -> Iterator[Figure]:
+def _docent(on: Setting) -> Iterator[ReportedFigure]:
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh.docent import figures, found_in
@@ -161,7 +161,7 @@ def _docent(on: Setting) -> Iterator[Figure]:
     yield from figures(on.data, judge, on.pipeline)
 
 
-PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
+PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[ReportedFigure]]]] = {
     "treebank": ("ud_english_ewt/test.conllu", _treebank),
     "factual": ("factual_sg/dev.csv", _factual),
     "discosg": ("discosg/train_300.json", _discosg),
@@ -175,7 +175,7 @@ PARTS: dict[str, tuple[str, Callable[[Setting], Iterator[Figure]]]] = {
 }
 
 
-def put(path: Path, found: list[Figure], *, only: bool = False) -> None:
+def put(path: Path, found: list[ReportedFigure], *, only: bool = False) -> None:
     """Replaces what stands between the marks of a file: all rows, or those with a target.
 
     `only`: rows of other figures stay as they are.
@@ -230,7 +230,7 @@ def main(
 ) -> None:
     """Print every figure about scene graphs and POSH as a Markdown table."""
     on = Setting(data, parser, encoder)
-    found: list[Figure] = []
+    found: list[ReportedFigure] = []
     for name in only or PARTS:
         needed, part = PARTS[name]
         if not (data / needed).exists():

@@ -14,7 +14,7 @@ import numpy as np
 from revise_captions.posh.judge import LEAST, MOST, GradingTask, Judge
 from scripts.research.posh.boxes import Box
 from scripts.research.posh.claims import (
-    Claim,
+    ImageClaim,
     check_claims,
     graphs_of,
     references,
@@ -23,7 +23,7 @@ from scripts.research.posh.claims import (
 from scripts.research.posh.people import Floats, Rated
 
 
-def faithscore(folder: Path) -> tuple[list[Rated], list[Claim]]:
+def faithscore(folder: Path) -> tuple[list[Rated], list[ImageClaim]]:
     """Facts with 1 (supported) or 0, and the same as claims. References are captions and boxes."""
     captions: dict[str, tuple[str, ...]] = {}
     boxes: dict[str, tuple[Box, ...]] = {}
@@ -37,7 +37,7 @@ def faithscore(folder: Path) -> tuple[list[Rated], list[Claim]]:
             if row["id"] not in captions:
                 continue
             for fact, label in row["stage 2"].items():
-                claim = Claim(fact, captions[row["id"]], boxes[row["id"]])
+                claim = ImageClaim(fact, captions[row["id"]], boxes[row["id"]])
                 claims.append(claim)
                 items.append(Rated(row["id"], fact, references(claim), (float(label),)))
     return items, claims
@@ -53,7 +53,7 @@ def containment(items: Sequence[Rated]) -> Floats:
     return np.array(found)
 
 
-def least(claims: Sequence[Claim], judge: Judge, pipeline: str) -> Floats:
+def least(claims: Sequence[ImageClaim], judge: Judge, pipeline: str) -> Floats:
     """The lowest grade of a fact's components, from 0 to 1; one half where it has none."""
     graphs = graphs_of(claims, pipeline)
     tasks = [
@@ -67,5 +67,5 @@ def least(claims: Sequence[Claim], judge: Judge, pipeline: str) -> Floats:
     return np.array(found)
 
 
-def supported(claims: Sequence[Claim], judge: Judge, pipeline: str) -> Floats:
+def supported(claims: Sequence[ImageClaim], judge: Judge, pipeline: str) -> Floats:
     return np.array([found.score for found in check_claims(claims, judge, pipeline)])

@@ -14,7 +14,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportedFigure:
     """`low` and `high` bound 95 % where there is an interval; `n` counts what was measured.
     `at_most`: the target is a ceiling.
     """
@@ -46,19 +46,19 @@ class Figure:
 
 def share_of(
     name: str, values: Sequence[float], *, floor: Sequence[float] | None = None, **more: Any
-) -> Figure:
+) -> ReportedFigure:
     """The mean over texts with its 95 % bootstrap interval. NaN: a text without anything to ask."""
     known = np.array([v for v in values if not math.isnan(v)])
     rng = np.random.default_rng(0)
     drawn = known[rng.integers(0, len(known), (1000, len(known)))].mean(1)
     low, high = np.quantile(drawn, [0.025, 0.975])
     base = None if floor is None else float(np.nanmean(floor))
-    return Figure(
+    return ReportedFigure(
         name, float(known.mean()), float(low), float(high), len(known), floor=base, **more
     )
 
 
-def as_table(figures: Iterable[Figure]) -> str:
+def as_table(figures: Iterable[ReportedFigure]) -> str:
     """Markdown: one row a figure."""
     lines = ["| figure | value | floor | published | target |", "| --- | --- | --- | --- | --- |"]
     for item in figures:

@@ -27,15 +27,15 @@ from revise_captions.graphs.triples import (
 )
 from revise_captions.graphs.words import listed
 from revise_captions.posh.components import components
-from scripts.research.parser.treebank import Scores, document, score, sentences
+from scripts.research.parser.treebank import AttachmentScores, document, score, sentences
 from scripts.research.posh.discosg import discourse
-from scripts.research.posh.figures import Figure, share_of
+from scripts.research.posh.figures import ReportedFigure, share_of
 
 #: The part of DiscoSG's file that nothing was tuned on.
 DISCOSG_FRESH = slice(150, None)
 
 
-def factual(path: Path, pipeline: str) -> Iterator[Figure]:
+def factual(path: Path, pipeline: str) -> Iterator[ReportedFigure]:
     """FACTUAL's development part: set match, SPICE-style F1 (`triples`); and on the part whose
     images are not in `train.csv` beside it.
     """
@@ -73,7 +73,7 @@ def _table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def discosg(path: Path, pipeline: str, part: slice = DISCOSG_FRESH) -> Iterator[Figure]:
+def discosg(path: Path, pipeline: str, part: slice = DISCOSG_FRESH) -> Iterator[ReportedFigure]:
     """DiscoSG: objects, attributes, relations apart; triples; set match, SPICE-style F1."""
     rows = json.loads(path.read_text(encoding="utf-8"))[part]
     gold = [tuples(read_triples(row["scene_graph"])) for row in rows]
@@ -147,7 +147,7 @@ def _covers(part: frozenset[str], whole: frozenset[str]) -> bool:
     return bool(part) and 2 * len(part & whole) > len(part)
 
 
-def decapbench(path: Path, pipeline: str) -> Iterator[Figure]:
+def decapbench(path: Path, pipeline: str) -> Iterator[ReportedFigure]:
     """Units that some component covers; components that some unit supports; and with another
     caption's components, as the control.
     """
@@ -190,7 +190,7 @@ def _share(parts: Sequence[frozenset[str]], wholes: Sequence[frozenset[str]]) ->
     return sum(any(_covers(part, whole) for whole in wholes) for part in parts) / len(parts)
 
 
-def treebank(path: Path, pipeline: str) -> tuple[Scores, Iterator[Figure]]:
+def treebank(path: Path, pipeline: str) -> tuple[AttachmentScores, Iterator[ReportedFigure]]:
     """The parser on a treebank's words, sentence by sentence."""
     nlp = load_pipeline(pipeline)
     gold = list(sentences(path))
@@ -203,11 +203,15 @@ def treebank(path: Path, pipeline: str) -> tuple[Scores, Iterator[Figure]]:
     found = score(nlp.pipe(docs, batch_size=256), gold)
     peers = "spaCy efficiency, 5 minutes .811/.768; spaCy XLM-R on UD 2.5 .919/.894"
     figures = [
-        Figure("EWT test: UAS", found.uas_plain, n=found.scored, peers=peers),
-        Figure("EWT test: LAS", found.las_plain, n=found.scored, target=0.82),
-        Figure("EWT test: UAS with punctuation", found.uas, n=found.words),
-        Figure("EWT test: LAS with punctuation", found.las, n=found.words),
-        Figure("EWT test: UPOS", found.upos, n=found.words, peers="spaCy XLM-R on UD 2.5 .969"),
-        Figure("EWT test: lemmas", found.lemma, n=found.words, peers="spaCy XLM-R on UD 2.5 .974"),
+        ReportedFigure("EWT test: UAS", found.uas_plain, n=found.scored, peers=peers),
+        ReportedFigure("EWT test: LAS", found.las_plain, n=found.scored, target=0.82),
+        ReportedFigure("EWT test: UAS with punctuation", found.uas, n=found.words),
+        ReportedFigure("EWT test: LAS with punctuation", found.las, n=found.words),
+        ReportedFigure(
+            "EWT test: UPOS", found.upos, n=found.words, peers="spaCy XLM-R on UD 2.5 .969"
+        ),
+        ReportedFigure(
+            "EWT test: lemmas", found.lemma, n=found.words, peers="spaCy XLM-R on UD 2.5 .974"
+        ),
     ]
     return found, iter(figures)

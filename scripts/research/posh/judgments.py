@@ -38,7 +38,7 @@ class Granular:
 
 
 @dataclass(frozen=True, slots=True)
-class Preference:
+class PairwiseJudgment:
     """How much better the first generation is, from -2 to 2, by each criterion."""
 
     uuid: str
@@ -48,7 +48,7 @@ class Preference:
     labels: Mapping[str, int]
 
 
-def docent_coarse(path: Path) -> Iterator[Preference]:
+def docent_coarse(path: Path) -> Iterator[PairwiseJudgment]:
     """Rows `uuid, model1, model2, model1_generation, model2_generation, reference, mistakes,
     omissions, overall_quality`: a JSON array, JSON Lines, CSV or Parquet.
     """
@@ -61,7 +61,7 @@ def docent_coarse(path: Path) -> Iterator[Preference]:
                 ("overall", "overall_quality"),
             )
         }
-        yield Preference(
+        yield PairwiseJudgment(
             str(row["uuid"]),
             (row["model1"], row["model2"]),
             (row["model1_generation"], row["model2_generation"]),
@@ -85,14 +85,14 @@ def docent_granular(path: Path) -> Iterator[Granular]:
         )
 
 
-def caparena(path: Path) -> Iterator[Preference]:
+def caparena(path: Path) -> Iterator[PairwiseJudgment]:
     """Rows `img, source1, source2, caption1, caption2, ref, winner, cluster`; `winner` is one of
     the sources, or says that they are equal.
     """
     for row in _rows(path):
         winner = row["winner"]
         label = 1 if winner == row["source1"] else -1 if winner == row["source2"] else 0
-        yield Preference(
+        yield PairwiseJudgment(
             str(row["img"]),
             (row["source1"], row["source2"]),
             (row["caption1"], row["caption2"]),

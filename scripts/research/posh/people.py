@@ -18,7 +18,7 @@ from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.score import Pair, score_captions
 from revise_captions.text.sentence_encoder import SentenceEncoder
-from scripts.research.posh.figures import Figure
+from scripts.research.posh.figures import ReportedFigure
 
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], float]
@@ -111,14 +111,14 @@ def figure(
     *,
     replicates: int = 200,
     **more: object,
-) -> Figure:
+) -> ReportedFigure:
     """The statistic over all ratings with an interval over images."""
     groups = _by_image(items)
     value = _on(items, scores, statistic, np.arange(len(items)))
     drawn = [_on(items, scores, statistic, part) for part in _resampled(groups, replicates)]
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     count = sum(len(item.values) for item in items)
-    return Figure(name, value, float(low), float(high), count, **more)  # type: ignore[arg-type]
+    return ReportedFigure(name, value, float(low), float(high), count, **more)  # type: ignore[arg-type]
 
 
 def paired(
@@ -175,7 +175,7 @@ def _resampled(
 _SIDES = {"substantially": 2, "marginally": 1}
 
 
-def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[Figure]:
+def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[ReportedFigure]:
     """IIW against IIW-P5B: how often the text that people prefer scores higher; exploratory.
 
     The reference is the hand-made descriptions of the image's objects. The floor prefers the longer
@@ -205,7 +205,7 @@ def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[Figure]:
         yield _accuracy(f"IIW pairs, {axis.split('/')[1]} by {criterion}", right, longer)
 
 
-def _accuracy(name: str, right: Sequence[float], longer: Sequence[float]) -> Figure:
+def _accuracy(name: str, right: Sequence[float], longer: Sequence[float]) -> ReportedFigure:
     from scripts.research.posh.figures import share_of
 
     return share_of(name, right, floor=longer, floor_name="the longer text", note="exploratory")

@@ -17,21 +17,21 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from revise_captions.errors import UserError
-from scripts.research.posh.figures import Figure
+from scripts.research.posh.figures import ReportedFigure
 
 _WORDS = 120
 _WARM = 64
 
 
-def speed(folder: Path, pipeline: str, seconds: float = 20) -> Iterator[Figure]:
+def speed(folder: Path, pipeline: str, seconds: float = 20) -> Iterator[ReportedFigure]:
     """The two figures, measured in a new process. `folder` holds captions of large models."""
     command = [sys.executable, "-m", __spec__.name if __spec__ else __name__]
     done = subprocess.run(
         [*command, str(folder), pipeline, str(seconds)], check=True, capture_output=True, text=True
     )
     rate, peak = json.loads(done.stdout)
-    yield Figure("captions of 120 words a second, on one core", rate, target=50, digits=1)
-    yield Figure("memory of that process, MiB", peak, target=400, digits=0, at_most=True)
+    yield ReportedFigure("captions of 120 words a second, on one core", rate, target=50, digits=1)
+    yield ReportedFigure("memory of that process, MiB", peak, target=400, digits=0, at_most=True)
 
 
 def captions(folder: Path) -> Iterator[str]:
