@@ -1,6 +1,6 @@
-"""Any instruct model as a reviser, through any engine: a server, or vLLM.
+"""An instruct model as a reviser through an engine: vLLM or a server.
 
-The prompt is the one of `instruct.py`; what stands in a request is data to the engine.
+The prompt is that of `instruct.py`; the request is untrusted data to the engine.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ from revise_captions.engines.protocol import Data, Engine, Failed, Prompt
 from revise_captions.reviser import prompts
 from revise_captions.reviser.protocol import RewriteRequest
 
-#: Tokens of an answer: no sentence is longer, and what is cut off is no answer.
+#: New tokens of an answer; an answer that is cut off does not count.
 MAX_ANSWER = 512
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReviser:
-    """Greedy answers of an engine."""
+    """A reviser over any engine, decoding greedily.
+
+    Attributes:
+        engine: What computes the answers.
+        strict: See `Reviser`.
+    """
 
     engine: Engine
     strict: bool = False

@@ -1,9 +1,8 @@
-"""Content words of a sentence, compared by lemma: what a rewrite may not bring along.
+"""Content words of a sentence, compared by lemma: a rewrite may not add any of its own.
 
-Lemmas come from simplemma's English dictionary (in the package, nothing to download): a stemmer
-puts many more pairs of different words together, and a guard must not. Words that the dictionary
-does not know stand for themselves, so other languages are compared by form; scripts that are
-written without spaces, character by character.
+Lemmas come from simplemma's English dictionary, which is part of its package; a stemmer would
+conflate many more pairs of different words. Words that the dictionary does not know are compared by
+form, and so are other languages; scripts written without spaces, character by character.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -20,7 +19,7 @@ _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)*|(?:(?![{_UNSPACED}])[^\W\d_])+(?:'(?:(?![{_UNSPACED}])[^\W\d_])+)*"
 )
-#: A negation turns a claim around, so it is content: it has to come from somewhere.
+#: The key of negations: they reverse a claim, so they are content.
 NEGATION = "not"
 _NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor cannot without hardly barely lack lacks "
@@ -36,8 +35,8 @@ _NUMBERS = {word: n for n, word in enumerate(_UNITS)} | {
 }
 _NUMBERS |= {"single": 1, "hundred": 100, "thousand": 1000, "dozen": 12}
 
-#: Determiners, pronouns, auxiliaries, conjunctions, prepositions: free to come and go. Numbers,
-#: quantities ("all", "many", "both"), negations and words that say where ("behind") are not here.
+#: Determiners, pronouns, auxiliaries, conjunctions, prepositions, which a rewrite may add. Numbers,
+#: quantities ("all", "many", "both"), negations and words of place ("behind") are content.
 FUNCTION_WORDS = frozenset(
     """
     a an the this that these those each every either another other others such what which who whom
@@ -60,7 +59,7 @@ _SAME = {
 
 
 def words(text: str) -> list[str]:
-    """The words of `text`, casefolded, typographic apostrophes made plain, hyphens cut."""
+    """The words of `text`, casefolded, with plain apostrophes, split at hyphens."""
     folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
     return [match.group() for match in _WORD.finditer(folded)]
 
@@ -68,7 +67,7 @@ def words(text: str) -> list[str]:
 def content(text: str) -> dict[str, str]:
     """Content words by key: words with equal keys are the same for the guard.
 
-    A key is a lemma, a number in digits, or `NEGATION`; the value is the word as it stood there.
+    A key is a lemma, a number in digits, or `NEGATION`; the value is the word as written.
     """
     found: dict[str, str] = {}
     for word, key in _keys(text):
@@ -94,7 +93,7 @@ def repeated_content(text: str, sentence: str, rationale: str) -> list[str]:
     """Content words that `text` has more often than `sentence`, one more for `rationale`.
 
     "A cat and a cat" for "A bird and a cat" with "it is a cat, not a bird": put in where it
-    belongs, and once more over something that was right. Not where characters are words.
+    belongs, and once more over something that was right. Does not apply where characters are words.
     """
     before, named = _counts(sentence), _counts(rationale)
     counted = _counts(text)
@@ -131,13 +130,13 @@ def _keys(text: str) -> list[tuple[str, str]]:
 
 
 def read_dictionary() -> None:
-    """Has the dictionary read from its file now, instead of at the first word."""
+    """Loads the dictionary now instead of at the first word."""
     lemma("word")
 
 
 @lru_cache(maxsize=50_000)
 def lemma(word: str) -> str:
-    """The dictionary form of one casefolded word; the word itself where none is known."""
+    """The dictionary form of a casefolded word; the word itself where it is unknown."""
     from simplemma import lemmatize
 
     if len(word) > 40 or not word.isascii() or not word.isalpha():

@@ -19,10 +19,20 @@ def generate(
     batch_size: int,
     beams: int = 1,
 ) -> list[list[list[int]]]:
-    """For each prompt its `beams` best answers (ids, without the prompt), best first.
+    """Greedy or beam-search answers; prompts of similar length share a batch, left-padded.
 
-    Prompts of about the same length share a batch, left-padded; an answer ends with an id of
-    `eos`, or has none of them where it would be longer than its prompt's limit.
+    Args:
+        model: A causal language model.
+        prompts: Token ids.
+        limits: Most new tokens of each prompt's answer.
+        pad: Id of the padding.
+        eos: Ids that end an answer.
+        batch_size: Prompts of a batch.
+        beams: Answers of each prompt; 1 decodes greedily.
+
+    Returns:
+        For each prompt its answers, best first, as ids without the prompt. An answer ends with one
+        of `eos`, unless it was cut off at its limit.
     """
     import torch
     import transformers
@@ -64,6 +74,6 @@ def generate(
 
 
 def _until(ids: list[int], eos: Sequence[int]) -> list[int]:
-    """Up to and with the first id that ends an answer: what follows is padding."""
+    """The ids up to and including the first of `eos`; the rest is padding."""
     end = next((k for k, i in enumerate(ids) if i in eos), len(ids))
     return ids[: end + 1]

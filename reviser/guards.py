@@ -1,4 +1,4 @@
-"""What no rewrite gets past, whoever wrote it and whatever the critic thinks of it."""
+"""Guards: checks that every rewrite must pass before a critic judges it, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revise_captions.reviser.content_words import new_content, repeated_content,
 
 MODES = ("strict", "warn")
 
-#: Pieces of prompts, chat formats and mark-up. Fine where the sentence itself has the same piece.
+#: Pieces of prompts, chat formats and markup. Allowed where the sentence has the same piece.
 _MARKUP = re.compile(
     r"""
     <\|[^\n]{0,40}?\|?>                     # <|im_end|>
@@ -35,20 +35,33 @@ _TAGS = range(0xE0020, 0xE0080)  # the letters of regional flags
 
 
 class GuardResult(NamedTuple):
-    """`why` is None where the rewrite may go to the critic; `warning` says what to look at."""
+    """A guard's decision.
+
+    Attributes:
+        why: Why the rewrite is refused; None where it may go to the critic.
+        warning: What a person should look at, in a rewrite that passed.
+    """
 
     why: Why | None
     warning: str = ""
 
 
 def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardResult:
-    """Whether a rewrite of `sentence` may stand, before any critic has seen it.
+    """Checks a rewrite.
 
-    "" is a proposal to delete and passes. Refused, in this order: white space only, a copy of the
-    sentence, control characters and mark-up that the sentence does not have, more sentences than
-    the original, and, in `strict` mode, content words (by lemma; numbers and negations too) that
-    come neither from the sentence nor from the rationale, or that stand there more often than
-    these account for. Mode `warn` lets the last two pass with a warning that names the words.
+    Refused, in this order: text without a letter or digit, a copy of the sentence, control
+    characters and markup that the sentence does not have, more sentences than the original, and, in
+    `strict` mode, content words (by lemma, with numbers and negations) that are in neither the
+    sentence nor the rationale, or more often than these account for.
+
+    Args:
+        sentence: The original.
+        rationale: What the critic said is wrong with it.
+        rewrite: The proposal; "", a deletion, passes.
+        mode: `strict`, or `warn`, in which the last two pass with a warning that names the words.
+
+    Raises:
+        ValueError: There is no such mode.
     """
     if mode not in MODES:
         raise ValueError(f"no guard mode {mode!r}: expected one of {', '.join(MODES)}")
@@ -72,7 +85,7 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
 
 
 def leaked(text: str, sentence: str) -> list[str]:
-    """Mark-up, prompt pieces and control characters in `text` that `sentence` does not contain."""
+    """Markup, prompt pieces and control characters in `text` that `sentence` does not contain."""
     pieces = [match.group().strip() for match in _MARKUP.finditer(text)]
     pieces += [character for character in text if _control(character)]
     known = sentence.casefold()
@@ -82,7 +95,7 @@ def leaked(text: str, sentence: str) -> list[str]:
 def _control(character: str) -> bool:
     """Control, private or unassigned code points, stray formats, and U+FFFD from broken bytes."""
     if character in "\n\r\u2028\u2029":
-        return False  # line breaks are a matter of "one sentence"
+        return False  # counted with the sentences
     category = unicodedata.category(character)
     if category == "Cf":
         return character not in _FORMATS and ord(character) not in _TAGS
@@ -90,12 +103,12 @@ def _control(character: str) -> bool:
 
 
 def _sentences(text: str) -> int:
-    """How many sentences; every line counts as one at least."""
+    """The number of sentences; every line counts as at least one."""
     from revise_captions.text.sentences import split
 
     return sum(len(split(line)) for line in text.splitlines())
 
 
 def _plain(text: str) -> tuple[str, ...]:
-    """What is left of a text without case, white space and punctuation between words."""
+    """A text without case, white space and punctuation."""
     return tuple(words(text)) or (text,)

@@ -1,8 +1,8 @@
-"""Any instruct model of the hub or a local folder as a reviser, through its own chat template.
+"""An instruct model in this process as a reviser, through its own chat template.
 
-The template is rendered once, around a placeholder. What stands before and after it is template
-and is encoded with its special tokens; the request goes between as data, encoded so that neither a
-special token nor any other token added for the chat format can come out of it.
+The template is rendered once, around a placeholder. The text before and after it is encoded with
+special tokens; the request in between is untrusted, and encoded so that no special token, nor any
+other token added for the chat format, results from it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 PLACEHOLDER = "\ue000request\ue001"
-#: Room for models that cannot be told not to think aloud.
+#: Extra tokens for models whose template always opens a `<think>` block.
 THINKING_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A chat format with a hole for the request. `thinks`: the template opens a `<think>` block."""
+    """A chat format with room for the request.
+
+    Attributes:
+        tokenizer: The model's.
+        before: Ids in front of the request.
+        after: Ids behind it.
+        added: Matches the added tokens of the tokenizer.
+        thinks: Whether the template opens a `<think>` block.
+    """
 
     tokenizer: PreTrainedTokenizerBase
     before: list[int]
@@ -38,11 +46,12 @@ class Chat:
     thinks: bool
 
     def prompt(self, data: str) -> list[int]:
+        """Ids of the whole prompt."""
         return [*self.before, *self.plain(data), *self.after]
 
     def plain(self, text: str) -> list[int]:
-        """Ids of user text. It is cut inside whatever looks like an added token, and each part is
-        encoded on its own with the special tokens off.
+        """Ids of user text, which is cut inside whatever looks like an added token; each part is
+        encoded on its own without special tokens.
         """
         ids: list[int] = []
         start = 0
@@ -57,7 +66,11 @@ class Chat:
 
 
 def chat_of(tokenizer: PreTrainedTokenizerBase, name: str) -> Chat:
-    """Renders the template. Where it has no system role, the instruction leads the user's turn."""
+    """Renders the chat template; without a system role, the instruction opens the user's turn.
+
+    Raises:
+        UserError: There is no template, or it drops the user's message.
+    """
     from jinja2 import TemplateError
 
     if not tokenizer.chat_template:
@@ -87,7 +100,7 @@ def chat_of(tokenizer: PreTrainedTokenizerBase, name: str) -> Chat:
 
 
 def _rendered(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]) -> str:
-    """As text, with the turn of the assistant opened, and thinking off where that is an option."""
+    """As text, with the assistant's turn opened, and thinking switched off where it can be."""
     return str(
         tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
@@ -97,7 +110,17 @@ def _rendered(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class InstructReviser:
-    """Greedy answers of an instruct model. `batch_size` counts sentences."""
+    """A reviser over an instruct model, decoding greedily.
+
+    Attributes:
+        model: A causal language model.
+        chat: Its chat format.
+        settings: Everything that decides an answer, by name.
+        ends: Ids that end an answer; the first one pads.
+        longest: Tokens of its context.
+        batch_size: Sentences of a batch.
+        strict: See `Reviser`.
+    """
 
     model: PreTrainedModel
     chat: Chat
@@ -125,7 +148,7 @@ class InstructReviser:
         return answers
 
     def _limit(self, request: RewriteRequest) -> int:
-        """Most tokens of an answer: twice the sentence, and some."""
+        """Most tokens of an answer: twice the sentence, and a margin."""
         thinking = THINKING_TOKENS if self.chat.thinks else 0
         return 2 * len(self.chat.plain(request.sentence)) + 64 + thinking
 
@@ -144,9 +167,18 @@ class InstructReviser:
 def load_instruct(
     source: str, *, name: str, device: str, dtype: str, batch_size: int, revision: str | None = None
 ) -> InstructReviser:
-    """A model by folder or hub id. Raises UserError for what cannot be had or is none to instruct.
+    """Loads an instruct model, without ever running code that comes with it.
 
-    Code that comes with a model is never run.
+    Args:
+        source: A folder or a hub id.
+        name: The name that was asked for.
+        device: Of the model.
+        dtype: Of its weights, as torch names it.
+        batch_size: Sentences of a batch.
+        revision: On the hub.
+
+    Raises:
+        UserError: It cannot be loaded, or has no chat template.
     """
     import torch
     import transformers
@@ -181,7 +213,7 @@ def load_instruct(
 
 
 def _fingerprint(folder: str) -> str:
-    """A hash of a local checkpoint: configuration, and size, first and last bytes of weights."""
+    """A quick hash of a local checkpoint: configuration, and sizes and ends of its weight files."""
     import hashlib
 
     digest = hashlib.sha256()

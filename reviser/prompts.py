@@ -1,8 +1,8 @@
-"""The prompt for instruct models, and what is read out of their answers.
+"""The prompt for instruct models, and how to read their answers.
 
-The instruction is the project's, the data is the user's: one JSON object, so that no quotation
-mark or line break in a caption can end its field. `instruct.py` also sees to it that nothing in it
-becomes a token of the chat format.
+The instruction is the project's, the data the user's: one JSON object, so that no quotation mark or
+line break in a caption can end its field. The engines, and `instruct.py`, keep it from becoming a
+token of the chat format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sentence only."""
 
 
 def user_data(request: RewriteRequest) -> str:
-    """The request as one line of JSON: the user's part of the prompt, and nothing else."""
+    """The request as one line of JSON: the user's turn."""
     fields: dict[str, object] = {
         "context": request.context,
         "sentence": request.sentence,
@@ -52,11 +52,18 @@ _QUOTES = {'"': '"', "“": "”", "«": "»", "'": "'", "`": "`"}
 
 
 def read_answer(text: str, sentence: str) -> str | None:
-    """The rewrite in a model's answer; "" where it says DELETE, None where it holds none.
+    """The rewrite in a model's answer.
 
-    Taken off, and nothing else: everything up to a closing `</think>`, white space around, a
-    leading label such as “Rewritten sentence:”, and quotation marks around the whole where the
-    sentence has none (as JSON, where it is a JSON string). Everything else is for the guards.
+    Strips everything up to a closing `</think>`, surrounding white space, a leading label such as
+    “Rewritten sentence:” unless the sentence has one, and quotation marks around the whole unless
+    the sentence has them (a JSON string is decoded). The guards deal with everything else.
+
+    Args:
+        text: The answer.
+        sentence: The original.
+
+    Returns:
+        "" for DELETE, None where the answer holds no rewrite.
     """
     if "<think>" in text and "</think>" not in text:
         return None

@@ -1,7 +1,7 @@
-"""The bundled reviser: a small Qwen 3 trained by this project to edit a sentence by a rationale.
+"""The bundled reviser: a small Qwen 3, trained by this project to edit a sentence by a rationale.
 
-It is too small to know anything about the world. What it has learned is to copy: a sentence as it
-stands, and into it what the rationale says instead. Guards are strict by default.
+It is too small for knowledge of the world. It has learned to copy: the sentence as it is, with what
+the rationale says instead put in place. Its guards are strict by default.
 """
 
 from __future__ import annotations
@@ -38,7 +38,14 @@ SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class ReviserCard:
-    """What a checkpoint says about itself, beside transformers' own files."""
+    """The facts about a checkpoint, beside transformers' own files.
+
+    Attributes:
+        prompt: Version of the prompts it was trained on.
+        revision: A hash of weights and tokenizer.
+        training: Data and settings of the training.
+        figures: What it reached.
+    """
 
     prompt: str = VERSION
     revision: str = ""
@@ -51,7 +58,11 @@ class ReviserCard:
 
 
 def read_card(folder: Path) -> ReviserCard:
-    """`reviser.json` of a folder. Raises UserError where broken or of another prompt version."""
+    """`reviser.json` of a folder.
+
+    Raises:
+        UserError: It is broken, or of another prompt version.
+    """
     path = folder / CARD
     try:
         card = ReviserCard(**json.loads(path.read_text(encoding="utf-8")))
@@ -66,7 +77,7 @@ def read_card(folder: Path) -> ReviserCard:
 
 
 def new_model(tokenizer: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
-    """A fresh model of the bundled shape, randomly initialised from torch's generator."""
+    """A model of the bundled shape, randomly initialized from torch's generator."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     if unknown := shape.keys() - SHAPE.keys():
@@ -87,8 +98,14 @@ def new_model(tokenizer: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
 
 @dataclass(frozen=True, slots=True)
 class BundledReviser:
-    """Greedy where nothing has failed yet; else the best of a beam search that is not among the
-    failed ones. `batch_size` counts sentences.
+    """Decodes greedily at first, and after failed rewrites takes the best new one of a beam search.
+
+    Attributes:
+        model: The network.
+        tokenizer: Of its prompts.
+        settings: Everything that decides an answer, by name.
+        batch_size: Sentences of a batch.
+        strict: See `Reviser`.
     """
 
     model: Qwen3ForCausalLM
@@ -109,7 +126,7 @@ class BundledReviser:
         return answers
 
     def _answers(self, requests: Sequence[RewriteRequest], beams: int) -> list[list[str]]:
-        """Usable answers, best first, without those that failed before."""
+        """For each request its usable answers, best first, without those that failed before."""
         prompts = [prompt for prompt in self.tokenizer.prompts(requests) if prompt is not None]
         lengths = self.tokenizer.texts([request.sentence for request in requests])
         generated = generate(
@@ -132,7 +149,11 @@ class BundledReviser:
 def load_bundled(
     folder: Path, *, device: str, dtype: str, batch_size: int, name: str
 ) -> BundledReviser:
-    """A checkpoint written by `train_reviser`. Raises UserError where it cannot be read."""
+    """Loads a checkpoint of `finetune.reviser.train`.
+
+    Raises:
+        UserError: It cannot be read.
+    """
     import torch
     import transformers
     from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
@@ -158,9 +179,10 @@ def load_bundled(
 def save_reviser(
     model: Qwen3ForCausalLM, tokenizer: RewriteTokenizer, card: ReviserCard, folder: Path
 ) -> ReviserCard:
-    """Writes weights in bfloat16, tokenizer and card; returns the card with its revision.
+    """Writes weights in bfloat16, tokenizer and card.
 
-    The revision is a hash of the weights and the tokenizer as they stand in their files.
+    Returns:
+        The card with its revision, a hash of the files of weights and tokenizer.
     """
     import copy
     import hashlib

@@ -1,9 +1,9 @@
-"""Tokens of the bundled reviser: its own tokenizer, and how a request becomes token ids.
+"""The bundled reviser's tokenizer, and how a request becomes token ids.
 
     <context> …last words before it <sentence> … <rationale> … (<failed> …)* <rewrite>
 
 The answer is the rewrite and `<eos>`, or `<delete><eos>`. The pieces between the tags are encoded
-one by one with special tokens switched off, so no caption can close a tag or order a deletion.
+one by one without special tokens, so that no caption can close a tag or order a deletion.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ PAD, EOS = "<pad>", "<eos>"
 CONTEXT, SENTENCE, RATIONALE = "<context>", "<sentence>", "<rationale>"
 FAILED, REWRITE, DELETE = "<failed>", "<rewrite>", "<delete>"
 SPECIAL = (PAD, EOS, CONTEXT, SENTENCE, RATIONALE, FAILED, REWRITE, DELETE)
-#: The most of each part that the model has been trained on, in tokens. The context is trimmed to
-#: its end, the failed tries to the latest; a longer sentence or rationale is refused.
+#: The longest parts of its training, in tokens. The context is trimmed to its end, failed rewrites
+#: to the latest; a request with a longer sentence or rationale is refused.
 CONTEXT_TOKENS = 32
 SENTENCE_TOKENS = 96
 RATIONALE_TOKENS = 128
@@ -31,7 +31,7 @@ FAILED_TRIES = 3
 LONGEST = 640
 #: One word, digit, run of punctuation or of white space at a time, the space leading.
 _WORDS = r" ?\p{L}+| ?[^\s\p{L}\p{N}]+|\p{N}|\s+(?!\S)|\s+"
-#: Words in capitals are spelled out, so that the text on any sign can be copied.
+#: Words in capitals are spelled out, so that the text of any sign can be copied.
 _CAPITALS = r"\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}"
 
 
@@ -77,7 +77,12 @@ def as_transformers(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
 
 
 class RewriteTokenizer:
-    """Requests to ids and ids to text."""
+    """Requests to ids, and ids to text.
+
+    Attributes:
+        pretrained: transformers' tokenizer.
+        tag: Id of each of `SPECIAL`.
+    """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         from tokenizers import Tokenizer
@@ -90,12 +95,12 @@ class RewriteTokenizer:
         self.pad, self.eos = self.tag[PAD], self.tag[EOS]
 
     def texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of user texts, each on its own: nothing in them can become a tag."""
+        """Ids of user texts, each encoded on its own: nothing in them becomes a tag."""
         encodings = self._plain.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def prompts(self, requests: Sequence[RewriteRequest]) -> list[list[int] | None]:
-        """Ids up to and with `<rewrite>`; None for requests longer than the model's bounds."""
+        """Ids up to and including `<rewrite>`; None for requests over the model's limits."""
         pieces: list[str] = []
         for request in requests:
             failed = request.failed[-FAILED_TRIES:]
@@ -117,15 +122,15 @@ class RewriteTokenizer:
         return prompts
 
     def answer(self, rewrite: str, ids: Sequence[int] | None = None) -> list[int]:
-        """What the model should say: the rewrite's ids (encoded unless given), `<eos>` behind."""
+        """The answer to train on: the rewrite's ids (encoded unless given) and `<eos>`."""
         if not rewrite:
             return [self.tag[DELETE], self.eos]
         return [*(self.texts([rewrite])[0] if ids is None else ids), self.eos]
 
     def decode(self, ids: Sequence[int]) -> str | None:
-        """The rewrite in generated ids: "" for a deletion, None where the model broke off.
+        """The rewrite in generated ids: "" for a deletion, None where the answer is unusable.
 
-        Broken off: no `<eos>` within the length allowed, a stray tag, or bytes that are no text.
+        Unusable are answers without `<eos>`, with a stray tag, or with bytes that are not text.
         """
         if self.eos not in ids:
             return None

@@ -93,14 +93,14 @@ class PlainLoop:
 
 def questions_of(critic: Any, paragraphs: Sequence[JudgeRequest]) -> list[Question]:
     """The prompts of every sentence. Image tokens are type 0; text is causal but under `prefix`."""
-    codec = critic.tokenizer
+    tokenizer = critic.tokenizer
     text_type = 0 if critic.card.attention_mode is AttentionMode.PREFIX else 1
     questions = []
     for paragraph in paragraphs:
         for index in range(len(paragraph.spans)):
             pieces = prompts.classification(paragraph.text, paragraph.spans, index)
-            text = [codec.bos, *codec.pieces(pieces)]
-            ids = torch.tensor([[codec.image] * critic.images + text])
+            text = [tokenizer.bos, *tokenizer.pieces(pieces)]
+            ids = torch.tensor([[tokenizer.image] * critic.images + text])
             types = torch.tensor([[0] * critic.images + [text_type] * len(text)])
             # The processor appends the newline itself.
             written = "<image>" + prompts.as_text(pieces).removesuffix("\n")

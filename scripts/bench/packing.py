@@ -49,17 +49,17 @@ TARGET = 0.8
 PATCH = 16
 
 
-def random_critic(codec: PromptTokenizer, images: int, dtype: torch.dtype) -> PaliGemmaCritic:
+def random_critic(tokenizer: PromptTokenizer, images: int, dtype: torch.dtype) -> PaliGemmaCritic:
     """The bundled shape with so many image tokens; Yes and No are as likely as any token."""
     side = round(images**0.5) * PATCH
     if (side // PATCH) ** 2 != images:
         sys.exit(f"{images} image tokens are no square")
     torch.manual_seed(0)
-    model = new_model(codec, image_size=side).to(dtype)
+    model = new_model(tokenizer, image_size=side).to(dtype)
     fuse(model, dtype)
     return PaliGemmaCritic(
         model,
-        codec,
+        tokenizer,
         CriticCard(AttentionMode.IMAGE_PREFIX, max_length=4096),
         vocabulary=Vocabulary(frozenset()),
         gate=None,
@@ -105,9 +105,9 @@ def timed(
 
 
 def measure(
-    codec: PromptTokenizer, words: Sequence[str], images: int, given: Any
+    tokenizer: PromptTokenizer, words: Sequence[str], images: int, given: Any
 ) -> dict[str, Any]:
-    critic = random_critic(codec, images, getattr(torch, given.dtype))
+    critic = random_critic(tokenizer, images, getattr(torch, given.dtype))
     asked = captions(given.captions, words, round(images**0.5) * PATCH)
     clock = time.process_time if given.clock == "cpu" else time.perf_counter
     runs: dict[bool, list[Timed]] = {True: [], False: []}
@@ -160,8 +160,8 @@ def main() -> None:
     )
     folder = find_checkpoint("bundled")
     words = [word for word in sorted(read_vocabulary(folder).known) if len(word) > 2]
-    codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
-    sizes = [measure(codec, words, images, given) for images in given.images]
+    tokenizer = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
+    sizes = [measure(tokenizer, words, images, given) for images in given.images]
     result = {
         "sizes": sizes,
         "target_share_of_token_ratio": TARGET,

@@ -76,13 +76,15 @@ VOCABULARY, LONGEST, GIB = 257_216, 4096, 2**30
 TARGETS = {"times_faster": 4.2, "utilisation": 0.5}
 
 
-def build(given: argparse.Namespace, codec: PromptTokenizer) -> PaliGemmaForConditionalGeneration:
+def build(
+    given: argparse.Namespace, tokenizer: PromptTokenizer
+) -> PaliGemmaForConditionalGeneration:
     """On the device and in the dtype that it computes in; the real shapes with all their words."""
     torch.manual_seed(0)
     torch.set_default_dtype(getattr(torch, given.dtype))
     try:
         with torch.device(given.device):
-            model = new_model(codec, **SHAPES[given.shape])
+            model = new_model(tokenizer, **SHAPES[given.shape])
             if given.shape != "bundled":
                 model.resize_token_embeddings(VOCABULARY, mean_resizing=False)
     finally:
@@ -146,11 +148,11 @@ def compare(
 
 
 def judging(
-    given: argparse.Namespace, codec: PromptTokenizer, asked: list[JudgeRequest]
+    given: argparse.Namespace, tokenizer: PromptTokenizer, asked: list[JudgeRequest]
 ) -> dict[str, Any]:
     critic = PaliGemmaCritic(
-        build(given, codec),
-        codec,
+        build(given, tokenizer),
+        tokenizer,
         CriticCard(AttentionMode.IMAGE_PREFIX, max_length=LONGEST),
         vocabulary=Vocabulary(frozenset()),
         gate=None,
@@ -192,13 +194,13 @@ def examples_of(asked: Sequence[JudgeRequest]) -> list[TrainingExample]:
 
 
 def training(
-    given: argparse.Namespace, codec: PromptTokenizer, asked: list[JudgeRequest]
+    given: argparse.Namespace, tokenizer: PromptTokenizer, asked: list[JudgeRequest]
 ) -> dict[str, Any]:
     preset = dict(PRESETS["lora" if given.work == "lora" else "paper"])
     settings = TrainingSettings().with_options(
         **{**preset, "dtype": given.dtype, "lora_dropout": 0.0}
     )
-    model = build(given, codec)
+    model = build(given, tokenizer)
     choose_weights(model, settings, given.shape)
     if given.checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -212,7 +214,7 @@ def training(
     def step(packed: bool) -> None:
         learner = PackedLearner(
             model,
-            codec,
+            tokenizer,
             AttentionMode.IMAGE_PREFIX,
             LONGEST,
             pixels={split.path: cache},
@@ -282,11 +284,11 @@ def main() -> None:
         torch.set_num_threads(given.threads)
         keep_freed_memory()
     folder = find_checkpoint("bundled")
-    codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
+    tokenizer = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
     words = [word for word in sorted(read_vocabulary(folder).known) if len(word) > 2]
     asked = captions(given.captions, words, 128 if given.shape == "bundled" else 448)
     try:
-        found = (judging if given.work == "judge" else training)(given, codec, asked)
+        found = (judging if given.work == "judge" else training)(given, tokenizer, asked)
     except torch.OutOfMemoryError as error:
         found = {"does_not_fit": str(error).splitlines()[0]}
     except UserError as error:

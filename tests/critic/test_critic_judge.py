@@ -87,10 +87,12 @@ def test_packed_equals_one_prompt_per_sentence_equals_transformers(folder, criti
             )
             given.pop("labels", None)
             ids = given["input_ids"]
-            codec = critic.tokenizer
+            tokenizer = critic.tokenizer
             pieces = prompts.classification(paragraph.text, paragraph.spans, i)
-            ids = torch.tensor([[*[codec.image] * 16, codec.bos, *codec.pieces(pieces)]])
-            types = (ids != codec.image).long()
+            ids = torch.tensor(
+                [[*[tokenizer.image] * 16, tokenizer.bos, *tokenizer.pieces(pieces)]]
+            )
+            types = (ids != tokenizer.image).long()
             with torch.inference_mode():
                 logits = model(
                     input_ids=ids,
@@ -98,7 +100,7 @@ def test_packed_equals_one_prompt_per_sentence_equals_transformers(folder, criti
                     token_type_ids=types,
                     attention_mask=torch.ones_like(ids),
                 ).logits[0, -1]
-            truth = float(logits[[codec.yes, codec.no]].softmax(-1)[0])
+            truth = float(logits[[tokenizer.yes, tokenizer.no]].softmax(-1)[0])
             assert packed[p][i] == pytest.approx(truth, abs=6e-5)
             assert unpacked[p][i] == pytest.approx(truth, abs=6e-5)
 
@@ -207,21 +209,21 @@ def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs
     ]
     found = critic.explain(claims)
     model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
-    codec = critic.tokenizer
+    tokenizer = critic.tokenizer
     for claim, ours in zip(claims, found, strict=True):
         pieces = prompts.rationale(claim.text, claim.spans, claim.index)
-        ids = torch.tensor([[*[codec.image] * 16, codec.bos, *codec.pieces(pieces)]])
+        ids = torch.tensor([[*[tokenizer.image] * 16, tokenizer.bos, *tokenizer.pieces(pieces)]])
         made = model.generate(
             input_ids=ids,
             attention_mask=torch.ones_like(ids),
-            token_type_ids=(ids != codec.image).long(),
+            token_type_ids=(ids != tokenizer.image).long(),
             pixel_values=pixel_values([resized(claim.image, 64)], torch.float32),
             max_new_tokens=64,
             do_sample=False,
         )[0, ids.shape[1] :].tolist()
-        if codec.eos in made:
-            made = made[: made.index(codec.eos)]
-        assert ours == codec.decode(made).strip()
+        if tokenizer.eos in made:
+            made = made[: made.index(tokenizer.eos)]
+        assert ours == tokenizer.decode(made).strip()
     assert len(set(found)) > 5
     assert critic.explain(claims[:1]) == found[:1]
     assert critic.explain([]) == []

@@ -79,9 +79,9 @@ def test_rationales_are_the_same_off_the_trunks_that_judging_left(critic, asked,
     fresh = [replace(p, image=p.image.copy()) for p in asked]
     expected = critic.explain(claims_of(fresh))
     assert len(set(expected)) > 5
-    begun = counted(monkeypatch, local, "prefill", lambda model, codec, rows, tower: len(rows))
+    begun = counted(monkeypatch, local, "prefill", lambda model, tokenizer, rows, tower: len(rows))
     gone_on = counted(
-        monkeypatch, local, "prefill_from_cache", lambda model, codec, rows, *_: len(rows)
+        monkeypatch, local, "prefill_from_cache", lambda model, tokenizer, rows, *_: len(rows)
     )
     looked = counted(monkeypatch, vision_cache, "tower_output", lambda model, values: len(values))
     critic.judge(asked)

@@ -34,7 +34,7 @@ SPANS = (Span(1, 23), Span(24, 43), Span(45, 60), Span(61, len(CAPTION)))
 
 
 @pytest.fixture(scope="module")
-def model_codec():
+def model_and_tokenizer():
     return tiny()
 
 
@@ -59,10 +59,10 @@ def may_see(row: PackedRow, q: int, k: int) -> bool:
     return k < shared and owner(k) is None and k < row.images + row.branches[owner(q)].fork
 
 
-def test_mask_and_positions_follow_the_tree(model_codec):
-    _, codec = model_codec
+def test_mask_and_positions_follow_the_tree(model_and_tokenizer):
+    _, tokenizer = model_and_tokenizer
     row = PackedRow(3, (7, 8, 9, 10), (Branch(2, (1, 2, 3), 2), Branch(4, (4, 5), 2)), 3)
-    batch = collate([row, PackedRow(3, (7,), (Branch(1, (1,), 1),), 0)], codec, multiple=8)
+    batch = collate([row, PackedRow(3, (7,), (Branch(1, (1,), 1),), 0)], tokenizer, multiple=8)
     mask = tree_mask(batch, torch.float32)
     assert mask.shape == (2, 1, 16, 16)
     for q in range(12):
@@ -75,26 +75,26 @@ def test_mask_and_positions_follow_the_tree(model_codec):
     assert (mask == 0).any(-1).all()
 
 
-def test_window_counts_positions_not_places(model_codec):
-    _, codec = model_codec
+def test_window_counts_positions_not_places(model_and_tokenizer):
+    _, tokenizer = model_and_tokenizer
     row = PackedRow(0, (7, 8, 9, 10), (Branch(2, (1, 2, 3), 2), Branch(4, (4, 5), 2)), 0)
-    mask = tree_mask(collate([row], codec), torch.float32, window=3)[0, 0]
+    mask = tree_mask(collate([row], tokenizer), torch.float32, window=3)[0, 0]
     # branch 1's first token is at position 5 (1-indexed): it sees positions 3, 4 of the trunk
     assert (mask[7] == 0).nonzero().flatten().tolist() == [2, 3, 7]
     # branch 0's first token is at position 3: it sees positions 1, 2
     assert (mask[4] == 0).nonzero().flatten().tolist() == [0, 1, 4]
 
 
-def branches_of(codec, trunk):
+def branches_of(tokenizer, trunk):
     asked = [
-        question(codec, trunk, CAPTION, SPANS, i, answer=codec.answer_yes)
+        question(tokenizer, trunk, CAPTION, SPANS, i, answer=tokenizer.answer_yes)
         for i in range(len(SPANS))
     ]
-    return [*asked, question(codec, trunk, CAPTION, SPANS, 2, rationale=True)]
+    return [*asked, question(tokenizer, trunk, CAPTION, SPANS, 2, rationale=True)]
 
 
-def probabilities(model, codec, pixels, rows, branches):
-    batch = collate(rows, codec)
+def probabilities(model, tokenizer, pixels, rows, branches):
+    batch = collate(rows, tokenizer)
     owner = torch.zeros(len(rows), dtype=torch.long)
     packed = len(rows) == 1
     at = [
@@ -106,12 +106,12 @@ def probabilities(model, codec, pixels, rows, branches):
         return logits_at(model, hidden, torch.tensor(at)).softmax(-1)
 
 
-def plain(model, codec, pixels, attention_mode, index, rationale):
+def plain(model, tokenizer, pixels, attention_mode, index, rationale):
     """One prompt through transformers' own forward pass, as its processor would prepare it."""
     build = prompts.rationale if rationale else prompts.classification
-    text = [codec.bos, *codec.pieces(build(CAPTION, SPANS, index))]
+    text = [tokenizer.bos, *tokenizer.pieces(build(CAPTION, SPANS, index))]
     images = image_tokens(model)
-    ids = torch.tensor([[codec.image] * images + text])
+    ids = torch.tensor([[tokenizer.image] * images + text])
     types = torch.zeros_like(ids)
     types[
         :,
@@ -135,17 +135,17 @@ def plain(model, codec, pixels, attention_mode, index, rationale):
 
 
 @pytest.mark.parametrize("attention_mode", list(AttentionMode))
-def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, attention_mode):
-    model, codec = model_codec
-    trunk = context_trunk(codec, CAPTION, SPANS)
-    branches = branches_of(codec, trunk)
+def test_rows_equal_plain_prompts_of_transformers(model_and_tokenizer, pixels, attention_mode):
+    model, tokenizer = model_and_tokenizer
+    trunk = context_trunk(tokenizer, CAPTION, SPANS)
+    branches = branches_of(tokenizer, trunk)
     images = image_tokens(model)
     rows = unpack(images, trunk, branches, attention_mode)
-    ours = [probabilities(model, codec, pixels, rows, branches)]
+    ours = [probabilities(model, tokenizer, pixels, rows, branches)]
     if attention_mode is not AttentionMode.PREFIX:
         ours.append(
             probabilities(
-                model, codec, pixels, [pack(images, trunk, branches, attention_mode)], branches
+                model, tokenizer, pixels, [pack(images, trunk, branches, attention_mode)], branches
             )
         )
     model.set_attn_implementation("eager")
@@ -153,7 +153,7 @@ def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, attention
         for index in range(len(branches)):
             rationale = index == len(SPANS)
             truth = plain(
-                model, codec, pixels, attention_mode, 2 if rationale else index, rationale
+                model, tokenizer, pixels, attention_mode, 2 if rationale else index, rationale
             )
             for found in ours:
                 torch.testing.assert_close(found[index], truth, atol=1e-5, rtol=0)
@@ -163,41 +163,41 @@ def test_rows_equal_plain_prompts_of_transformers(model_codec, pixels, attention
         use_tree_attention(model)
 
 
-def test_attention_modes_give_different_answers(model_codec, pixels):
+def test_attention_modes_give_different_answers(model_and_tokenizer, pixels):
     """Else the test above would prove nothing."""
-    model, codec = model_codec
-    trunk = context_trunk(codec, CAPTION, SPANS)
-    branches = branches_of(codec, trunk)
+    model, tokenizer = model_and_tokenizer
+    trunk = context_trunk(tokenizer, CAPTION, SPANS)
+    branches = branches_of(tokenizer, trunk)
     by_mode = [
         probabilities(
             model,
-            codec,
+            tokenizer,
             pixels,
             unpack(image_tokens(model), trunk, branches, attention_mode),
             branches,
-        )[:, [codec.yes, codec.no]]
+        )[:, [tokenizer.yes, tokenizer.no]]
         for attention_mode in AttentionMode
     ]
     for a, b in ((0, 1), (0, 2), (1, 2)):
         assert (by_mode[a] - by_mode[b]).abs().max() > 1e-3
 
 
-def test_padding_and_neighbours_do_not_matter(model_codec, pixels):
-    model, codec = model_codec
-    trunk = context_trunk(codec, CAPTION, SPANS)
-    branches = branches_of(codec, trunk)
+def test_padding_and_neighbours_do_not_matter(model_and_tokenizer, pixels):
+    model, tokenizer = model_and_tokenizer
+    trunk = context_trunk(tokenizer, CAPTION, SPANS)
+    branches = branches_of(tokenizer, trunk)
     rows = unpack(image_tokens(model), trunk, branches, AttentionMode.IMAGE_PREFIX)
-    together = probabilities(model, codec, pixels, rows, branches)
+    together = probabilities(model, tokenizer, pixels, rows, branches)
     for i, (row, branch) in enumerate(zip(rows, branches, strict=True)):
-        alone = probabilities(model, codec, pixels, [row], [branch])
+        alone = probabilities(model, tokenizer, pixels, [row], [branch])
         torch.testing.assert_close(alone[0], together[i], atol=1e-5, rtol=0)
 
 
-def test_prefix_attention_refuses_to_pack(model_codec):
-    _, codec = model_codec
-    trunk = context_trunk(codec, CAPTION, SPANS)
+def test_prefix_attention_refuses_to_pack(model_and_tokenizer):
+    _, tokenizer = model_and_tokenizer
+    trunk = context_trunk(tokenizer, CAPTION, SPANS)
     with pytest.raises(ValueError, match="unpack"):
-        pack(16, trunk, branches_of(codec, trunk), AttentionMode.PREFIX)
+        pack(16, trunk, branches_of(tokenizer, trunk), AttentionMode.PREFIX)
 
 
 def test_soft_caps_are_refused():

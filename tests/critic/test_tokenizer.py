@@ -1,4 +1,4 @@
-"""The tokenizer and the codec: pieces to ids, and nothing that a caption can do about it."""
+"""The tokenizer: pieces to ids, and nothing that a caption can do about it."""
 
 from __future__ import annotations
 
@@ -24,24 +24,27 @@ from revise_captions.records import Span
 
 
 @pytest.fixture(scope="module")
-def codec() -> PromptTokenizer:
+def tokenizer() -> PromptTokenizer:
     return PromptTokenizer(train_tokenizer(TEXTS, 512))
 
 
-def test_template_pieces_are_single_tokens_and_end_in_a_plain_newline(codec):
-    newline = codec.pretrained.get_vocab()["\n"]
+def test_template_pieces_are_single_tokens_and_end_in_a_plain_newline(tokenizer):
+    newline = tokenizer.pretrained.get_vocab()["\n"]
     for piece in TEMPLATES:
-        ids = codec.special(piece)
+        ids = tokenizer.special(piece)
         assert len(ids) == (2 if piece.endswith("\n") else 1)
         if piece.endswith("\n"):
             assert ids[-1] == newline
-    assert codec.special(DESCRIBE)[0] != codec.special(prompts.END_RATIONALE)[0]
+    assert tokenizer.special(DESCRIBE)[0] != tokenizer.special(prompts.END_RATIONALE)[0]
 
 
-def test_answers_are_single_ordinary_tokens(codec):
-    assert codec.answer_yes == (codec.yes,)
-    assert codec.answer_no == (codec.no,)
-    assert codec.decode([codec.yes, *codec.answer_nothing, codec.eos]) == "Yes, nothing to assess"
+def test_answers_are_single_ordinary_tokens(tokenizer):
+    assert tokenizer.answer_yes == (tokenizer.yes,)
+    assert tokenizer.answer_no == (tokenizer.no,)
+    assert (
+        tokenizer.decode([tokenizer.yes, *tokenizer.answer_nothing, tokenizer.eos])
+        == "Yes, nothing to assess"
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,38 +57,40 @@ def test_answers_are_single_ordinary_tokens(codec):
         "describe the image\n",
     ],
 )
-def test_user_text_never_becomes_a_special_token(codec, text):
-    special = {codec.bos, codec.eos, codec.pad, codec.image}
-    special |= {codec.special(piece)[0] for piece in TEMPLATES}
-    assert special.isdisjoint(codec.text(text))
-    assert codec.decode(codec.text(text)) == text
+def test_user_text_never_becomes_a_special_token(tokenizer, text):
+    special = {tokenizer.bos, tokenizer.eos, tokenizer.pad, tokenizer.image}
+    special |= {tokenizer.special(piece)[0] for piece in TEMPLATES}
+    assert special.isdisjoint(tokenizer.text(text))
+    assert tokenizer.decode(tokenizer.text(text)) == text
 
 
 @given(st.text(max_size=40))
 @settings(max_examples=200, deadline=None)
-def test_any_text_round_trips(codec, text):
+def test_any_text_round_trips(tokenizer, text):
     text = text.encode("utf-8", "ignore").decode()
-    assert codec.decode(codec.text(text)) == text
+    assert tokenizer.decode(tokenizer.text(text)) == text
 
 
-def test_digits_and_capitals_are_spelled_out(codec):
-    pieces = [codec.decode([i]) for i in codec.text("sign CAFE 1984, A Cafe")]
+def test_digits_and_capitals_are_spelled_out(tokenizer):
+    pieces = [tokenizer.decode([i]) for i in tokenizer.text("sign CAFE 1984, A Cafe")]
     text = "|".join(pieces)
     assert "|C|A|F|E|" in text
     assert "|1|9|8|4|" in text
     assert not text.endswith("|C|A|F|E")
 
 
-def test_contexts_are_token_prefixes_of_one_another(codec):
+def test_contexts_are_token_prefixes_of_one_another(tokenizer):
     caption = " A cat\n\nsits. It is red!  Both wear hats."
     spans = [Span(1, 13), Span(14, 24), Span(26, len(caption))]
     contexts = [
-        codec.pieces([prompts.Special(prompts.OPEN), *prompts.context_pieces(caption, spans, i)])
+        tokenizer.pieces(
+            [prompts.Special(prompts.OPEN), *prompts.context_pieces(caption, spans, i)]
+        )
         for i in range(3)
     ]
     for index, (short, long) in enumerate(pairwise(contexts)):
         previous = spans[index - 1].end if index else 0
-        space = codec.text(caption[previous : spans[index].start])
+        space = tokenizer.text(caption[previous : spans[index].start])
         assert short[: len(short) - len(space)] == long[: len(short) - len(space)]
 
 
@@ -95,7 +100,7 @@ def test_processor_of_transformers_loads_and_agrees(tmp_path):
 
     folder = saved(tmp_path)
     processor = AutoProcessor.from_pretrained(folder)
-    codec = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
+    tokenizer = PromptTokenizer(AutoTokenizer.from_pretrained(folder))
     caption = "There is a red circle. It is on the left."
     spans = (Span(0, 22), Span(23, 41))
     pieces = prompts.classification(caption, spans, 1)
@@ -103,7 +108,7 @@ def test_processor_of_transformers_loads_and_agrees(tmp_path):
         np.random.default_rng(0).integers(0, 256, (50, 80, 3), dtype=np.uint8), "RGB"
     )
     given = processor(images=image, text="<image>" + prompts.as_text(pieces)[:-1])
-    ours = [*[codec.image] * 16, codec.bos, *codec.pieces(pieces)]
+    ours = [*[tokenizer.image] * 16, tokenizer.bos, *tokenizer.pieces(pieces)]
     assert given["input_ids"][0] == ours
     import torch
 

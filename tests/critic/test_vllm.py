@@ -141,18 +141,23 @@ def test_what_is_sent(fakes, folders, paragraphs, caplog):
     before = replace(counts)
     critic.judge(paragraphs[:2])
     prompts, options = fake.asked[-1]
-    codec = local.tokenizer
+    tokenizer = local.tokenizer
     assert (options.temperature, options.max_tokens, options.ignore_eos) == (0.0, 2, True)
-    assert options.logprob_token_ids == [codec.yes, codec.no, codec.nothing, codec.eos]
+    assert options.logprob_token_ids == [
+        tokenizer.yes,
+        tokenizer.no,
+        tokenizer.nothing,
+        tokenizer.eos,
+    ]
     for prompt in prompts:
         ids = prompt["prompt_token_ids"]
-        assert not {codec.image, codec.bos} & set(ids)
-        assert ids[-1] == codec.special("\n")[0]
+        assert not {tokenizer.image, tokenizer.bos} & set(ids)
+        assert ids[-1] == tokenizer.special("\n")[0]
         (image,) = prompt["multi_modal_data"]["image"]
         assert image.size == (64, 64)
     whose = [prompt["multi_modal_data"]["image"][0] for prompt in prompts]
     assert np.array_equal(np.asarray(whose[0]), resized(paragraphs[0].image, 64))
-    texts = [codec.decode(prompt["prompt_token_ids"]) for prompt in prompts]
+    texts = [tokenizer.decode(prompt["prompt_token_ids"]) for prompt in prompts]
     assert texts[1] == "There is a red circle. It is on the left.\n"
     changes = sum(one is not other for one, other in pairwise(whose))
     assert changes == len({id(image) for image in whose}) - 1 == 1

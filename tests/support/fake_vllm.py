@@ -146,9 +146,9 @@ def paligemma(model: Any, *, block: bool) -> Network:
     return network
 
 
-def expand_paligemma(codec: Any, tokens: int) -> Callable[[Sequence[int]], list[int]]:
+def expand_paligemma(tokenizer: Any, tokens: int) -> Callable[[Sequence[int]], list[int]]:
     def expand(ids: Sequence[int]) -> list[int]:
-        end = [] if ids[-1] == codec.special("\n")[0] else list(codec.special("\n"))
-        return [*[codec.image] * tokens, codec.bos, *ids, *end]
+        end = [] if ids[-1] == tokenizer.special("\n")[0] else list(tokenizer.special("\n"))
+        return [*[tokenizer.image] * tokens, tokenizer.bos, *ids, *end]
 
     return expand

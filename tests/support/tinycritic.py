@@ -31,13 +31,13 @@ SMALL = {
 
 
 def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
-    """A model with sharp attention and its codec; if `sure`, its answers are all Yes or No.
+    """A model with sharp attention and its tokenizer; if `sure`, its answers are all Yes or No.
 
     If `fluent`, they are long and all different.
     """
     torch.manual_seed(seed)
-    codec = PromptTokenizer(train_tokenizer(TEXTS, 512))
-    model = new_model(codec, **SMALL).eval()
+    tokenizer = PromptTokenizer(train_tokenizer(TEXTS, 512))
+    model = new_model(tokenizer, **SMALL).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "q_proj" in name or "k_proj" in name:
@@ -47,15 +47,15 @@ def tiny(seed: int = 0, sure: bool = True, fluent: bool = False):
         if sure:
             # every hidden state has a positive first dimension, and Yes and No read it
             model.lm_head.weight[:, 0] = 1.0
-            model.lm_head.weight[[codec.yes, codec.no]] *= 3
-            model.lm_head.weight[[codec.yes, codec.no], 0] = 12.0
+            model.lm_head.weight[[tokenizer.yes, tokenizer.no]] *= 3
+            model.lm_head.weight[[tokenizer.yes, tokenizer.no], 0] = 12.0
         if fluent:
             # a small model with tied embeddings repeats its last token: signs that hide it from
             # itself, and no ids without a text
             norm = model.model.language_model.norm.weight
             norm.copy_(torch.where(torch.rand_like(norm) < 0.5, -2.0, 0.0))
-            model.lm_head.weight[len(codec.pretrained) :] = 0
-    return model, codec
+            model.lm_head.weight[len(tokenizer.pretrained) :] = 0
+    return model, tokenizer
 
 
 def saved(
@@ -66,8 +66,8 @@ def saved(
     fluent: bool = False,
     **card,
 ) -> Path:
-    model, codec = tiny(sure=sure, fluent=fluent)
-    save_critic(model, codec.pretrained, CriticCard(attention_mode, **card), folder)
+    model, tokenizer = tiny(sure=sure, fluent=fluent)
+    save_critic(model, tokenizer.pretrained, CriticCard(attention_mode, **card), folder)
     write_vocabulary(
         folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()})
     )
