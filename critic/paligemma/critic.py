@@ -178,7 +178,14 @@ class PaliGemmaCritic:
                 found, asked, trunk = self._queries(request)
                 verdicts.append(found)
                 rows += self._rows(number, image, trunk, asked, self.packed)
-            for row, sentence, verdict in self._answers(rows, requests, features):
+            run = partial(self._forward, requests=requests, tower=features.tower)
+            done: list[tuple[ScheduledRow, bool]] = []
+            answers: list[torch.Tensor] = []
+            for batch in self._batched(rows):
+                for part, answer in halving(batch, run, ScheduledRow.halves):
+                    done += [(row, answer is not None) for row in part]
+                    answers += [] if answer is None else [answer]
+            for row, sentence, verdict in self._verdicts(done, answers):
                 first = requests[row.request].first
                 verdicts[row.request][sentence - first] = verdict
             self._drop_factual(requests, verdicts)
@@ -278,30 +285,23 @@ class PaliGemmaCritic:
 
     # --- Judging --------------------------------------------------------------------------------
 
-    def _answers(
-        self,
-        rows: Sequence[ScheduledRow],
-        requests: Sequence[JudgeRequest],
-        features: VisionFeatures,
+    def _verdicts(
+        self, rows: Sequence[tuple[ScheduledRow, bool]], answers: Sequence[torch.Tensor]
     ) -> Iterator[tuple[ScheduledRow, int, Verdict]]:
-        """A verdict for every branch. The device is waited for once, at the end."""
-        computed: list[ScheduledRow] = []
-        answers: list[torch.Tensor] = []
-        run = partial(self._forward, requests=requests, tower=features.tower)
-        for batch in self._batched(rows):
-            for part, found in halving(batch, run, ScheduledRow.halves):
-                if found is None:
-                    for row in part:
-                        for index in row.sentences:
-                            yield row, index, Verdict(None, Unscored.ENGINE_ERROR)
-                    continue
-                computed += part
-                answers.append(found)
-        values = iter(torch.cat(answers, dim=1).T.tolist() if answers else [])
-        for row in computed:
+        """A verdict for every branch. Here, once, the device is waited for.
+
+        Args:
+            rows: Rows in the order computed, and whether each fitted in memory.
+            answers: `_forward` of those that did.
+        """
+        values = iter(torch.cat(list(answers), dim=1).T.tolist() if answers else [])
+        for row, fitted in rows:
             for index in row.sentences:
-                p, mass, nothing = next(values)
-                yield row, index, verdict_of(p, mass, bool(nothing), self.threshold)
+                verdict = Verdict(None, Unscored.ENGINE_ERROR)
+                if fitted:
+                    p, mass, nothing = next(values)
+                    verdict = verdict_of(p, mass, bool(nothing), self.threshold)
+                yield row, index, verdict
 
     def _forward(
         self, rows: Sequence[ScheduledRow], requests: Sequence[JudgeRequest], tower: torch.Tensor
