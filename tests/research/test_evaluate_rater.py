@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from revise_captions.critic import locate
 from revise_captions.critic.paligemma import load
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
@@ -212,10 +213,10 @@ def half(monkeypatch, tmp_path):
 
     Half.asked = 0
     card = CriticCard(AttentionMode.CAUSAL, 0.4, calibration=CALIBRATION)
-    monkeypatch.setattr(load, "find_checkpoint", lambda name: tmp_path)
-    monkeypatch.setattr(load, "weights_digest", lambda folder: "abc")
-    monkeypatch.setattr(load, "load_critic", lambda name: Half())
-    monkeypatch.setattr(load, "stored_card", lambda name: card)
+    monkeypatch.setattr(locate, "find_checkpoint", lambda name: tmp_path)
+    monkeypatch.setattr(locate, "weights_digest", lambda folder: "abc")
+    monkeypatch.setattr(load, "load_paligemma", lambda name: Half())
+    monkeypatch.setattr(locate, "stored_card", lambda name: card)
     monkeypatch.setattr(rater_scores, "SIZE", 64)
     return tmp_path / "scores.jsonl"
 
@@ -241,7 +242,7 @@ def test_scores_are_made_once_and_continued(half):
 def test_scores_of_another_critic_are_refused(half, monkeypatch):
 
     rater_scores.complete(half, "half", 1)
-    monkeypatch.setattr(load, "weights_digest", lambda folder: "other")
+    monkeypatch.setattr(locate, "weights_digest", lambda folder: "other")
     with pytest.raises(UserError, match="scores of half@abc, not of half@other"):
         rater_scores.complete(half, "half", 1)
     half.write_text("{}\n")
