@@ -1,9 +1,13 @@
-"""Several processes that train one model: gradients are added up, everything else is the same.
+"""Several processes that train one model, started by `torchrun` or `accelerate launch`.
 
-Started by `torchrun` or `accelerate launch`, which say in the environment who is who. Each process
-holds the whole model and looks at its share of every batch; all draw the same random choices. So
-the sum of their gradients is the gradient of the batch, and two processes train what one would. The
-optimizer's state, the larger part of the memory, they may share (`optimizer`).
+Each process holds the whole model and computes its share of every batch; all draw the same random
+choices. The sum of their gradients is the batch's gradient, so N processes train what one would.
+They may shard the optimizer's state (`optimizer`) and the weights (`sharding`).
+
+`accelerate` joins the processes, chooses devices and exchanges small values. Its `Accelerator` does
+not run the step. Its DDP averages gradients and expects equally many passes of all processes, where
+the sum needs neither; its `reduce` clones what it sums, here all gradients; its FSDP plugin is
+ignored on CPUs; its autocast over float32 weights is slower than weights in bfloat16.
 """
 
 from __future__ import annotations
@@ -24,11 +28,11 @@ PATIENCE = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """Process `rank` of `world`. A single one is alone, and every method does nothing."""
+    """Process `rank` of `world`, on `device`. Of a single process, every method does nothing."""
 
     rank: int = 0
     world: int = 1
-    local: int = 0
+    device: str = "cpu"
 
     @property
     def first(self) -> bool:
@@ -40,36 +44,43 @@ class Parallel:
         if self.world > 1:
             torch.distributed.all_reduce(tensor)
 
-    def largest(self, value: int) -> int:
-        """The largest of all processes' values."""
-        everyone = np.zeros(self.world)
-        everyone[self.rank] = value
-        return int(self.total(everyone).max())
-
-    def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over all processes."""
-        if self.world == 1:
-            return values
-        tensor = torch.from_numpy(values.copy())
-        if torch.distributed.get_backend() == "nccl":
-            tensor = tensor.cuda(self.local)
-        torch.distributed.all_reduce(tensor)
-        return np.asarray(tensor.cpu())
-
-    def agree(self, *values: float) -> tuple[float, ...]:
-        """The first process's values, in all."""
-        mine = np.array(values if self.first else [0.0] * len(values), dtype=np.float64)
-        return tuple(self.total(mine).tolist())
-
     def gather(self, buffer: torch.Tensor) -> None:
         """Fills a buffer of `world` equal parts, of which each process has set its own."""
         if self.world > 1:
             own = buffer.chunk(self.world)[self.rank].clone()
             torch.distributed.all_gather_into_tensor(buffer, own)
 
+    def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums values over all processes."""
+        if self.world == 1:
+            return values
+        from accelerate.utils import reduce
+
+        return np.asarray(reduce(torch.from_numpy(values).to(self.device), "sum").cpu())
+
+    def largest(self, value: int) -> int:
+        """The largest of all processes' values."""
+        if self.world == 1:
+            return value
+        from accelerate.utils import gather
+
+        return int(gather(torch.tensor([value], device=self.device)).max())
+
+    def agree(self, *values: float) -> tuple[float, ...]:
+        """The first process's values, in all."""
+        if self.world == 1:
+            return values
+        from accelerate.utils import broadcast
+
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
+        return tuple(broadcast(tensor).tolist())
+
     def wait(self) -> None:
+        """Waits until all processes are here."""
         if self.world > 1:
-            torch.distributed.barrier()
+            from accelerate import PartialState
+
+            PartialState().wait_for_everyone()
 
 
 def start() -> Parallel:
@@ -77,21 +88,26 @@ def start() -> Parallel:
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return Parallel()
-    local = int(os.environ.get("LOCAL_RANK", "0"))
-    cuda = torch.cuda.is_available()
-    if cuda:
-        torch.cuda.set_device(local)
     try:
-        if not torch.distributed.is_initialized():
-            torch.distributed.init_process_group("nccl" if cuda else "gloo", timeout=PATIENCE)
+        from accelerate import PartialState
+
+        state = PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
+    except ImportError:
+        raise UserError(
+            "several processes need the package accelerate",
+            hint="pip install 'revise-captions[train]'",
+        ) from None
     except (RuntimeError, ValueError) as error:
         raise UserError(
             f"{world} processes are announced, but they do not find each other: {error}",
             hint="start them with: torchrun --nproc-per-node N -m revise_captions.finetune.cli …",
         ) from None
-    return Parallel(torch.distributed.get_rank(), world, local)
+    return Parallel(state.process_index, state.num_processes, str(state.device))
 
 
 def stop(parallel: Parallel) -> None:
-    if parallel.world > 1 and torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    """Leaves the other processes."""
+    if parallel.world > 1:
+        from accelerate import PartialState
+
+        PartialState().destroy_process_group()

@@ -1,8 +1,11 @@
-"""Weights and gradients divided among processes: PyTorch's FSDP (`fully_shard`), layer by layer.
+"""Weights and gradients sharded among processes: PyTorch's FSDP (`fully_shard`), layer by layer.
 
-Each process holds its part of every weight. A layer is whole only while it computes, so memory for
-weights, gradients and the optimizer falls with the number of processes; what travels grows. All
-processes must call the network equally often, and give all that learns a gradient.
+Each process holds its shard of every weight, and a layer is whole only while it computes: memory
+for weights, gradients and optimizer falls with the number of processes, communication grows. All
+processes must call the network equally often, and give every trained weight a gradient.
+
+`accelerate`'s FSDP plugin does the same only on GPUs, for an optimizer over the model's own
+parameters, and averages gradients; `FlatOptimizer` has float32 masters of its own and needs sums.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def prepare(
     add_replay(train, settings.data.replay, settings.data.replay_share)
     device, _ = device_and_dtype(settings.compute.device, "auto")
     if device == "cuda" and parallel.world > 1:
-        device = f"cuda:{parallel.local}"
+        device = parallel.device
     copied = folder.training / "base"
     if saved is not None:
         same_base(folder, base)
