@@ -35,25 +35,26 @@ class FinetuneCommand(GroupedOptions):
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--base", required=True, help="Folder or hub id of a model, 'bundled', or 'new'.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
-@click.option("--resume", is_flag=True, help="Go on from the last save in --out.")
+@click.option("--resume", is_flag=True, help="Continue from the last save in --out.")
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    help="Settings to start from; what it sets is printed, and options here overrule it. "
-    "Without one: small for 'new' and critics of ours, else lora.",
+    help="Settings to start from, which are printed; options override them. "
+    "[default: small for 'new', 'bundled' and critics trained from them, else lora]",
 )
 @click.option("--dry-run", is_flag=True, help="Check the data, measure two steps, train nothing.")
 @click.option(
     "--held-out",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="JSONL file or folder whose images must not be trained on (validation always is).",
+    help="JSONL file or folder of images that must not be in the training data, besides the "
+    "validation split.",
 )
 @click.option(
     "--allow",
     multiple=True,
     type=click.Choice(["missing-rationales", "duplicates", "shared-images"]),
-    help="Go on although the data check found this.",
+    help="Continue in spite of this problem in the data.",
 )
 @add_options(TrainingSettings)
 @help_research
@@ -71,7 +72,7 @@ def main(
     allow: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Fine-tune a critic on judged and explained sentences.
+    """Fine-tune a critic on labeled and explained sentences.
 
     DATA is a folder with train.jsonl, validation.jsonl and images. A row:
 
@@ -82,11 +83,11 @@ def main(
                     "rationale": "The cat is awake."}],
      "description": "A grey cat sits on a wall."}
 
-    BASE is a PaliGemma 2, an instruct model, or a critic that was trained before. Several GPUs:
+    BASE is a PaliGemma 2, an instruct model, or a critic trained earlier. On several GPUs:
     torchrun --nproc-per-node 8 -m revise_captions.finetune.cli DATA …
 
-    The data is checked first. One JSON line of progress at a time goes to the terminal and to
-    OUT/training/log.jsonl.
+    The data is checked first. Progress is printed and logged to OUT/training/log.jsonl, one JSON
+    object per line.
     """
     from transformers.utils import logging
 
@@ -102,14 +103,16 @@ def main(
         click.echo(f"finetune-critic: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        click.echo("stopped; add --resume to go on from the last save", err=True)
+        click.echo("stopped; add --resume to continue from the last save", err=True)
         sys.exit(130)
 
 
 def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, TrainingSettings]:
-    """The preset's name, by the base where none is asked for, and its settings with what is given.
+    """The name of the preset and its settings, which are printed, with the given options.
 
-    What the preset sets goes to the terminal.
+    Args:
+        base: Decides the preset if none is named.
+        given: Options from the command line.
     """
     from revise_captions.finetune.models.bases import is_own
 

@@ -100,8 +100,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 def preset_for(base: str, *, own: bool) -> str:
-    """The preset where none is named: `small` for new models and critics of ours, else `lora`.
+    """The default preset: `small` for `new`, `bundled` and critics trained from them, else `lora`.
 
-    `own`: `base` is a folder that finetune-critic wrote, of a PaliGemma.
+    `own`: whether `base` is a PaliGemma folder that finetune-critic wrote.
     """
     return "small" if base in ("new", "bundled") or own else "lora"

@@ -22,9 +22,21 @@ from revise_captions.finetune.trainer.setup import Report, TrainingRun, best_nam
 def finetune(
     data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
 ) -> Path:
-    """Trains a critic on `data` and writes it to `out`. Raises UserError on bad input.
+    """Trains a critic on `data` and writes it to `out`; state and log are in `out/training`.
 
-    The loop, its state and its log are in `out/training`; `resume` goes on from the last save.
+    Args:
+        data: Folder with train.jsonl, validation.jsonl and images.
+        base: `new`, `bundled`, a folder, or a hub id.
+        out: Folder to write.
+        settings: Decide the result, with data and base.
+        resume: Continue from the last save in `out`.
+        report: Receives each line of the log.
+
+    Returns:
+        `out`.
+
+    Raises:
+        UserError: Data, base or settings do not fit.
     """
     require_limit(settings)
     run = prepare(data, base, out, settings, resume=resume, report=report)
@@ -40,8 +52,8 @@ def finetune(
 
 
 def _finish(run: TrainingRun, out: Path) -> None:
-    """The best weights, or the last ones, measured on the whole validation split and written."""
-    run.parallel.wait()  # the first may still be writing the best ones
+    """Validates and writes the best or last weights."""
+    run.parallel.wait()  # the first may still be writing the best weights
     name = best_name(run.optimizer.share)
     best = run.folder.load(name) if run.settings.validation.keep == "best" else None
     if best is not None:

@@ -1,8 +1,8 @@
-"""The data check before training: what the data holds, and what must not be trained on.
+"""The data check before training.
 
-Hard stops: rows that are none (`data.Examples`), images that are missing or do not decode, one
-class only, wrong sentences without a rationale, the same caption of the same image twice, and
-images that an evaluation split has too: the same file, or one that looks alike (`perceptual_hash`).
+It refuses malformed rows (`data.records`), missing or undecodable images, a single class, wrong
+sentences without a rationale, duplicate rows, and images shared with an evaluation split: the same
+file, or the same by perceptual hash (`io.perceptual_hash`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """Images by name: SHA-256 of the file, and what it looks like."""
+    """Images by name: the file's SHA-256 and its perceptual hash."""
 
     names: tuple[str, ...]
     content: tuple[str, ...]
@@ -54,7 +54,7 @@ def _print(path: Path) -> tuple[str, Fingerprint]:
 
 
 def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) -> Prints:
-    """Fingerprints in the order given. Raises UserError for what is missing or no image."""
+    """Fingerprints in the given order. Raises UserError for a missing or undecodable image."""
     if missing := [path for path in paths if not path.is_file()]:
         more = f" (and {len(missing) - 1:,} more)" * (len(missing) > 1)
         raise UserError(
@@ -70,7 +70,7 @@ def fingerprints(paths: Sequence[Path], names: Sequence[str], workers: int = 2) 
 
 
 def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
-    """(name in a, name in b, how) of every image of `a` that is in `b`, one pair each."""
+    """(name in a, name in b, how) for every image of `a` that is in `b`, one match each."""
     known = {content: name for name, content in zip(b.names, b.content, strict=True)}
     found: dict[str, tuple[str, str, str]] = {}
     for name, content in zip(a.names, a.content, strict=True):
@@ -84,7 +84,7 @@ def shared(a: Prints, b: Prints) -> list[tuple[str, str, str]]:
 
 
 def images_of(path: Path) -> Iterator[Path]:
-    """The images of a held-out set: those in a folder, or those that a JSONL file's rows name."""
+    """The images of a held-out set: those in a folder, or those named by a JSONL file's rows."""
     if path.is_dir():
         yield from sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
         return
@@ -111,16 +111,20 @@ def images_of(path: Path) -> Iterator[Path]:
 def check_data(
     data: Path, held_out: Sequence[Path], allow: Sequence[str], settings: TrainingSettings
 ) -> str:
-    """What the training data is, in lines. Raises UserError where it must not be trained on.
+    """Checks the data and describes it, one finding per line.
 
-    `allow`: names of findings that are only reported.
+    Args:
+        allow: Names of problems to report instead of raising.
+
+    Raises:
+        UserError: The data has a problem that is not allowed.
     """
     train, validation = open_split(data, "train"), open_split(data, "validation")
     lines = [*_described("train", train), *_described("validation", validation)]
     _both_classes(train)
     found: list[tuple[str, str, str]] = []
     found += _unexplained(train, settings)
-    found += _twice(train)
+    found += _duplicates(train)
     add_replay(train, settings.data.replay, settings.data.replay_share)
     if settings.data.replay:
         lines += [f"replayed: {len(train) - train.own:,} captions of {settings.data.replay}"]
@@ -154,8 +158,8 @@ def _both_classes(train: Examples) -> None:
     if len(classes) == 1:
         kind = "factual" if classes == {True} else "nonfactual"
         raise UserError(
-            f"every sentence in {train.path} is {kind}: there is nothing to tell apart",
-            hint="judged sentences of both kinds are needed",
+            f"every sentence in {train.path} is {kind}",
+            hint="training needs sentences of both labels",
         )
 
 
@@ -174,7 +178,7 @@ def _unexplained(train: Examples, settings: TrainingSettings) -> Iterator[tuple[
         )
 
 
-def _twice(train: Examples) -> Iterator[tuple[str, str, str]]:
+def _duplicates(train: Examples) -> Iterator[tuple[str, str, str]]:
     counts = Counter((example.image, example.caption) for example in train)
     twice = [(image, count) for (image, _), count in counts.items() if count > 1]
     if twice:

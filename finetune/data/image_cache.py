@@ -1,7 +1,7 @@
-"""A cache of resized images: decoded once, read as a memory map ever after.
+"""A cache of resized images, decoded once and then memory-mapped.
 
-Each image has a clean row and `variants` robust ones: rescaled by 0.5–2 and re-encoded as JPEG at
-quality 60–95 before the resize, so that the critic does not depend on how an image was stored.
+Each image has a clean row and `variants` augmented ones: rescaled by 0.5–2 and mostly re-encoded as
+JPEG at quality 60–95 before the resize, which makes the critic robust to image encodings.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class PixelCache:
 
 
 def upright(image: Path | bytes) -> Image:
-    """The image as inference sees it: RGB, upright, transparency on white."""
+    """The image as at inference: RGB, upright, transparency on white."""
     ref = ImageRef(data=image) if isinstance(image, bytes) else ImageRef(path=str(image))
     try:
         return load_image(ref)
     except BadRecord as error:
         where = "" if isinstance(image, bytes) else f"{image}: "
-        raise UserError(f"{where}{error}", hint="mend or leave out its rows") from None
+        raise UserError(f"{where}{error}", hint="replace it, or leave out its rows") from None
 
 
-def worn(image_bytes: bytes, size: int, seed: int) -> Pixels:
-    """The image after a random rescale by 0.5–2 and, mostly, JPEG at quality 60–95; resized."""
+def augmented(image_bytes: bytes, size: int, seed: int) -> Pixels:
+    """The image after a random rescale by 0.5–2 and, mostly, JPEG compression; resized."""
     from PIL import Image as pillow
     from PIL.Image import Resampling
 
@@ -79,19 +79,21 @@ def _rows(path: Path, size: int, variants: int) -> Pixels:
         raise UserError(f"{path}: {error.message}", hint=error.hint) from None
     seed = int.from_bytes(hashlib.sha256(data).digest()[:6], "big")
     clean = resized(image, size)
-    return np.stack([clean, *(worn(data, size, seed + v) for v in range(variants))])
+    return np.stack([clean, *(augmented(data, size, seed + v) for v in range(variants))])
 
 
-def reserved(path: Path, shape: tuple[int, ...]) -> np.memmap[tuple[int, ...], np.dtype[np.uint8]]:
-    """A new uint8 array in a file that has all of its room on the disk. Raises UserError.
+def preallocated(
+    path: Path, shape: tuple[int, ...]
+) -> np.memmap[tuple[int, ...], np.dtype[np.uint8]]:
+    """A new uint8 array in a file whose disk space is allocated. Raises UserError if it is full.
 
-    Of a file with holes a full disk would be found out by a signal that ends the process.
+    Writing to a map of a sparse file on a full disk would end the process by a signal.
     """
     size = math.prod(shape)
     try:
         with path.open("wb") as file:
             if sys.platform == "darwin":
-                file.truncate(size)  # which has no such call
+                file.truncate(size)  # macOS has no posix_fallocate
             else:
                 os.posix_fallocate(file.fileno(), 0, size)
     except OSError as error:
@@ -106,9 +108,10 @@ def reserved(path: Path, shape: tuple[int, ...]) -> np.memmap[tuple[int, ...], n
 def pixel_cache(
     root: Path, images: Sequence[str], folder: Path, *, size: int, variants: int, workers: int = 2
 ) -> PixelCache:
-    """The cache of `images` (paths below `root`) in `folder`, built where it is not there yet.
+    """The cache in `folder` of `images` (paths below `root`), built on first use.
 
-    Raises UserError for an image that is missing, and where there is no room.
+    Raises:
+        UserError: An image is missing or the disk is full.
     """
     paths = [root / image for image in images]
     key = hashlib.sha256(f"v1 {size} {variants}".encode())
@@ -125,7 +128,7 @@ def pixel_cache(
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
         draft = file.with_suffix(f".{os.getpid()}.tmp")
-        made = reserved(draft, shape)
+        made = preallocated(draft, shape)
         try:
             with ProcessPoolExecutor(workers) as pool:
                 rows = pool.map(partial(_rows, size=size, variants=variants), paths, chunksize=64)

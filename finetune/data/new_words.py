@@ -1,16 +1,15 @@
-"""Words of new data that a small critic's tokenizer takes to pieces become tokens of their own.
+"""New tokens for words that a small critic's tokenizer splits into pieces.
 
-A tokenizer of a thousand tokens spells what it was not trained on: “rocket” comes as five pieces,
-four of which “robot” has too. A small language model then has to learn to read before it can learn
-what a rocket looks like, and from a few hundred sentences it learns neither. With a token for each,
-it asks of a new word what it asks of those it knows.
+A vocabulary of a thousand tokens splits unknown words: “rocket” into five pieces, four of which
+“robot” has too. A small language model would first have to learn spelling, for which a few hundred
+sentences do not suffice.
 
-The embeddings of new words are drawn like those of whole words that the critic knows (their mean
-and covariance). A mean of the pieces, the usual start, leaves words that are spelled alike nearly
-the same, far from any word that the critic knows.
+The embeddings of new words are drawn from a normal distribution with the mean and covariance of
+known whole words. The mean of a word's pieces, the usual initialization, gives similarly spelled
+words nearly the same embedding, far from any known word.
 
-Nothing else is spelled differently from before: a whole word that is in the vocabulary is taken as
-it is (`ignore_merges`), and pieces are merged as they were.
+Other text is tokenized as before: whole words of the vocabulary are taken first (`ignore_merges`),
+and the merges stay.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from revise_captions.finetune.config import TrainingSettings
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
 
-#: A word is worth a token from so many times on: one seen less often would stay as it was drawn.
+#: Least frequency of a new word: an embedding with fewer updates would stay as it was drawn.
 OFTEN = 5
-#: From so many whole words on they tell what a word's embedding is like; else all tokens do.
+#: With fewer whole words than this, the moments are those of all tokens.
 ENOUGH = 100
 #: Whole words of the byte-level vocabulary, by their form ("Ġ" is the space before a word).
 _WHOLE = re.compile(r"Ġ[a-z]{3,}")
@@ -43,7 +42,7 @@ _WORD = re.compile(r"Ġ?[A-Za-z]{2,}")
 
 
 def new_words(codec: PromptTokenizer, texts: Iterable[str], limit: int) -> list[str]:
-    """At most `limit` words that are taken to pieces, the most frequent first, as tokens."""
+    """At most `limit` words that are split into pieces, as tokens, most frequent first."""
     split = codec.pretrained.backend_tokenizer.pre_tokenizer
     known = codec.pretrained.get_vocab()
     counted: Counter[str] = Counter()
@@ -63,20 +62,20 @@ def add_words(
     words: list[str],
     settings: TrainingSettings,
 ) -> PromptTokenizer:
-    """The codec with a token for each of `words`; the model's embeddings grow, in place.
+    """Adds a token for each word; the model's embeddings grow in place.
 
-    Raises UserError where the tokenizer is not of this project's own kind, and where embeddings
-    would not learn.
+    Raises:
+        UserError: The tokenizer was not trained by this project, or embeddings are frozen.
     """
     if len(codec.special(OPEN)) != 1:
         raise UserError(
-            "--new-words is for small critics with a tokenizer of this project's own kind",
-            hint="leave it out: a large model can spell",
+            "--new-words is for small critics with a tokenizer that finetune-critic trained",
+            hint="leave it out: large models know the spelling of words",
         )
     if settings.lora.method != "full" or "language" not in settings.model.targets:
         raise UserError(
-            "--new-words needs embeddings that learn, and adapters leave them as they are",
-            hint="add --method full, with language among --targets; or leave --new-words out",
+            "--new-words needs embeddings that learn, and adapters freeze them",
+            hint="add --method full, with language in --targets; or leave --new-words out",
         )
     if not words:
         return codec
@@ -100,7 +99,7 @@ def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizer
         path = Path(folder) / "tokenizer.json"
         state = json.loads(path.read_text(encoding="utf-8"))
         vocabulary = state["model"]["vocab"]
-        # what was added behind the vocabulary is counted from its end, unless it is in it
+        # added tokens outside the vocabulary would be numbered anew from its end
         for token in state["added_tokens"]:
             vocabulary.setdefault(token["content"], token["id"])
         first = len(codec.pretrained)
@@ -114,7 +113,7 @@ def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizer
 def _like_whole_words(
     model: PaliGemmaForConditionalGeneration, codec: PromptTokenizer, count: int, seed: int
 ) -> torch.Tensor:
-    """(count, hidden): draws from a normal distribution with the whole words' two moments."""
+    """(count, hidden) draws from a normal distribution with the moments of known whole words."""
     vocabulary = codec.pretrained.get_vocab()
     whole = sorted(number for word, number in vocabulary.items() if _WHOLE.fullmatch(word))
     if len(whole) < ENOUGH:

@@ -1,4 +1,4 @@
-"""In which order captions are trained on: it follows from the seed, whatever was interrupted."""
+"""The order of training captions, a function of the seed alone, so that runs can be resumed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """`total` examples stand behind the data's own; each epoch has `drawn` of them."""
+    """Of `total` replayed examples, which follow the data's own, each epoch takes `drawn`."""
 
     total: int = 0
     drawn: int = 0
 
     def of_epoch(self, seed: int, epoch: int) -> NDArray[np.int64]:
-        """Their numbers: an epoch's part of permutations on end, so none twice before all once."""
+        """An epoch's slice of concatenated permutations: none is repeated before all were drawn."""
         first, end = epoch * self.drawn, (epoch + 1) * self.drawn
         turns = range(first // self.total, math.ceil(end / self.total))
         order = [np.random.default_rng((seed, 3, turn)).permutation(self.total) for turn in turns]
@@ -35,13 +35,13 @@ NOTHING = Replayed()
 
 
 def replay_of(train: Examples, settings: TrainingSettings) -> Replayed:
-    """As many of an epoch's captions as `replay_share` says."""
+    """How many captions of an epoch are replayed, by `replay_share`."""
     total, share = len(train) - train.own, settings.data.replay_share
     return Replayed(total, round(train.own * share / (1 - share))) if total else NOTHING
 
 
 def epoch_size(train: Examples, settings: TrainingSettings) -> int:
-    """Captions in one epoch: the data's own, each once, and those that are replayed."""
+    """Captions in one epoch: the data's own once each, and replayed ones."""
     return train.own + replay_of(train, settings).drawn
 
 
@@ -53,10 +53,10 @@ def batches(
     window: int = 64,
     replayed: Replayed = NOTHING,
 ) -> list[list[int]]:
-    """One epoch's batches of example indices: shuffled, then grouped by length within windows.
+    """One epoch's batches of example indices, shuffled, then grouped by length within windows.
 
-    All have `size` members (compiled layers like few shapes); what is left over of a window waits
-    for the next epoch.
+    All have `size` members, since compiled layers need few shapes; the remainder of a window is
+    left to later epochs.
     """
     size = min(size, len(lengths))
     rng = np.random.default_rng((seed, epoch))
@@ -71,10 +71,10 @@ def batches(
     return [made[i] for i in rng.permutation(len(made))]
 
 
-def endless(
+def endless_batches(
     train: Examples, settings: TrainingSettings, epoch: int, step: int
 ) -> Iterator[tuple[int, int, list[int]]]:
-    """(epoch, step in epoch, example indices) for ever, from a given place on."""
+    """Yields (epoch, step in epoch, example indices) without end, from a given step on."""
     size, seed, more = settings.data.batch_size, settings.seed, replay_of(train, settings)
     while True:
         for index, batch in enumerate(batches(train.sizes, size, seed, epoch, replayed=more)):

@@ -1,4 +1,4 @@
-"""Training data: captions whose sentences people (or a simulator) judged and explained.
+"""Training data: captions with labeled and explained sentences.
 
 A folder with `train.jsonl`, `validation.jsonl` and the images, or a JSONL file. A row:
 
@@ -9,11 +9,11 @@ A folder with `train.jsonl`, `validation.jsonl` and the images, or a JSONL file.
      "asides": [{"text": "…", "label": "factual" | "nonfactual", "rewrite": "…"}]}
 
 Spans are half-open code-point offsets into the caption, in order. `image_index` (optional) is the
-image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sentence, to be asked
-about in its place; where the sentence says `"needs_context": true` it is ignored, since its truth
-may hang on other wrong sentences. `asides` are other sentences that were judged of the same image,
-each by itself: they are asked about as if a caption began with them, and share the image's row.
-All but span and label of a sentence, and text and label of an aside, are optional.
+image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sentence, which training
+asks about too; with `"needs_context": true` it is ignored, since its truth may depend on other
+wrong sentences. `asides` are auxiliary sentences: labeled without context, they are asked about as
+if a caption began with them, and share the image's row. Only span and label of a sentence, and text
+and label of an auxiliary one, are required.
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ from revise_captions.records import Span
 
 @dataclass(frozen=True, slots=True)
 class TrainingSentence:
-    """A sentence with its truth. `rationales` say what is wrong with a wrong one.
+    """A labeled sentence.
 
-    `rewrite`: a true sentence in place of a wrong one, "" where none is known. `stands_alone`:
-    it is known to need no context.
+    Attributes:
+        span: Half-open code-point offsets into the caption.
+        factual: Its label.
+        assessable: Whether the image shows enough to tell.
+        rationales: What is wrong with it, in the words of each annotator.
+        rewrite: A true version of a wrong sentence, or "".
+        stands_alone: Whether it is known to need no context.
     """
 
     span: Span
@@ -46,7 +51,7 @@ class TrainingSentence:
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryExample:
-    """A judged sentence that stands by itself. `rewrite` as in `TrainingSentence`."""
+    """A sentence labeled without context. `rewrite` as in `TrainingSentence`."""
 
     text: str
     factual: bool
@@ -55,12 +60,14 @@ class AuxiliaryExample:
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
+    """A caption, its labeled sentences, and its image's path below the data folder."""
+
     id: str
     image: str
     caption: str
     sentences: tuple[TrainingSentence, ...]
     description: str
-    asides: tuple[AuxiliaryExample, ...] = ()
+    auxiliary_sentences: tuple[AuxiliaryExample, ...] = ()
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -68,12 +75,16 @@ class TrainingExample:
 
 
 class Examples(Sequence[TrainingExample]):
-    """The rows of one JSONL file, kept as lines and parsed when asked for.
+    """The rows of one JSONL file, kept as lines and parsed on access.
 
-    `images` are the distinct image paths, `image_of[i]` the index of example i's image in them,
-    `sizes[i]` about how long example i's packed row is (batches of like rows waste no padding).
-    The first `own` examples and `own_images` images are the file's own; behind them are those that
-    are replayed (`add`), from the folder `replayed`.
+    Attributes:
+        images: The distinct image paths.
+        image_of: For each example, the index of its image.
+        sizes: For each example, the approximate length of its packed row in characters; batches
+            of similar lengths waste no padding.
+        own: How many examples are the file's own; replayed ones (`add`) follow.
+        own_images: The same of images.
+        replayed: The folder of the replayed data.
     """
 
     def __init__(self, path: Path, root: Path) -> None:
@@ -105,7 +116,7 @@ class Examples(Sequence[TrainingExample]):
         self.replayed: Path | None = None
 
     def add(self, other: Examples) -> None:
-        """Puts another file's examples behind these; their images are named by whole paths."""
+        """Appends another file's examples, with absolute image paths."""
         before, self.replayed = len(self.images), other.root
         self.images += [str((other.root / image).resolve()) for image in other.images]
         self.image_of += [before + index for index in other.image_of]
@@ -152,7 +163,7 @@ def _size(example: TrainingExample) -> int:
     overhead = 30  # a question's template, in characters' worth of tokens
     size = 2 * len(example.caption) + overhead * len(example.sentences)
     size += sum(len(s.rewrite) + overhead for s in example.sentences if s.rewrite)
-    size += sum(len(a.text) + len(a.rewrite) + overhead for a in example.asides)
+    size += sum(len(a.text) + len(a.rewrite) + overhead for a in example.auxiliary_sentences)
     wrong = [s for s in example.sentences if s.rationales][:2]
     return size + sum(s.span.end - s.span.start + len(s.rationales[0]) + overhead for s in wrong)
 
@@ -176,7 +187,7 @@ def parse(row: dict[str, Any]) -> TrainingExample:
         str(row["caption"]),
         tuple(sentences),
         str(row.get("description") or ""),
-        tuple(_aside(item) for item in row.get("asides") or ()),
+        tuple(_auxiliary(item) for item in row.get("asides") or ()),
     )
 
 
@@ -186,10 +197,10 @@ def _factual(item: dict[str, Any]) -> bool:
     return bool(item["label"] == "factual")
 
 
-def _aside(item: dict[str, Any]) -> AuxiliaryExample:
+def _auxiliary(item: dict[str, Any]) -> AuxiliaryExample:
     text, factual = str(item["text"]).strip(), _factual(item)
     if not text:
-        raise ValueError("an aside without text")
+        raise ValueError("an auxiliary sentence (asides) without text")
     return AuxiliaryExample(text, factual, "" if factual else str(item.get("rewrite") or ""))
 
 
@@ -205,9 +216,13 @@ def open_split(data: Path, split: str) -> Examples:
 
 
 def add_replay(train: Examples, replay: str, share: float) -> None:
-    """Puts the train split of `replay`, "" for none, behind `train`.
+    """Appends the train split of `replay` to `train`; "" adds nothing.
 
-    `share`: of the captions that are trained on, those that are replayed. Raises UserError.
+    Args:
+        share: Share of replayed captions among all that are trained on.
+
+    Raises:
+        UserError: `share` is not between 0 and 1, or there is no such data.
     """
     if not replay:
         return
@@ -220,9 +235,9 @@ def add_replay(train: Examples, replay: str, share: float) -> None:
 
 
 def provenance(root: Path) -> dict[str, Any]:
-    """`data.json` beside the data: what it is, its licence, whether it is a benchmark. {} of none.
+    """The content of `data.json`: title, license, whether it is a benchmark; {} without the file.
 
-    `annotate` writes it; critic.json carries it on.
+    `annotate` writes it, and critic.json repeats it.
     """
     path = root / "data.json"
     if not path.is_file():
@@ -235,14 +250,14 @@ def provenance(root: Path) -> dict[str, Any]:
 
 
 def texts(examples: Examples, limit: int = 20_000) -> Iterator[str]:
-    """What a new tokenizer learns from: captions, rationales, descriptions of `limit` examples.
+    """Captions, rationales and descriptions of about `limit` examples, for a new tokenizer.
 
-    Of the data's own: what is replayed a base knows.
+    Replayed examples are left out: the base knows their words.
     """
     for index in range(0, examples.own, max(1, examples.own // limit)):
         example = examples[index]
         yield example.caption
         yield from (text for sentence in example.sentences for text in sentence.rationales)
-        yield from (aside.text for aside in example.asides)
+        yield from (auxiliary.text for auxiliary in example.auxiliary_sentences)
         if example.description:
             yield example.description

@@ -1,7 +1,7 @@
-"""From judged captions to packed rows with the tokens that the loss looks at.
+"""Labeled captions as packed rows with target tokens.
 
-All sentences of a caption share one row (`critic.packing`); the prompts are the pieces that
-inference sends. The loss sees answers only.
+All sentences of a caption share one row (`critic.paligemma.packing`), built from the same prompt
+pieces as at inference. Only answers contribute to the loss.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from revise_captions.critic.paligemma.packing import (
     unpack,
 )
 from revise_captions.critic.paligemma.tokenizer import DESCRIBE, PromptTokenizer
-from revise_captions.finetune.data.recolor import colourless
+from revise_captions.finetune.data.recolor import colorless
 from revise_captions.finetune.data.records import TrainingExample
-from revise_captions.finetune.data.token_labels import UNKNOWN, Credit, credit
+from revise_captions.finetune.data.token_labels import UNKNOWN, TokenLabels, token_labels
 
 Ints = NDArray[np.int64]
 
 
 class TokenTask(IntEnum):
-    """What a target token teaches. `FOLLOW`: what comes after Yes or No.
+    """What a target token teaches.
 
-    `CAPTION`: a word of the sentence in question, where it is true (`finetune.credit`).
+    `FOLLOW`: a token after Yes or No. `CAPTION`: a true word of the sentence (`token_labels`).
     """
 
     CLASSIFY = 0
@@ -48,32 +48,40 @@ class TokenTask(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is asked about one example: rationales by sentence index, its description or not.
+    """The queries about one example.
 
-    `rewrites`: indices of the wrong sentences whose true versions are asked about too; `asides`:
-    indices of asides, and whether the true version of each is asked about too; `sentences`: which
-    of the caption's are asked about, None for all.
+    Attributes:
+        rationales: Sentence indices with the rationale to learn.
+        describe: Whether to ask for the description.
+        rewrites: Indices of wrong sentences whose true versions are asked about too.
+        auxiliary_sentences: Their indices, and whether the true version is asked about too.
+        sentences: Indices of the caption's sentences to ask about, None for all.
     """
 
     rationales: tuple[tuple[int, str], ...]
     describe: bool
     rewrites: tuple[int, ...] = ()
-    asides: tuple[tuple[int, bool], ...] = ()
+    auxiliary_sentences: tuple[tuple[int, bool], ...] = ()
     sentences: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Flat indices into (rows × length) where to read, the ids to be found there, their tasks.
+    """Targets of a batch, at flat indices into (rows × length).
 
-    `trace_at`, `trace`: where to read whether a sentence has gone wrong by now, and whether it has.
+    Attributes:
+        at: Positions whose next token is predicted.
+        ids: The tokens to predict there.
+        tasks: The `TokenTask` of each.
+        error_onset_at: Positions of words with a label.
+        error_onset: Whether the sentence is wrong up to there, RIGHT or WRONG.
     """
 
     at: Ints
     ids: Ints
     tasks: Ints
-    trace_at: Ints
-    trace: Ints
+    error_onset_at: Ints
+    error_onset: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ class _Query:
     answer: tuple[int, ...]
     first: TokenTask
     rest: TokenTask
-    credit: Credit | None = None
+    token_labels: TokenLabels | None = None
 
 
 def choose(
@@ -91,12 +99,15 @@ def choose(
     rationales: int,
     describe: float,
     rewrites: float = 0.0,
-    asides: int = 0,
+    auxiliary_sentences: int = 0,
 ) -> Choice:
-    """A random draw of at most `rationales` wrong sentences, one of each one's rationales.
+    """Draws the queries about an example.
 
-    `describe`, `rewrites`: probability of the description, and of each known rewrite; `asides`:
-    how many of these at most.
+    Args:
+        rationales: Explain at most so many wrong sentences, each by one of its rationales.
+        describe: Probability of asking for the description.
+        rewrites: Probability of asking about each known rewrite.
+        auxiliary_sentences: Ask about at most so many.
     """
     wrong = [i for i, s in enumerate(example.sentences) if not s.factual and s.rationales]
     if len(wrong) > rationales:
@@ -107,32 +118,39 @@ def choose(
         picked.append((index, texts[int(rng.integers(len(texts)))]))
     described = bool(example.description) and rng.random() < describe
     pairs = [i for i, s in enumerate(example.sentences) if s.rewrite and rng.random() < rewrites]
-    drawn: list[int] = list(range(len(example.asides))) if asides else []
-    if len(drawn) > asides:
-        drawn = sorted(rng.choice(drawn, asides, replace=False).tolist())
-    beside = [(i, bool(example.asides[i].rewrite) and rng.random() < rewrites) for i in drawn]
+    drawn: list[int] = list(range(len(example.auxiliary_sentences))) if auxiliary_sentences else []
+    if len(drawn) > auxiliary_sentences:
+        drawn = sorted(rng.choice(drawn, auxiliary_sentences, replace=False).tolist())
+    beside = [
+        (i, bool(example.auxiliary_sentences[i].rewrite) and rng.random() < rewrites) for i in drawn
+    ]
     return Choice(tuple(picked), described, tuple(pairs), tuple(beside))
 
 
-def without_colours(
-    example: TrainingExample, rng: np.random.Generator, rewrites: float, asides: int
+def without_colors(
+    example: TrainingExample, rng: np.random.Generator, rewrites: float, auxiliary_sentences: int
 ) -> Choice | None:
-    """What can be asked of an example whose image is recoloured; None where that is nothing."""
-    sentences, beside = colourless(example)
-    drawn = [(i, bool(example.asides[i].rewrite) and rng.random() < rewrites) for i in beside]
-    if not sentences and not drawn[:asides]:
+    """The queries about an example whose image is recolored; None if nothing can be asked."""
+    sentences, beside = colorless(example)
+    drawn = [
+        (i, bool(example.auxiliary_sentences[i].rewrite) and rng.random() < rewrites)
+        for i in beside
+    ]
+    if not sentences and not drawn[:auxiliary_sentences]:
         return None
     pairs = [i for i in sentences if example.sentences[i].rewrite and rng.random() < rewrites]
-    return Choice((), False, tuple(pairs), tuple(drawn[:asides]), sentences)
+    return Choice((), False, tuple(pairs), tuple(drawn[:auxiliary_sentences]), sentences)
 
 
-def asides_asked(example: TrainingExample, choice: Choice) -> Iterator[tuple[str, bool, str]]:
-    """Text, truth and rewrite of each aside that is asked about, true versions included."""
-    for index, both in choice.asides:
-        aside = example.asides[index]
-        yield aside.text, aside.factual, aside.rewrite
+def auxiliary_questions(
+    example: TrainingExample, choice: Choice
+) -> Iterator[tuple[str, bool, str]]:
+    """Text, label and rewrite of each auxiliary query, true versions included."""
+    for index, both in choice.auxiliary_sentences:
+        auxiliary = example.auxiliary_sentences[index]
+        yield auxiliary.text, auxiliary.factual, auxiliary.rewrite
         if both:
-            yield aside.rewrite, True, ""
+            yield auxiliary.rewrite, True, ""
 
 
 def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> list[_Query]:
@@ -146,7 +164,7 @@ def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> 
             answer = (*answer, *codec.answer_nothing)
         branch = question(codec, trunk, example.caption, example.spans, index, answer=answer)
         text = sentence.span.of(example.caption)
-        words = credit(codec, text, sentence.factual, sentence.rewrite)
+        words = token_labels(codec, text, sentence.factual, sentence.rewrite)
         asked.append(
             _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
         )
@@ -155,16 +173,16 @@ def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> 
         branch = question(
             codec, trunk, example.caption, example.spans, index, answer=answer, instead=text
         )
-        words = credit(codec, text, factual=True)
+        words = token_labels(codec, text, factual=True)
         asked.append(
             _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
         )
-    for text, factual, rewrite in asides_asked(example, choice):
+    for text, factual, rewrite in auxiliary_questions(example, choice):
         answer = codec.answer_yes if factual else codec.answer_no
         branch = question(
             codec, trunk, example.caption, example.spans, 0, answer=answer, instead=text
         )
-        words = credit(codec, text, factual, rewrite)
+        words = token_labels(codec, text, factual, rewrite)
         asked.append(
             _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
         )
@@ -183,7 +201,7 @@ def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One training batch. `example_of_row[r]`: which of the batch's examples row r belongs to."""
+    """One training batch. `example_of_row[r]`: the batch's example that row r belongs to."""
 
     batch: PackedBatch
     targets: Targets
@@ -202,10 +220,17 @@ def encode(
     max_length: int,
     packed: bool = True,
 ) -> Encoded | None:
-    """Rows and targets. A row over `max_length` loses its last branches, counted in `skipped`.
+    """Encodes queries as rows and targets.
 
-    `packed=False`: a row for each question, as the prefix attention mode needs it: the same
-    gradients. None where nothing is left.
+    Args:
+        images: Image tokens at the beginning of a row.
+        multiple: Pad rows to a multiple of this length.
+        max_length: Rows over it lose their last branches, which `skipped` counts.
+        packed: Whether a caption's queries share a row; the `prefix` attention mode always has a
+            row per query. The gradients are the same.
+
+    Returns:
+        The batch, or None if no query fits.
     """
     rows: list[PackedRow] = []
     owners: list[int] = []
@@ -243,7 +268,7 @@ def _targets(
     codec: PromptTokenizer, batch: PackedBatch, asked_of_row: Sequence[Sequence[_Query]]
 ) -> Targets:
     read: list[tuple[int, int, int]] = []  # where, what, task
-    traced: list[tuple[int, int]] = []
+    onsets: list[tuple[int, int]] = []
     closing = len(codec.special(prompts.END_FACTUAL))
     for r, asked in enumerate(asked_of_row):
         for b, part in enumerate(asked):
@@ -252,16 +277,16 @@ def _targets(
             kinds = (part.first, *[part.rest] * (len(part.answer) - 1))
             places = range(start, start + len(part.answer))
             read += zip(places, part.answer, kinds, strict=True)
-            # under `prefix` a word sees the words behind it, and has nothing to tell
-            if part.credit is None or start < batch.block[r] + r * batch.ids.shape[1]:
+            # with prefix attention a word sees the words after it: nothing to predict
+            if part.token_labels is None or start < batch.block[r] + r * batch.ids.shape[1]:
                 continue
-            first = prompt - closing - len(part.credit.trace)
+            first = prompt - closing - len(part.token_labels.error_onset)
             place = batch.at(r, b, first)
             words = part.branch.ids[first : prompt - closing]
-            known = enumerate(zip(words, part.credit.true, strict=True), start=place - 1)
+            known = enumerate(zip(words, part.token_labels.true, strict=True), start=place - 1)
             read += ((at, word, TokenTask.CAPTION) for at, (word, true) in known if true)
-            trace = enumerate(part.credit.trace, start=place)
-            traced += ((at, state) for at, state in trace if state != UNKNOWN)
+            error_onset = enumerate(part.token_labels.error_onset, start=place)
+            onsets += ((at, state) for at, state in error_onset if state != UNKNOWN)
     at, ids, tasks = np.array(read, dtype=np.int64).reshape(-1, 3).T
-    trace_at, states = np.array(traced, dtype=np.int64).reshape(-1, 2).T
-    return Targets(at, ids, tasks, trace_at, states)
+    error_onset_at, states = np.array(onsets, dtype=np.int64).reshape(-1, 2).T
+    return Targets(at, ids, tasks, error_onset_at, states)

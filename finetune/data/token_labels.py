@@ -1,12 +1,13 @@
-"""Where a sentence becomes wrong: targets for every word of it, not for its Yes or No alone.
+"""Token labels: where in a sentence the error begins.
 
-One bit at the end of a sentence says little about which word was at fault; a critic that learns
-from that bit alone needs very many sentences. A wrong sentence and its true rewrite differ from
-some word on, so two more losses can look at the words of a question, which are there anyway:
+A label at the end of a sentence says little about which word is wrong, and a critic that learns
+from it alone needs very many sentences. A wrong sentence and its true rewrite differ from some word
+on, which gives two further losses at no further forward pass:
 
-- *trace*: at each word, has the sentence become wrong by now? (A linear head, thrown away.)
-- *caption*: the next word of a true sentence, or of a wrong one before it goes wrong. To predict it
-  is to look at the image.
+- *error onset*: at each word, is the sentence wrong so far? (A linear head, discarded after
+  training.)
+- *caption*: the next word of a true sentence, or of a wrong one before its error. Predicting it
+  takes looking at the image.
 """
 
 from __future__ import annotations
@@ -21,17 +22,22 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Credit:
-    """For each token of a sentence: `trace` in {UNKNOWN, RIGHT, WRONG}, and is it `true` to say."""
+class TokenLabels:
+    """Labels of a sentence's tokens.
 
-    trace: tuple[int, ...]
+    Attributes:
+        error_onset: Whether the sentence is wrong so far: UNKNOWN, RIGHT or WRONG.
+        true: Whether the token is a true continuation.
+    """
+
+    error_onset: tuple[int, ...]
     true: tuple[bool, ...]
 
 
-def parting(wrong: str, right: str) -> tuple[int, int]:
-    """The half-open span in `wrong` of the first word that `right` does not have there.
+def first_difference(wrong: str, right: str) -> tuple[int, int]:
+    """The half-open span of the first word of `wrong` that differs from `right`.
 
-    An empty span at the end where `wrong` is the beginning of `right`.
+    Empty, at the end, if `right` begins with `wrong`.
     """
     words = list(_WORD.finditer(wrong))
     others = _WORD.findall(right)
@@ -41,24 +47,26 @@ def parting(wrong: str, right: str) -> tuple[int, int]:
     return len(wrong), len(wrong)
 
 
-def credit(codec: PromptTokenizer, text: str, factual: bool, rewrite: str = "") -> Credit:
-    """Word by word truth of a sentence. A wrong one without a rewrite is known at its end only.
+def token_labels(
+    codec: PromptTokenizer, text: str, factual: bool, rewrite: str = ""
+) -> TokenLabels:
+    """Labels each token of a sentence; of a wrong one without a rewrite, only the last.
 
-    The parting word itself is UNKNOWN: in “a red ball”, it may take the noun to tell.
+    The first differing word is UNKNOWN: in “a red ball”, it may take the noun to tell.
     """
     offsets = codec.offsets(text)
     if factual:
-        return Credit((RIGHT,) * len(offsets), (True,) * len(offsets))
+        return TokenLabels((RIGHT,) * len(offsets), (True,) * len(offsets))
     if not rewrite:
-        trace = [UNKNOWN] * len(offsets)
+        error_onset = [UNKNOWN] * len(offsets)
         true = [False] * len(offsets)
     else:
-        start, end = parting(text, rewrite)
+        start, end = first_difference(text, rewrite)
         true = [b <= start for _, b in offsets]
-        trace = [
+        error_onset = [
             RIGHT if before else UNKNOWN if a < end else WRONG
             for before, (a, _) in zip(true, offsets, strict=True)
         ]
-    if trace:
-        trace[-1] = WRONG
-    return Credit(tuple(trace), tuple(true))
+    if error_onset:
+        error_onset[-1] = WRONG
+    return TokenLabels(tuple(error_onset), tuple(true))

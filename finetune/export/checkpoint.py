@@ -1,4 +1,4 @@
-"""What a training run leaves behind: weights or an adapter, calibration, card."""
+"""The result of a training run: weights or an adapter, calibration, card."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from revise_captions.stats.calibration import calibrate
 if TYPE_CHECKING:
     from revise_captions.finetune.trainer.setup import TrainingRun
 
-#: Beside merged weights, where the adapter that went into them is kept.
+#: Folder of the adapter beside merged weights.
 ADAPTER = "adapter"
 
 
 def snapshot(run: TrainingRun, path: Path) -> None:
-    """The weights (or adapter) as they are as a critic folder, with the last calibration."""
+    """Writes the present weights (or adapter) as a critic folder, with the last calibration."""
     card = critic_card(run)
     path.mkdir(parents=True, exist_ok=True)
     if run.wrapped is None:
@@ -48,7 +48,7 @@ def snapshot(run: TrainingRun, path: Path) -> None:
 
 
 def export(run: TrainingRun, out: Path) -> None:
-    """The finished critic in `out`: adapter or weights, `critic.json`, and the card for people."""
+    """Writes the finished critic: adapter or weights, `critic.json`, and the model card."""
     snapshot(run, out)
     if run.wrapped is not None and run.settings.lora.merge:
         merge(run, out)
@@ -57,9 +57,9 @@ def export(run: TrainingRun, out: Path) -> None:
 
 
 def merge(run: TrainingRun, out: Path) -> None:
-    """Puts the adapter's sum with its base into `out`, the adapter into `out/adapter`.
+    """Merges the adapter in `out` with its base, and moves it to `out/adapter`.
 
-    Added up in float32 from the base as it was loaded from, never from quantised weights.
+    Merged in float32 from the unquantized base.
     """
     adapter = out / ADAPTER
     shutil.rmtree(adapter, ignore_errors=True)
@@ -78,7 +78,7 @@ def merge(run: TrainingRun, out: Path) -> None:
 
 
 def critic_card(run: TrainingRun) -> CriticCard:
-    """`critic.json`: what scores depend on, and how it was trained."""
+    """The card for `critic.json`: what scores depend on, and how the critic was trained."""
     from transformers import __version__ as transformers_version
 
     settings = run.settings
@@ -112,7 +112,7 @@ def critic_card(run: TrainingRun) -> CriticCard:
 
 
 def longest(run: TrainingRun) -> int:
-    """The longest prompt that the critic can be asked: what its base could, or training saw."""
+    """The critic's longest prompt in tokens: its base's, or the longest in training."""
     seen = run.progress.longest or run.settings.model.max_length
     folder = run.base.folder
     if folder is None or (run.folder.training / "base").exists():
@@ -124,17 +124,17 @@ def longest(run: TrainingRun) -> int:
 
 
 def words(run: TrainingRun) -> list[str]:
-    """The words that the critic knows: its base's and the data's. None: of a base that knows all.
+    """The critic's vocabulary: its base's words and the data's; empty for a pretrained base.
 
-    A model from nothing has only seen its data; one that was trained on the world's text has not.
+    Only a model trained from scratch knows no words beyond its data.
     """
     base = run.base.folder
-    captions: Iterator[str] = (run.train[i].caption for i in _spread(run.train.own, 20_000))
+    captions: Iterator[str] = (run.train[i].caption for i in _evenly_spaced(run.train.own, 20_000))
     if base is None or (run.folder.training / "base").exists():
         return common_words(captions)
     known = read_vocabulary(base).known
     return sorted(known | set(common_words(captions, at_least=2))) if known else []
 
 
-def _spread(total: int, limit: int) -> range:
+def _evenly_spaced(total: int, limit: int) -> range:
     return range(0, total, max(1, total // limit))

@@ -1,6 +1,6 @@
-"""The card of a fine-tuned critic: what it was trained on and how, and how good it is, with floors.
+"""The model card of a fine-tuned critic: data, training, and figures with floors.
 
-Figures are of the validation split, which the threshold was set on, and say so. Intervals are over
+Figures are of the validation split, on which the threshold was calibrated. Intervals are over
 images (`revise_captions.stats.paired_tests`).
 """
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from revise_captions.finetune.trainer.validate import ValidationResult
 
 Floats = NDArray[np.float64]
-_LICENCE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
-_UNKNOWN = "not stated: look it up before you pass this critic on"
+_LICENSE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
+_UNKNOWN = "not stated: check it before you distribute this critic"
 
 
-def licence_of(folder: Path | None, base: str) -> str:
-    """The licence that a base's own card names."""
+def base_license(folder: Path | None, base: str) -> str:
+    """The license in a base's own model card."""
     if folder is None:
-        return "none: trained from nothing"
+        return "none: trained from scratch"
     page = folder / "README.md"
-    found = _LICENCE.search(page.read_text(encoding="utf-8")) if page.exists() else None
+    found = _LICENSE.search(page.read_text(encoding="utf-8")) if page.exists() else None
     if found:
         return found[1].strip()
     return "Gemma Terms of Use" if base.startswith("google/paligemma") else _UNKNOWN
 
 
-def data_licence(root: Path) -> str:
-    """What `data.json` beside the data says, else the first line of a LICENSE file there."""
+def data_license(root: Path) -> str:
+    """The license in the data's `data.json`, else the first line of its LICENSE file."""
     stated = provenance(root).get("licence")
     if stated:
         return str(stated)
@@ -58,7 +58,7 @@ def data_licence(root: Path) -> str:
 
 
 def floors(validation: Examples) -> tuple[Floats, Floats, Floats, list[str]]:
-    """Truth, minus the length, minus the place in the caption, and the image of every sentence."""
+    """Label, negated length, negated position and image of every sentence."""
     rows = [
         (s.factual, s.span.start - s.span.end, -k, example.image)
         for example in validation
@@ -74,7 +74,7 @@ def floors(validation: Examples) -> tuple[Floats, Floats, Floats, list[str]]:
 
 
 def figures(run: TrainingRun, card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Lines of the table: the critic on the validation split, and floors that need no model."""
+    """Rows of the table: the critic on the validation split, and floors that need no model."""
     found = run.measured
     assert found is not None
     images = [run.validation.images[run.validation.image_of[i]] for i in found.caption]
@@ -102,7 +102,7 @@ def _rationale_lines(found: ValidationResult) -> list[tuple[str, str]]:
         return [("rationales", "none in the validation split")]
     return [
         ("rationale: loss per token", f"{found.rationale_loss:.3f}"),
-        ("rationale: tokens foretold", f"{found.rationale_accuracy:.3f}"),
+        ("rationale: token accuracy", f"{found.rationale_accuracy:.3f}"),
     ]
 
 
@@ -115,14 +115,14 @@ def _shown(figure: Figure) -> str:
 
 
 def model_card(run: TrainingRun, card: Mapping[str, Any]) -> str:
-    """README.md of the critic's folder. `card`: what its critic.json holds."""
+    """README.md of the critic's folder. `card`: the content of critic.json."""
     chat = card["prompt"] == chat_prompts.VERSION
     settings, base = run.settings, run.base_name
     data = _data_lines(run)
     table = "\n".join(f"| {name} | {value} |" for name, value in figures(run, card))
-    changed = "\n".join(f"| `{name}` | {value} |" for name, value in _chosen(settings))
+    changed = "\n".join(f"| `{name}` | {value} |" for name, value in _options(settings))
     learned = ", ".join(f"{p} ({n:,})" for p, n in trained_parts(run.model).items())
-    what = {"full": "all weights", "lora": "LoRA", "qlora": "LoRA on a base in four bits (NF4)"}
+    what = {"full": "all weights", "lora": "LoRA", "qlora": "LoRA on a 4-bit base (NF4)"}
     asks = chat_prompts if chat else prompts
     attention_mode = "the model's own" if chat else f"`{card['attention_mode']}`"
     front = "" if run.base.folder is None else f"base_model: {base}\n"
@@ -134,31 +134,31 @@ tags: [caption-factuality, critic]
 
 # A critic of image captions
 
-Judges each sentence of a caption against its image, and says what is wrong with it. Written by
+Judges each sentence of a caption against its image and explains errors. Trained by
 `finetune-critic`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
 
-- Base: {base} (licence: {licence_of(run.base.folder, base)}).
+- Base: {base} (licence: {base_license(run.base.folder, base)}).
 - Trained: {what[settings.lora.method]} of {learned} parameters.
 - Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {attention_mode}.
 - Data: {data}
-- Licence of the data: {data_licence(run.train.root)}.
+- Licence of the data: {data_license(run.train.root)}.
 
 ## Figures
 
-On the validation split ({len(run.validation):,} captions). The threshold was set on it, and with
-`--keep best` the weights were chosen on it, so other data of this kind will show somewhat less. In
-brackets: 95 % intervals over images.
+On the validation split ({len(run.validation):,} captions). The threshold was calibrated on it, and
+with `--keep best` the weights were chosen on it, so expect slightly lower figures on new data of
+this kind. In brackets: 95 % intervals over images.
 
 | figure | value |
 | --- | --- |
 {table}
 
-It knows the kind of images and captions that it was trained on. On others, measure first:
-`evaluate-metric` holds it against human labels.
+The figures hold for images and captions like the training data. For others, measure first:
+`evaluate-metric` compares the critic with human labels.
 
 ## Training
 
-{run.progress.step:,} steps of {settings.data.batch_size} captions; the seed, and everything else:
+{run.progress.step:,} steps of {settings.data.batch_size} captions, with these settings:
 
 | setting | value |
 | --- | --- |
@@ -176,12 +176,12 @@ def _data_lines(run: TrainingRun) -> str:
     replayed, mark, also = "", "", {}
     if train.replayed is not None:
         more, also = len(train) - train.own, provenance(train.replayed)
-        what, licence = also.get("title") or "other data", data_licence(train.replayed)
+        what, licence = also.get("title") or "other data", data_license(train.replayed)
         replayed = (
             f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (licence: {licence})."
         )
     if stated.get("benchmark") or also.get("benchmark"):
-        mark = " **This is a benchmark: the critic cannot be measured by it.**"
+        mark = " **This is a benchmark: do not evaluate the critic on it.**"
     return (
         f"{name}{train.own:,} captions of {train.own_images:,} images, "
         f"{len(sentences):,} sentences, {wrong:,} of them wrong, {explained:,} explained."
@@ -189,8 +189,8 @@ def _data_lines(run: TrainingRun) -> str:
     )
 
 
-def _chosen(settings: TrainingSettings) -> list[tuple[str, str]]:
-    """Every setting with its value, as the command line names it."""
+def _options(settings: TrainingSettings) -> list[tuple[str, str]]:
+    """Every option with its value."""
     return [
         (f"--{name.replace('_', '-')}", str(value) or "–")
         for name, value in settings.options().items()

@@ -1,10 +1,9 @@
-"""Sets a critic's threshold and precision–recall curve anew, without training.
+"""Recalibrate a critic's threshold and precision–recall curve, without training.
 
-CRITIC is a folder written by finetune-critic, DATA one like those that it was trained on: its
-validation split is judged. `--wrong-share`: the share of wrong sentences among those that the
-critic will meet, where people were given others to judge. `--false-alarms`: the share of true
-sentences that may be flagged, for a threshold that keeps to it with 95 % confidence: a corrector
-does harm where it rewrites what was true.
+CRITIC is a folder written by finetune-critic, DATA a folder of training data, whose validation
+split the critic judges. `--wrong-share`: the share of wrong sentences in use, if it differs from
+that of the split. `--false-alarms`: the largest share of true sentences to flag, held with 95 %
+confidence, since rewriting a true sentence does harm.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ WINDOW = 64
 
 
 def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], int]:
-    """P(factual) and truth of the validation sentences, and how many were left unscored."""
+    """P(factual) and label of the validation sentences, and the number of unscored ones."""
     critic = load_paligemma(str(critic_folder))
     split = open_split(data, "validation")
     p: list[float] = []
@@ -53,9 +52,9 @@ def judged(critic_folder: Path, data: Path) -> tuple[list[float], list[bool], in
 @click.argument("critic", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--wrong-share", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="Of the sentences it will meet.  [default: as validated]")  # fmt: skip
+              help="Share of wrong sentences in use.  [default: as validated]")  # fmt: skip
 @click.option("--false-alarms", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="Flagged at most, of true sentences.  [default: any share]")  # fmt: skip
+              help="Largest share of true sentences to flag.  [default: any]")  # fmt: skip
 def main(critic: Path, data: Path, wrong_share: float | None, false_alarms: float | None) -> None:
     p, factual, unscored = judged(critic, data)
     if not p:

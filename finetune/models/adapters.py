@@ -1,8 +1,7 @@
-"""What of a model learns: its parts by name, with all their weights or through LoRA.
+"""Which weights of a model are trained: parts by name, in full or through LoRA.
 
-Parts are found in the modules' names, which families choose differently. Nothing is ever left out
-in silence: a part that is asked for and has nothing to train is an error, and what was trained is
-written into the card.
+Parts are found by module names, which differ between families. A requested part with nothing to
+train is an error, and the card lists what was trained.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def part_of(name: str) -> str:
 
 
 def parts(settings: TrainingSettings) -> tuple[str, ...]:
-    """The parts that are to learn. Raises UserError for one that does not exist."""
+    """The parts to train. Raises UserError for an unknown one."""
     found = tuple(part.strip() for part in settings.model.targets.split(",") if part.strip())
     if unknown := sorted(set(found) - set(PARTS)):
         raise UserError(
@@ -43,7 +42,7 @@ def parts(settings: TrainingSettings) -> tuple[str, ...]:
 
 
 def linear_layers(model: Any, chosen: tuple[str, ...]) -> dict[str, list[str]]:
-    """Full names of the linear layers of each chosen part, the output layer left out."""
+    """Full names of the linear layers of each chosen part, without the output layer."""
     head = model.get_output_embeddings()
     found: dict[str, list[str]] = {part: [] for part in chosen}
     for name, module in model.named_modules():
@@ -54,9 +53,10 @@ def linear_layers(model: Any, chosen: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str) -> Any | None:
-    """Freezes what does not learn. With LoRA puts adapters into `model`; returns PEFT's wrapper.
+    """Freezes all other weights; with LoRA, adds adapters to `model` and returns PEFT's wrapper.
 
-    Raises UserError where a part that was asked for has no weights to train that way.
+    Raises:
+        UserError: A requested part has no weights to train this way, or PEFT is not installed.
     """
     chosen = parts(settings)
     if settings.lora.method == "full":
@@ -83,7 +83,7 @@ def choose_weights(model: torch.nn.Module, settings: TrainingSettings, base: str
         target_modules=sorted(name for names in layers.values() for name in names),
     )
     wrapped = get_peft_model(model, config)
-    # PEFT writes what the model was loaded from; a name that can be found again is wanted
+    # PEFT would store the local path of a downloaded base
     wrapped.peft_config["default"].base_model_name_or_path = base
     return wrapped
 
@@ -93,10 +93,11 @@ def _needed(package: str, command: str) -> None:
         raise UserError(f"this needs the package {package}", hint=command)
 
 
-def four_bit(settings: TrainingSettings, device: str) -> Any | None:
-    """transformers' settings for a base in four bits (NF4, as QLoRA); None but for `qlora`.
+def quantization_config(settings: TrainingSettings, device: str) -> Any | None:
+    """transformers' settings for a 4-bit base (NF4, as QLoRA); None for other methods.
 
-    Raises UserError where bitsandbytes is not installed or cannot quantise on this device.
+    Raises:
+        UserError: bitsandbytes is not installed or cannot quantize on this device.
     """
     if settings.lora.method != "qlora":
         return None
@@ -110,7 +111,7 @@ def four_bit(settings: TrainingSettings, device: str) -> Any | None:
         dequantize_4bit(packed, state)
     except Exception as error:  # bitsandbytes raises whatever its backend raises
         raise UserError(
-            f"bitsandbytes cannot quantise on {device}: {str(error).splitlines()[0]}",
+            f"bitsandbytes cannot quantize on {device}: {str(error).splitlines()[0]}",
             hint="take --method lora",
         ) from None
     return BitsAndBytesConfig(
@@ -124,7 +125,7 @@ def four_bit(settings: TrainingSettings, device: str) -> Any | None:
 
 
 def set_dropout(model: torch.nn.Module, share: float) -> int:
-    """Dropout of attention weights everywhere; returns in how many layers. Acts in train mode."""
+    """Sets the attention dropout of all layers, active in train mode; returns their number."""
     count = 0
     for module in model.modules():
         for name in ("attention_dropout", "dropout"):
@@ -135,9 +136,9 @@ def set_dropout(model: torch.nn.Module, share: float) -> int:
 
 
 def cast(network: torch.nn.Module, dtype: torch.dtype) -> None:
-    """Floating-point weights to `dtype`; what is quantised stays as it is.
+    """Casts floating-point weights to `dtype`, quantized ones and buffers excepted.
 
-    So do buffers: rotary frequencies in few bits would turn far positions by a wrong angle.
+    Rotary frequencies with few bits would rotate distant positions by wrong angles.
     """
     for tensor in network.parameters():
         if tensor.is_floating_point():
@@ -145,7 +146,7 @@ def cast(network: torch.nn.Module, dtype: torch.dtype) -> None:
 
 
 def trained_parts(model: torch.nn.Module) -> dict[str, int]:
-    """Parameters that learn, by part."""
+    """Numbers of trained parameters by part."""
     found = dict.fromkeys(PARTS, 0)
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -154,6 +155,6 @@ def trained_parts(model: torch.nn.Module) -> dict[str, int]:
 
 
 def save_adapter(wrapped: Any, folder: Path) -> None:
-    """PEFT's two files, without the card that it would write over ours."""
+    """Writes PEFT's two files, without its model card."""
     wrapped.save_pretrained(folder, safe_serialization=True)
     (folder / "README.md").unlink(missing_ok=True)

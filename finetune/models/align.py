@@ -1,9 +1,9 @@
-"""Start image tokens as bags of words: a linear map of patch features onto the label's embeddings.
+"""Projector initialization for a new model: image tokens as sums of their labels' embeddings.
 
-A fresh language model must first learn that a patch of features means “dog” and “brown”; from yes
-and no alone that takes very long. With dense labels it can be solved for: the projector becomes the
-ridge regression from the tower's features onto the summed embeddings of each patch's class names
-(and of the words for its place), plus a random map that keeps whatever else the features say.
+Learning from verdicts alone that some patch features mean “dog” and “brown” takes very long. With
+dense labels the projector can be solved for: ridge regression from the tower's features onto the
+summed embeddings of each patch's class names and position words, plus a random map that keeps the
+features' other information.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from revise_captions.finetune.models.dense_labels import Dense
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration
 
-#: Size of the random part, beside the aligned part's 1.
+#: Scale of the random map relative to the solved one.
 REST = 0.5
 IMAGES = 4000
 
@@ -34,10 +34,10 @@ def _word(codec: PromptTokenizer, embeddings: torch.Tensor, text: str) -> torch.
     return summed
 
 
-def _bags(
+def _word_sums(
     codec: PromptTokenizer, embeddings: torch.Tensor, dense: Dense, labels: NDArray[np.uint8]
 ) -> torch.Tensor:
-    """Targets (images, patches, hidden): summed embeddings, scaled to one word's size."""
+    """Targets (images, patches, hidden): summed embeddings, scaled to the norm of one word."""
     hidden, grid = embeddings.shape[1], labels.shape[1]
     total = torch.zeros(*labels.shape[:3], hidden)
     active = torch.zeros(*labels.shape[:3], 1)
@@ -63,7 +63,7 @@ def align_projector(
     dense: Dense,
     pixels: PixelCache,
 ) -> float:
-    """Solves for the projector of a new model, in place. Returns the share of energy explained."""
+    """Sets the projector of a new model; returns the share of the targets' energy it explains."""
     language = model.model.language_model
     embeddings = (language.embed_tokens.weight * language.embed_tokens.embed_scale).float()
     images = np.linspace(0, len(dense.labels) - 1, min(IMAGES, len(dense.labels))).astype(int)
@@ -76,7 +76,7 @@ def align_projector(
         values = pixel_values(pixels.take(part.tolist(), [0] * len(part)), model.dtype)
         features = tower_output(model, values).double().flatten(0, 1)
         features = torch.nn.functional.pad(features, (0, 1), value=1.0)
-        target = _bags(codec, embeddings, dense, np.asarray(dense.labels[part])).flatten(0, 1)
+        target = _word_sums(codec, embeddings, dense, np.asarray(dense.labels[part])).flatten(0, 1)
         gram += features.T @ features
         cross += features.T @ target.double()
         energy += float(target.square().sum())

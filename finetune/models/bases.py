@@ -1,4 +1,4 @@
-"""The model that training starts from: new, a critic of ours, a PaliGemma 2, an instruct model."""
+"""The base model: a new one, a critic trained earlier, a PaliGemma 2, or an instruct model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.new_words import add_words, new_words
 from revise_captions.finetune.data.records import Examples, texts
-from revise_captions.finetune.models.adapters import four_bit
+from revise_captions.finetune.models.adapters import quantization_config
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration
@@ -27,9 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A loaded base. `codec`: of a PaliGemma; `engine`: of an instruct model, which has its own.
+    """A loaded base.
 
-    `folder`: where its files are, None of a new one. `new_words`: tokens that its tokenizer gained.
+    Attributes:
+        model: The transformers model.
+        codec: The tokenizer of a PaliGemma, None of an instruct model.
+        engine: The engine of an instruct model, None of a PaliGemma.
+        folder: Its files, None of a new model.
+        new_words: Tokens added to its tokenizer.
     """
 
     model: Any
@@ -40,7 +45,7 @@ class Base:
 
 
 def base_folder(base: str) -> Path | None:
-    """The folder of a base by name, downloaded where it is a hub id; None for `new`."""
+    """The folder of a base, downloaded if it is a hub id; None for `new`."""
     if base == "new":
         return None
     folder = find_checkpoint(base, "base")
@@ -53,7 +58,7 @@ def base_folder(base: str) -> Path | None:
 
 
 def is_own(base: str) -> bool:
-    """Whether a base is a small critic of this repository's own kind; loads and fetches nothing."""
+    """Whether a base is a PaliGemma folder that finetune-critic wrote; loads nothing."""
     return (Path(base).expanduser() / CARD).exists() and _is_paligemma(Path(base).expanduser())
 
 
@@ -62,21 +67,26 @@ def _is_paligemma(folder: Path) -> bool:
 
 
 def named(base: str) -> str:
-    """A base's name for resuming and for PEFT: a folder's is made absolute, so that it is found."""
+    """A base's name for resuming and for PEFT: a folder's absolute path, or a hub id."""
     folder = Path(base).expanduser()
     return str(folder.resolve()) if folder.is_dir() else base
 
 
 def shown(base: str) -> str:
-    """A base's name for the card, which others read: of a folder its last name, no path."""
+    """A base's name for the card: a folder's last component, or a hub id."""
     folder = Path(base).expanduser()
     return folder.resolve().name if folder.is_dir() else base
 
 
 def load_base(base: str, train: Examples, settings: TrainingSettings, device: str = "cpu") -> Base:
-    """The model that training starts from, in its own dtype. Raises UserError where there is none.
+    """Loads the base model in its own dtype.
 
-    `base`: `new`, `bundled`, a folder, or a hub id.
+    Args:
+        base: `new`, `bundled`, a folder, or a hub id.
+        train: Training data, for a new tokenizer and new words.
+
+    Raises:
+        UserError: There is no such model, or the settings do not fit it.
     """
     torch.manual_seed(settings.seed)
     if base == "new":
@@ -104,7 +114,7 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
                 hint=f"add --attention-mode {trained}, or --change-attention-mode to teach it "
                 f"{settings.model.attention_mode}",
             )
-    bits = four_bit(settings, device)
+    bits = quantization_config(settings, device)
     more = {"quantization_config": bits, "device_map": {"": device}} if bits else {}
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -126,8 +136,8 @@ def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) 
     dense = settings.tower.minutes or settings.losses.tower or settings.data.recolor_share
     if dense or settings.model.new_words or settings.compute.compile:
         raise UserError(
-            f"{base} is an instruct model: it has no dense labels to learn, gains no words, and is "
-            "not compiled",
+            f"{base} is an instruct model, which takes no dense labels, no new words and no "
+            "compilation",
             hint="add --preset lora or --preset paper, which are made for such models",
         )
     from revise_captions.engines.transformers.engine import load_engine
@@ -138,13 +148,13 @@ def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) 
         dtype=settings.compute.dtype,
         device=device,
         scores=True,
-        quantization=four_bit(settings, device),
+        quantization=quantization_config(settings, device),
     )
     return Base(engine.model, None, engine, folder)
 
 
 def copy_tower(folder: Path, model: PaliGemmaForConditionalGeneration) -> None:
-    """Gives `model` the image tower of a checkpoint of the same tower shape."""
+    """Copies the image tower of a checkpoint, which must have the same shape, into `model`."""
     from transformers import PaliGemmaForConditionalGeneration
 
     try:

@@ -1,11 +1,11 @@
-"""Dense supervision for the image tower: what is drawn in each patch.
+"""Dense supervision of the image tower: what each patch shows.
 
 `labels/<split>.npy`: uint8 of shape (images, grid, grid, channels), class 0 = nothing;
 `labels/channels.json`: `[{"name": "kind", "classes": ["none", "house", …]}, …]`. A linear head for
-each channel reads every patch's features; the heads are thrown away with the training state.
+each channel classifies every patch's features; the heads are discarded after training.
 
-One more head reads where the patch is. What a thing is does not depend on its column, and a tower
-that learns only that forgets columns: its critic then cannot tell left from right.
+One more head predicts the patch's position. Without it the tower discards positions, which the
+classes do not depend on, and the critic cannot tell left from right.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.data.recolor import COLOUR_WORDS
+from revise_captions.finetune.data.recolor import COLOR_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Patch labels of the training images; `classes[c]` are the names of channel c's classes."""
+    """Patch labels of the training images; `classes[c]` names the classes of channel c."""
 
     labels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
     names: tuple[str, ...]
@@ -37,13 +37,13 @@ class Dense:
         return tuple(map(len, self.classes))
 
     @property
-    def colours(self) -> NDArray[np.bool_]:
-        """Which channels tell colours, shape (channels,)."""
-        return np.array([not COLOUR_WORDS.isdisjoint(names) for names in self.classes])
+    def colors(self) -> NDArray[np.bool_]:
+        """Which channels are colors, shape (channels,)."""
+        return np.array([not COLOR_WORDS.isdisjoint(names) for names in self.classes])
 
 
 def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None:
-    """The dense labels beside the data, or None where there are none."""
+    """The dense labels beside the data, None without any. Raises UserError if malformed."""
     file, channels = root / "labels" / f"{split}.npy", root / "labels" / "channels.json"
     if not file.exists():
         return None
@@ -64,7 +64,7 @@ def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None
     return Dense(labels, tuple(c["name"] for c in described), classes)
 
 
-def places(patches: int) -> torch.Tensor:
+def patch_positions(patches: int) -> torch.Tensor:
     """Row and column of each patch of a square grid, from -1 to 1; shape (patches, 2)."""
     steps = torch.linspace(-1, 1, round(patches**0.5))
     return torch.cartesian_prod(steps, steps)
@@ -93,7 +93,9 @@ class Heads(nn.Module):
         """
         logits = self.linear(features).float().split(self.sizes, dim=-1)
         found = self.place(features).float()
-        loss = mse_loss(found, places(features.shape[-2]).to(found.device).expand_as(found))
+        loss = mse_loss(
+            found, patch_positions(features.shape[-2]).to(found.device).expand_as(found)
+        )
         right = []
         for channel, scores in enumerate(logits):
             truth = labels[..., channel]

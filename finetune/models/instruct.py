@@ -1,7 +1,7 @@
-"""An instruct model under training: one sequence per sentence, through its own chat template.
+"""An instruct model under training: one sequence per sentence, through its chat template.
 
-The prompt's ids come from the encoder that inference uses; the answer's ids and what ends the turn
-stand behind them. The loss sees those only.
+A sequence is the prompt's ids, from the same encoder as at inference, the answer's ids, and the end
+of the turn. Only the latter two contribute to the loss.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.image_cache import upright
 from revise_captions.finetune.data.records import TrainingExample
-from revise_captions.finetune.data.targets import Choice, TokenTask, asides_asked
+from revise_captions.finetune.data.targets import Choice, TokenTask, auxiliary_questions
 from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Images
 from revise_captions.records import Span
 
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
-    """A prompt with its answer; the first answer token teaches `first`, the others `rest`."""
+    """A prompt with its answer; the first answer token's task is `first`, the others' `rest`."""
 
     owner: int
     row: EncodedPrompt
@@ -80,7 +80,7 @@ class ChatLearner:
         fits = [s for s in made if len(s.row) + len(s.answer) <= self.max_length]
         if not fits:
             return None
-        # the last token of an answer is never read, only predicted
+        # the last token of an answer is predicted, never an input
         rows = [_extended(s.row, s.answer[:-1]) for s in fits]
         places = [
             (r, len(s.row) - 1 + k, token, s.first if k == 0 else s.rest, s.owner)
@@ -114,7 +114,7 @@ class ChatLearner:
             there = (*spans[:index], Span(spans[index].start, len(told)))
             prompt = chat_prompts.classification(image, told, there, index)
             asked.append((prompt, [*self.yes, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
-        for text, factual, _ in asides_asked(example, choice):
+        for text, factual, _ in auxiliary_questions(example, choice):
             prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
             answer = self.yes if factual else self.no
             asked.append((prompt, [*answer, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
@@ -180,9 +180,9 @@ def _extended(row: EncodedPrompt, answer: Sequence[int]) -> EncodedPrompt:
 
 
 def _end_of_turn(engine: TransformersEngine) -> int:
-    """The id that the chat template itself puts behind an assistant's turn.
+    """The id that the chat template puts after an assistant's turn, if generation stops at it.
 
-    Generation stops at it (or the model names no such token, and its `<eos>` is taken).
+    Otherwise the model's first end token.
     """
     speaker, mark = engine.encoder.processor or engine.encoder.tokenizer, "\ue000"
     turns = [

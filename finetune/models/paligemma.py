@@ -23,7 +23,7 @@ from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import Critic
 from revise_captions.finetune.data.image_cache import PixelCache
-from revise_captions.finetune.data.recolor import recoloured
+from revise_captions.finetune.data.recolor import recolored
 from revise_captions.finetune.data.records import TrainingExample
 from revise_captions.finetune.data.targets import Choice, Encoded, encode
 from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Images
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackedLearner:
-    """See `protocol.Learner`. `pixels`: a cache for each split, by the split's path.
+    """See `protocol.Learner`.
 
-    `multiple`: rows are padded to a multiple of it (compiled layers like few lengths). `trace`:
-    the head that tells from a word's state whether its sentence has gone wrong, None for none.
-    `packed`: whether the questions about a caption share a row.
+    Attributes:
+        multiple: Pad rows to a multiple of this length; compiled layers need few shapes.
+        error_onset: A linear head on a word's last hidden state (`data.token_labels`), or None.
+        pixels: A cache for each split, by the split's path.
+        packed: Whether the queries about a caption share a row.
     """
 
     model: PaliGemmaForConditionalGeneration
@@ -46,7 +48,7 @@ class PackedLearner:
     attention_mode: AttentionMode
     max_length: int
     multiple: int = 8
-    trace: torch.nn.Module | None = None
+    error_onset: torch.nn.Module | None = None
     pixels: Mapping[Path, PixelCache] = field(default_factory=dict)
     packed: bool = True
 
@@ -70,17 +72,17 @@ class PackedLearner:
         if encoded is None:
             return None
         cache = self.pixels[images.split.path]
-        worn = images.worn if cache.variants else [0] * len(images.worn)
-        pixels = cache.take(images.index, worn)
-        for place, seed in enumerate(images.colours):
+        augmented = images.augmented if cache.variants else [0] * len(images.augmented)
+        pixels = cache.take(images.index, augmented)
+        for place, seed in enumerate(images.colors):
             if seed:
-                pixels[place] = recoloured(pixels[place], seed)
+                pixels[place] = recolored(pixels[place], seed)
         return ForwardInputs(
             (encoded, pixels),
             encoded.targets.ids,
             encoded.targets.tasks,
             encoded.example_of_row[encoded.targets.at // encoded.batch.ids.shape[1]],
-            encoded.targets.trace,
+            encoded.targets.error_onset,
             int(encoded.batch.positions.max()),
             encoded.batch.ids.shape[1],
             encoded.skipped,
@@ -95,14 +97,14 @@ class PackedLearner:
         hidden = hidden_states(self.model, tower, owner, encoded.batch)
         at = torch.from_numpy(encoded.targets.at).to(device)
         logits = logits_at(self.model, hidden, at)
-        if self.trace is None or not len(encoded.targets.trace):
+        if self.error_onset is None or not len(encoded.targets.error_onset):
             return ForwardOutputs(logits, None, tower)
-        words = hidden.flatten(0, 1)[torch.from_numpy(encoded.targets.trace_at).to(device)]
-        return ForwardOutputs(logits, self.trace(words).float()[:, 0], tower)
+        words = hidden.flatten(0, 1)[torch.from_numpy(encoded.targets.error_onset_at).to(device)]
+        return ForwardOutputs(logits, self.error_onset(words).float()[:, 0], tower)
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the model computes in: its patch embedding's, which is never quantised."""
+        """The compute dtype: that of the patch embedding, which is never quantized."""
         weight: torch.Tensor = self.model.model.vision_tower.embeddings.patch_embedding.weight
         return weight.dtype
 

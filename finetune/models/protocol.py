@@ -1,7 +1,7 @@
-"""What a model under training has to offer; the loop knows nothing else of it.
+"""The interface between the training loop and a model.
 
-Two kinds: `packed` (PaliGemma, all sentences of a caption in one row) and `chat` (any instruct
-model, one sequence per sentence through its chat template).
+Implementations: `models.paligemma` (all sentences of a caption in one row) and `models.instruct`
+(one sequence per sentence, through the model's chat template).
 """
 
 from __future__ import annotations
@@ -25,19 +25,24 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ForwardInputs:
-    """Everything that one forward pass is asked, encoded.
+    """The encoded queries of one forward pass.
 
-    `ids`, `tasks`: what is to be found at each place where the loss looks, and what it teaches
-    (`targets.Task`); `owner`: the example, as counted in the call. `trace`: whether a sentence has
-    gone wrong, at the places where that is asked.
-    `longest`: the highest position; `width`: the padded length; `skipped`: questions too long.
+    Attributes:
+        inputs: What the learner's `forward` takes.
+        ids: Target tokens.
+        tasks: The `TokenTask` of each.
+        owner: The example of each, as counted in the call.
+        error_onset: Word labels (`data.token_labels`), where there are any.
+        longest: The highest position in tokens.
+        width: The padded length.
+        skipped: Queries that were too long.
     """
 
     inputs: Any
     ids: Ints
     tasks: Ints
     owner: Ints
-    trace: Ints
+    error_onset: Ints
     longest: int
     width: int
     skipped: int
@@ -45,44 +50,50 @@ class ForwardInputs:
 
 @dataclass(frozen=True, slots=True)
 class ForwardOutputs:
-    """What came of it. `logits`: float32 of shape (places, vocabulary); `trace`: a logit for each
-    of `ForwardInputs.trace`; `tower`: patch features (images, patches, hidden), None where not
-    exposed.
+    """The result of a forward pass.
+
+    Attributes:
+        logits: float32 (targets, vocabulary).
+        error_onset: A logit for each of `ForwardInputs.error_onset`, None without the head.
+        tower: Patch features (images, patches, hidden), None where the model hides them.
     """
 
     logits: torch.Tensor
-    trace: torch.Tensor | None = None
+    error_onset: torch.Tensor | None = None
     tower: torch.Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Images of one forward pass: indices into the split's images, and 1 where the worn variant.
+    """The images of one forward pass.
 
-    `colours`: a seed where the image is to be recoloured, 0 where it is not; () for none.
+    Attributes:
+        index: Indices into the split's images.
+        augmented: 1 for the rescaled and recompressed variant, else 0.
+        colors: A seed for each image to be recolored, else 0; () for none.
     """
 
     split: Examples
     index: Sequence[int]
-    worn: Sequence[int]
-    colours: Sequence[int] = ()
+    augmented: Sequence[int]
+    colors: Sequence[int] = ()
 
 
 class Learner(Protocol):
-    """A model that is trained. Images are given per example, in order."""
+    """A model under training. Images are given per example, in order."""
 
     @property
     def model(self) -> Any: ...
 
     @property
     def settings(self) -> dict[str, str]:
-        """What the card says about how it is asked: prompt version, attention mode."""
+        """Prompt version and attention mode, for the card."""
         ...
 
     def encode(
         self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
     ) -> ForwardInputs | None:
-        """The questions that `choices` name, or None where none fits into the longest row."""
+        """The queries in `choices`, or None if none fits into the longest row."""
         ...
 
     def forward(self, asked: ForwardInputs) -> ForwardOutputs: ...
@@ -93,19 +104,19 @@ class Learner(Protocol):
         ...
 
     def p_factual(self, logits: torch.Tensor) -> torch.Tensor:
-        """P(Yes) / (P(Yes) + P(No)), from the logits at a question's end, shape (questions,)."""
+        """P(Yes) / (P(Yes) + P(No)) from the logits at a query's end; shape (queries,)."""
         ...
 
     def critic(self, card: CriticCard) -> Critic:
-        """The model as it stands, asked the way users ask it."""
+        """The model in its present state, as users load it."""
         ...
 
     def card(self) -> CriticCard: ...
 
     def write(self, folder: Path, card: CriticCard) -> None:
-        """The whole model, tokenizer and card, as a folder that `critic.load` takes."""
+        """Writes model, tokenizer and card as a folder for `critic.load`."""
         ...
 
     def write_small(self, folder: Path, card: CriticCard) -> None:
-        """Tokenizer and card, for a folder that holds an adapter."""
+        """Writes tokenizer and card beside an adapter."""
         ...

@@ -1,13 +1,12 @@
 """AdamW or Muon on float32 masters of a bfloat16 model, all parameters in one flat buffer.
 
-The model computes in its own dtype; gradients land in one flat buffer; the update, the clipping and
-the running average of weights are a handful of operations on flat float32 vectors. Muon (Jordan et
-al. 2024, PyTorch's) takes the matrices that it is told to, AdamW all the rest.
+The model computes in its own dtype, and gradients accumulate in one flat buffer, so the update,
+clipping and weight averaging are a few operations on flat float32 vectors. PyTorch's Muon (Jordan
+et al. 2024) updates the chosen matrices, AdamW the rest.
 
-Several processes may share the work (ZeRO, stage 1: Rajbhandari et al. 2020, section 5.1): each has
-masters, average and moments of its stretch of the buffer alone, and updates that; the weights in
-the model's dtype are then gathered. What is float32 is divided by their number. Where the weights
-themselves are divided (`sharding`), each updates its parts of them, and nothing is gathered.
+Processes may shard the optimizer (ZeRO, stage 1: Rajbhandari et al. 2020, section 5.1): each keeps
+masters, average and moments of its slice of the buffer and updates it, then the weights are
+gathered. If the weights themselves are sharded (`sharding`), each process updates its shards.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ ADAMW_VECTORS, ADAMW_MATRICES, MUON = range(3)
 class WholeWeights:
     """Parameters as views of one flat buffer `compute`, their gradients of `grad`.
 
-    `own`: this process's half-open stretch of it, where an optimizer is shared.
+    `own` is this process's half-open slice, all of it unless the optimizer is sharded.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], share: Parallel) -> None:
@@ -49,7 +48,7 @@ class WholeWeights:
             start = end
 
     def read(self) -> torch.Tensor:
-        """This process's weights, float32."""
+        """A float32 copy of this process's weights."""
         return self.compute[self.own].to(torch.float32, copy=True)
 
     def write(self, weights: torch.Tensor) -> None:
@@ -68,7 +67,7 @@ class WholeWeights:
 
 
 class DividedWeights:
-    """This process's parts of parameters that `sharding` has divided, one after another."""
+    """This process's shards of parameters that `sharding` has divided, concatenated."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self.parameters = parameters
@@ -85,7 +84,7 @@ class DividedWeights:
             start += part.numel()
 
     def collect(self, parallel: Parallel) -> None:
-        """The backward pass has added them already."""
+        """Does nothing: the backward pass has summed them."""
 
     def gradient(self) -> torch.Tensor:
         parts = [
@@ -99,15 +98,18 @@ class DividedWeights:
 
 
 class FlatOptimizer:
-    """Owns the parameters that learn, through `WholeWeights` or `DividedWeights`.
+    """Optimizer of a model's trained parameters; weight decay applies to matrices only.
 
-    Weight decay applies to matrices only. Parameters for which `slow(name)` holds learn at
-    `slow_rate` times the rate; matrices for which `muon(name)` holds learn by Muon, with updates
-    of AdamW's size (`match_rms_adamw`), so one rate does for all. `average`: exponential moving
-    average of the masters, which it is where `ema` is 0.
+    Args:
+        model: Its parameters become views of the flat buffer, unless they are sharded.
+        ema: Decay of `average`, the moving average of `master`; at 0 the two are the same.
+        slow: Names of the parameters that `step` updates at `slow_rate` times the rate.
+        muon: Names of the matrices for Muon, whose updates are scaled to AdamW's
+            (`match_rms_adamw`), so that one rate serves both.
+        share: The processes that shard optimizer or weights; all must call `use` and `step`.
 
-    `share`: the processes that the weights, or masters and moments alone, are divided among; then
-    `use` and `step` are for all of them to call.
+    Raises:
+        UserError: Muon with a sharded optimizer.
     """
 
     def __init__(
@@ -148,8 +150,9 @@ class FlatOptimizer:
     def _optimizers(
         self, groups: dict[tuple[bool, int], list[nn.Parameter]]
     ) -> dict[str, torch.optim.Optimizer]:
-        """AdamW on whole stretches of the masters, Muon on single matrices; `_views`: what moves,
-        and where it starts in the masters. Each group says whether it is `slow`.
+        """AdamW on whole slices of the masters, Muon on single matrices; each group has `slow`.
+
+        `_views` gets the updated parameters with their offsets in the masters.
         """
         self._views: list[tuple[nn.Parameter, int]] = []
         adamw: list[dict[str, Any]] = []
@@ -179,9 +182,14 @@ class FlatOptimizer:
         return made
 
     def step(self, rate: float, clip: float, slow_rate: float = 1.0) -> float:
-        """One update at learning rate `rate`; returns the gradient's norm before clipping.
+        """One update at learning rate `rate`; a gradient that is not finite is dropped.
 
-        `clip` 0 does not clip. A gradient that is not finite is dropped.
+        Args:
+            clip: Largest gradient norm, 0 for no clipping.
+            slow_rate: Factor of the rate for slow parameters.
+
+        Returns:
+            The gradient's norm before clipping.
         """
         grad = self.weights.gradient()
         norm = float(torch.linalg.vector_norm(grad))
@@ -204,17 +212,17 @@ class FlatOptimizer:
         self.weights.clear()
         return norm
 
-    def absorb(self) -> None:
-        """Takes over weights that were set in the model from outside."""
+    def reload(self) -> None:
+        """Resets masters and average to the model's weights, after these were set directly."""
         self.master.copy_(self.weights.read())
         self.average.copy_(self.master)
 
     def use(self, weights: torch.Tensor) -> None:
-        """Puts `average` or `master` into the model; where it is shared, in all processes."""
+        """Writes `average` or `master` into the model, in all processes."""
         self.weights.write(weights)
 
     def state(self) -> dict[str, Any]:
-        """What resuming needs, of this process's stretch."""
+        """What resuming needs of this process's slice."""
         return {
             "master": self.master,
             "average": self.average,

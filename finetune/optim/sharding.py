@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 
 def check_sharding(settings: TrainingSettings, base: str) -> None:
-    """Raises UserError for what does not go with divided weights."""
+    """Raises UserError for settings that sharded weights do not support."""
     if not settings.compute.shard_weights:
         return
     for wrong, hint in (
         (settings.compute.compile, "add --no-compile"),
-        (settings.lora.method == "qlora", "use --method lora: weights of four bits are small"),
+        (settings.lora.method == "qlora", "use --method lora: 4-bit weights are small"),
         (settings.tower.minutes or base == "new", "a new model is small: leave it out"),
         (settings.optimizer.name == "muon", "Muon needs whole matrices: use adamw"),
     ):
         if wrong:
-            raise UserError("--shard-weights does not go with these settings", hint=hint)
+            raise UserError("--shard-weights does not support these settings", hint=hint)
 
 
 def shard(network: nn.Module, parallel: Parallel) -> None:
-    """Divides the network's weights, in place; a single process keeps them whole.
+    """Shards the network's weights in place, if there are several processes.
 
-    Gradients are summed in float32, not averaged: see `step`.
+    Gradients are summed in float32, not averaged (see `trainer.step`).
     """
     if parallel.world == 1:
         return
@@ -54,7 +54,7 @@ def shard(network: nn.Module, parallel: Parallel) -> None:
     policy = MixedPrecisionPolicy(reduce_dtype=torch.float32)
     for part in [*_layers(network), network]:
         fully_shard(part, mesh=mesh, mp_policy=policy)
-    network(lambda: ())  # the first call finds out what belongs to what, and leaves the root whole
+    network(lambda: ())  # FSDP initializes lazily, and leaves the root unsharded
     for module in _divided(network):
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)
@@ -66,7 +66,7 @@ def is_divided(network: nn.Module) -> bool:
 
 
 def local(parameter: torch.Tensor) -> torch.Tensor:
-    """What this process holds of a weight or a gradient: all of it where it is not divided."""
+    """This process's shard of a weight or gradient, all of it if unsharded."""
     from torch.distributed.tensor import DTensor
 
     return parameter.to_local() if isinstance(parameter, DTensor) else parameter
@@ -74,12 +74,12 @@ def local(parameter: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def whole(network: nn.Module, parallel: Parallel) -> Iterator[None]:
-    """The network undivided in the first process, which may compute with it and write it alone."""
+    """Gathers the network in the first process, which may compute with it and write it alone."""
     modules = _divided(network)
     hooked = [part for part in network.modules() if modules and part._state_dict_pre_hooks]
     hooks = [part._state_dict_pre_hooks.copy() for part in hooked]
     for part in hooked:
-        part._state_dict_pre_hooks.clear()  # they would divide the weights that are to be written
+        part._state_dict_pre_hooks.clear()  # they would reshard the weights to write
     for module in modules:
         module.set_reshard_after_forward(False, recurse=False)
         module.unshard()
@@ -90,14 +90,14 @@ def whole(network: nn.Module, parallel: Parallel) -> Iterator[None]:
     finally:
         for part, before in zip(hooked, hooks, strict=True):
             part._state_dict_pre_hooks.update(before)
-        for number, module in enumerate(modules):  # the root, which is the first, stays whole
+        for number, module in enumerate(modules):  # the root comes first and stays whole
             module.set_reshard_after_forward(number > 0, recurse=False)
-        if modules:  # divides all again, and forgets what the first process has computed alone
+        if modules:  # reshards, and drops the state of what the first process computed alone
             modules[0].reset_iter_state()
 
 
 def _layers(network: nn.Module) -> list[nn.Module]:
-    """What lists called `layers` or `blocks` hold: of the language model and of the tower."""
+    """The layers of language model and tower: members of lists called `layers` or `blocks`."""
     return [
         layer
         for name, part in network.named_modules()
@@ -107,7 +107,7 @@ def _layers(network: nn.Module) -> list[nn.Module]:
 
 
 def _divided(network: nn.Module) -> list[FSDPModule]:
-    """The modules that gather weights: the network itself comes first."""
+    """The sharded modules, the network itself first."""
     if not torch.distributed.is_available():
         return []
     from torch.distributed.fsdp import FSDPModule

@@ -1,8 +1,8 @@
-"""Examples for the reviser: wrong sentences of a data set, varied so that copying is what pays.
+"""Training examples for the reviser: wrong sentences, augmented so that it learns to copy.
 
-A row of `<data>/<split>.jsonl` is what `picturebook.generate` writes; of each sentence that has a
-rewrite (null where there is none; "" deletes), `rationales` (or `rationale`) and the text before
-it make the request.
+The rows of `<data>/<split>.jsonl` are those of `picturebook.generate`. A sentence with a rewrite
+("" deletes, null: none known) gives an example: its `rationales` (or `rationale`) and the text
+before it are the request.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -23,11 +23,11 @@ from revise_captions.reviser.content_words import FUNCTION_WORDS
 from revise_captions.reviser.protocol import RewriteRequest
 
 CONTEXT_CHARACTERS = 240
-#: A sentence with several candidates for the change is drawn so many times as often as others.
+#: How many times more often a sentence with several candidates for the change is drawn.
 HARD = 3
 _SEVERAL = re.compile(r"\band\b|\bwhile\b|, there |\bthe\b.+\bthe\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
-#: Grammar, beside the function words: renaming these would teach nonsense.
+#: Words that renaming would make ungrammatical, besides the function words.
 _KEEP = FUNCTION_WORDS | set(
     "left right front back top next side not no only instead rather actually image picture scene "
     "sentence text color colour nothing none both all without".split()
@@ -35,8 +35,8 @@ _KEEP = FUNCTION_WORDS | set(
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
-    """One wrong sentence of the data, with all the ways its error is explained."""
+class WrongSentence:
+    """One wrong sentence of the data with all its rationales."""
 
     context: str
     sentence: str
@@ -44,17 +44,18 @@ class Wrong:
     rewrite: str
 
 
-def read_wrong(path: Path, limit: int) -> list[Wrong]:
-    """The wrong sentences of a split that have a rewrite, at most `limit`, in file order.
+def read_wrong_sentences(path: Path, limit: int) -> list[WrongSentence]:
+    """The first `limit` wrong sentences of a split that have a rewrite.
 
-    Raises UserError with file and line where a row is not what `picturebook.generate` writes.
+    Raises:
+        UserError: The file cannot be read or has no such sentence, or a row is malformed.
     """
-    found: list[Wrong] = []
+    found: list[WrongSentence] = []
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    found += _wrong_of(json.loads(line))
+                    found += _wrong_sentences(json.loads(line))
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise UserError(
                         f"{path}:{number} is not a judged caption: {type(error).__name__}: {error}",
@@ -73,7 +74,7 @@ def read_wrong(path: Path, limit: int) -> list[Wrong]:
     return found[:limit]
 
 
-def _wrong_of(row: dict[str, Any]) -> Iterator[Wrong]:
+def _wrong_sentences(row: dict[str, Any]) -> Iterator[WrongSentence]:
     caption: str = row["caption"]
     for sentence in row["sentences"]:
         rewrite = sentence.get("rewrite")
@@ -83,11 +84,11 @@ def _wrong_of(row: dict[str, Any]) -> Iterator[Wrong]:
             continue
         start, end = sentence["start"], sentence["end"]
         context = caption[max(0, start - CONTEXT_CHARACTERS) : start]
-        yield Wrong(context, caption[start:end], rationales, rewrite)
+        yield WrongSentence(context, caption[start:end], rationales, rewrite)
 
 
-def example(wrong: Wrong, rng: random.Random) -> RewriteExample:
-    """A training example: one of the rationales, at times other words, at times failed tries."""
+def example(wrong: WrongSentence, rng: random.Random) -> RewriteExample:
+    """A training example with one rationale, at times with renamed words or failed attempts."""
     request = RewriteRequest(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
     made = RewriteExample(request, wrong.rewrite)
     if rng.random() < 0.4:
@@ -100,8 +101,8 @@ def example(wrong: Wrong, rng: random.Random) -> RewriteExample:
 def renamed(made: RewriteExample, rng: random.Random) -> RewriteExample:
     """The same example with one to three of its content words replaced throughout.
 
-    Only words that the answer can copy, in the form they have in the sentence or the rationale:
-    so a rationale that names a colour nobody wears is followed all the same.
+    Only words that the answer copies from the sentence or the rationale are replaced, so the
+    reviser learns to follow rationales with words it has never seen.
     """
     request = made.request
     available = {*_words(request.sentence), *_words(request.rationale)}
@@ -137,18 +138,18 @@ def renamed(made: RewriteExample, rng: random.Random) -> RewriteExample:
 
 
 def with_failures(made: RewriteExample, rng: random.Random) -> RewriteExample:
-    """Adds one to three rewrites that were tried before: plausible, and not the answer."""
+    """Adds one to three plausible but wrong earlier rewrites."""
     request = made.request
     failed: list[str] = []
     for _ in range(rng.choice((1, 1, 2, 3))):
-        text = _spoiled(made.rewrite or request.sentence, request, rng)
+        text = _corrupted(made.rewrite or request.sentence, request, rng)
         if text not in (made.rewrite, *failed):
             failed.append(text)
     return RewriteExample(replace(request, failed=tuple(failed)), made.rewrite)
 
 
-def _spoiled(text: str, request: RewriteRequest, rng: random.Random) -> str:
-    """`text` with one word dropped or exchanged for one from the request or from elsewhere."""
+def _corrupted(text: str, request: RewriteRequest, rng: random.Random) -> str:
+    """`text` with one word dropped or replaced by one of the request or a random one."""
     words = [match for match in _WORD.finditer(text) if match.group().lower() not in _KEEP]
     if not words or rng.random() < 0.15:
         return request.sentence
@@ -178,14 +179,14 @@ def _nameable(word: str, available: set[str]) -> bool:
 
 
 def _article(text: str, like: str) -> str:
-    """`articles`, except that a text which began in lower case goes on doing so."""
+    """`articles`, but a lower-case beginning is kept."""
     done = articles(text)
     return done if like[:1].isupper() else text[:1] + done[1:]
 
 
-def draw(data: Sequence[Wrong], rng: random.Random) -> Wrong:
-    """One of them, those whose sentence has several candidates for the change `HARD` times as
-    often: by rejection, so that nothing need be sorted first.
+def draw(data: Sequence[WrongSentence], rng: random.Random) -> WrongSentence:
+    """A random one, by rejection: one with several candidates for the change is `HARD` times as
+    likely.
     """
     while True:
         wrong = rng.choice(data)
@@ -194,12 +195,21 @@ def draw(data: Sequence[Wrong], rng: random.Random) -> Wrong:
 
 
 def stream(
-    data: Sequence[Wrong], chunk: int, size: int, *, seed: int, synthetic: float, copies: bool
+    data: Sequence[WrongSentence],
+    chunk: int,
+    size: int,
+    *,
+    seed: int,
+    synthetic: float,
+    copies: bool,
 ) -> list[RewriteExample]:
-    """Chunk number `chunk` of an endless, reproducible stream; `synthetic` is the share made up.
+    """Chunk number `chunk` of an endless, reproducible stream of examples.
 
-    `copies`: sentences to be repeated as they are. Copying is what takes a new model longest to
-    find, and it finds it several times faster on these than on edits.
+    Args:
+        size: Examples in a chunk.
+        synthetic: Share of synthetic edits.
+        copies: Make sentences to repeat unchanged. Copying takes a new model longest to learn, and
+            it learns it several times faster from these than from edits.
     """
     rng = random.Random(f"{seed}.{chunk}")
     made = [

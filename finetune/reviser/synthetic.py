@@ -1,8 +1,8 @@
-"""Endless copy edits about nothing in particular: what teaches the reviser to copy.
+"""Synthetic edits that teach the reviser to copy.
 
-Frames with slots are filled with ordinary words and with words made up on the spot; one slot is
-wrong in the sentence, the rationale says so in one of many ways, and the rewrite is the same frame
-with the right filler. Nothing can be memorised, so what is learned is the operation.
+Templates are filled with ordinary words and pseudowords. One slot of the sentence is wrong, the
+rationale says so in one of many wordings, and the rewrite is the same template with the right word.
+Nothing can be memorized, so the model learns the operation.
 """
 
 # ruff: noqa: SIM905  (word lists read better as text)
@@ -177,8 +177,8 @@ class RewriteExample:
     rewrite: str
 
 
-def made_up(rng: random.Random) -> str:
-    """A word that nobody has seen: one or two syllables."""
+def pseudoword(rng: random.Random) -> str:
+    """A random word of one or two syllables."""
     return "".join(
         rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS)
         for _ in range(rng.choice((1, 1, 2)))
@@ -186,29 +186,29 @@ def made_up(rng: random.Random) -> str:
 
 
 def articles(text: str) -> str:
-    """ "a" and "an" by the next letter, sentence starts in upper case."""
+    """Corrects "a" and "an" by the next letter, and capitalizes the first letter."""
     text = re.sub(r"\b([Aa])n? (?=[aeiou])", r"\1n ", text)
     text = re.sub(r"\b([Aa])n (?=[^aeiouAEIOU\s])", r"\1 ", text)
     return text[:1].upper() + text[1:]
 
 
 def filler(kind: str, rng: random.Random, odd: float) -> str:
-    """A word for a slot; made up with probability `odd`."""
+    """A word for a slot, with probability `odd` a pseudoword."""
     if kind == "sign":
-        word = made_up(rng).upper() if rng.random() < 0.7 else rng.choice(NOUNS).upper()
-        return word if rng.random() < 0.8 else f"{word} {made_up(rng).upper()}"
+        word = pseudoword(rng).upper() if rng.random() < 0.7 else rng.choice(NOUNS).upper()
+        return word if rng.random() < 0.8 else f"{word} {pseudoword(rng).upper()}"
     if kind == "relation":
         return rng.choice(RELATIONS)
     if kind == "count":
         return rng.choice(COUNTS) if rng.random() < 0.8 else str(rng.randint(2, 99))
     if rng.random() < odd:
-        return made_up(rng) + ("ing" if kind == "action" else "")
+        return pseudoword(rng) + ("ing" if kind == "action" else "")
     pool = {"adjective": ADJECTIVES, "noun": NOUNS, "action": ACTIONS, "place": PLACES}[kind]
     return rng.choice(pool)
 
 
 def edit(rng: random.Random) -> RewriteExample:
-    """One random example; about one in eight deletes, about one in four has failed tries."""
+    """One random example; about 1 in 8 is a deletion, about 1 in 4 has failed attempts."""
     odd = rng.choice((0.0, 0.3, 0.7))
     slots: dict[str, str] = {}
     for slot, kind in _KINDS.items():
@@ -218,13 +218,13 @@ def edit(rng: random.Random) -> RewriteExample:
         slots[slot] = word
     chance = rng.random()
     if chance < 0.1:
-        return _gone(slots, rng)
+        return _deletion(slots, rng)
     if chance < 0.2:
-        return _half_gone(slots, rng)
+        return _partial_deletion(slots, rng)
     return _substitution(slots, rng, odd)
 
 
-def _gone(slots: dict[str, str], rng: random.Random) -> RewriteExample:
+def _deletion(slots: dict[str, str], rng: random.Random) -> RewriteExample:
     frame = rng.choice([f for f in _FRAMES if "{n}" in f and "{n}s" not in f])
     why = _rationale(rng.choice(_GONE), slots, rng)
     failed: tuple[str, ...] = ()
@@ -235,8 +235,8 @@ def _gone(slots: dict[str, str], rng: random.Random) -> RewriteExample:
     )
 
 
-def _half_gone(slots: dict[str, str], rng: random.Random) -> RewriteExample:
-    """One of two things does not exist: the other stays."""
+def _partial_deletion(slots: dict[str, str], rng: random.Random) -> RewriteExample:
+    """One of two things does not exist; the rewrite keeps the other."""
     frame, without_m, without_n = rng.choice(_PAIRS)
     gone, rest = rng.choice((("m", without_m), ("n", without_n)))
     why = rng.choice(_GONE).format(**{**slots, "n": slots[gone], "a": "such"})
@@ -264,7 +264,7 @@ def _substitution(slots: dict[str, str], rng: random.Random, odd: float) -> Rewr
         if other not in (new, *failed):
             failed.append(articles(frame.format(**{**slots, slot: other})))
     if slot in "ac" and rng.random() < 0.08 and re.search(rf"{{{slot}}} {{\w}}", frame):
-        # What the rationale says has been tried and refused: say less.
+        # The correction was tried and refused: leave the detail out.
         failed = [*failed[:2], right]
         right = articles(frame.replace(f"{{{slot}}} ", "").format(**slots))
     request = RewriteRequest(
@@ -281,7 +281,7 @@ def _rationale(template: str, names: dict[str, str], rng: random.Random) -> str:
 
 
 def _context(slots: dict[str, str], rng: random.Random) -> str:
-    """None to two sentences before it, some about the same things, and white space."""
+    """Zero to two preceding sentences, some about the same things, with trailing white space."""
     said = []
     for _ in range(rng.choice((0, 1, 1, 2))):
         frame = rng.choice(_FRAMES)

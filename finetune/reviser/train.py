@@ -2,10 +2,10 @@
 
     python -m revise_captions.finetune.reviser.train DATA --out DIR --minutes 20
 
-DATA is a folder with `train.jsonl` and `validation.jsonl` as `picturebook.generate` writes them
-(images are not read). DIR receives the checkpoint, `training/log.jsonl` and `training/state.pt`;
-the same command with `--resume` goes on from the last save. With `--steps` instead of `--minutes`
-the result follows from the seed alone; with minutes also from the machine's speed.
+DATA is a folder with `train.jsonl` and `validation.jsonl` from `picturebook.generate` (images are
+not read). DIR receives the checkpoint, `training/log.jsonl` and `training/state.pt`; the same
+command with `--resume` continues from the last save. With `--steps` instead of `--minutes` the
+result depends on the seed alone, not on the machine's speed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import click
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.options import add_options, option
-from revise_captions.finetune.reviser.data import Wrong, read_wrong, stream
+from revise_captions.finetune.reviser.data import WrongSentence, read_wrong_sentences, stream
 from revise_captions.finetune.reviser.synthetic import RewriteExample, edit
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 
@@ -36,33 +36,31 @@ if TYPE_CHECKING:
     from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
 
 Report = Callable[[dict[str, Any]], None]
-#: Examples that are drawn, encoded and cut into batches together: what `--resume` starts at.
+#: Examples that are drawn, encoded and batched together; `--resume` starts at a chunk.
 CHUNK = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class ReviserTrainingSettings:
-    """Everything that decides how a reviser is trained. `minutes` or `steps` 0: no such limit."""
+    """Settings of a reviser's training; each field is an option."""
 
-    minutes: float = option(20.0, "End of training, in minutes of it (0: no limit).")
-    steps: int = option(0, "End of training, in optimiser steps (0: no limit).")
+    minutes: float = option(20.0, "Stop after so many minutes of training (0: no limit).")
+    steps: int = option(0, "Stop after so many optimizer steps (0: no limit).")
     tokens: int = option(512, "Positions in a batch, padding included.")
     learning_rate: float = option(3e-3, "Peak learning rate; cosine to 2 % of it.")
     warmup: int = option(150, "Steps of linear warmup.")
     weight_decay: float = option(0.02, "Decoupled weight decay, on matrices only.")
-    ema: float = option(
-        0.995, "Decay of the averaged weights, which are the ones validated and written."
-    )
+    ema: float = option(0.995, "Decay of the averaged weights, which are validated and written.")
     dtype: str = option(
         "float32",
-        "Compute dtype; the weights' masters are float32.",
+        "Compute dtype; the optimizer keeps float32 copies of the weights.",
         choices=("bfloat16", "float32"),
     )
-    synthetic: float = option(0.3, "Share of made-up edits among the examples.")
-    copies: int = option(30_000, "The first so many examples are sentences to repeat as they are.")
-    examples: int = option(400_000, "At most so many wrong sentences are read from train.jsonl.")
-    vocab_size: int = option(1536, "Bound of the tokenizer's vocabulary.")
-    seed: int = option(0, "Decides initial weights, data order, and every random choice.")
+    synthetic: float = option(0.3, "Share of synthetic edits among the examples.")
+    copies: int = option(30_000, "Begin with so many examples of sentences to repeat unchanged.")
+    examples: int = option(400_000, "Read at most so many wrong sentences from train.jsonl.")
+    vocab_size: int = option(1536, "Largest vocabulary of the tokenizer.")
+    seed: int = option(0, "Seed of initial weights, data order and every random choice.")
     base: str = option(
         "", "Start from this checkpoint's weights and tokenizer (a folder, or 'bundled')."
     )
@@ -129,8 +127,8 @@ def loss_of(model: Qwen3ForCausalLM, batch: RewriteBatch) -> torch.Tensor:
     return cross_entropy(model.lm_head(chosen).float(), batch.targets)
 
 
-def new_codec(data: Sequence[Wrong], settings: ReviserTrainingSettings) -> RewriteTokenizer:
-    """A tokenizer learned from the data and from made-up edits."""
+def new_codec(data: Sequence[WrongSentence], settings: ReviserTrainingSettings) -> RewriteTokenizer:
+    """A tokenizer trained on the data and on synthetic edits."""
     from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, train_tokenizer
 
     rng = random.Random(f"{settings.seed}.tokenizer")
@@ -144,15 +142,15 @@ def new_codec(data: Sequence[Wrong], settings: ReviserTrainingSettings) -> Rewri
 
 @dataclass(slots=True)
 class ReviserRun:
-    """A training run under way: what is held on to, and where it is."""
+    """The state of a training run."""
 
     settings: ReviserTrainingSettings
     folder: RunFolder
     codec: RewriteTokenizer
     model: Qwen3ForCausalLM
     optimizer: FlatOptimizer
-    data: list[Wrong]
-    held_out: list[Wrong]
+    data: list[WrongSentence]
+    held_out: list[WrongSentence]
     report: Report
     chunk: int = 0
     batch: int = 0
@@ -161,7 +159,7 @@ class ReviserRun:
     seconds: float = 0.0
 
     def progress(self) -> float:
-        """Share of the training that is done, in [0, 1]."""
+        """Progress of the training in [0, 1]."""
         s = self.settings
         by_time = self.seconds / (60 * s.minutes) if s.minutes else 0.0
         by_step = self.step / s.steps if s.steps else 0.0
@@ -182,9 +180,13 @@ class ReviserRun:
 def train(
     data: Path, out: Path, settings: ReviserTrainingSettings, *, resume: bool, report: Report
 ) -> Path:
-    """Trains until the limit, writes the checkpoint of averaged weights to `out`, returns it."""
+    """Trains until a limit and writes the averaged weights to `out`, which it returns.
+
+    Raises:
+        UserError: There is no limit, the data is malformed, or nothing to resume.
+    """
     if not settings.minutes and not settings.steps:
-        raise UserError("training without end", hint="give --minutes or --steps")
+        raise UserError("training without end", hint="add --minutes or --steps")
     run = _start(data, out, settings, resume, report)
     run.log("start", settings=asdict(settings), parameters=run.model.num_parameters())
     saved = validated = time.monotonic()
@@ -219,8 +221,8 @@ def _start(
     state = folder.load() if resume else None
     if resume and state is None:
         raise UserError(f"{out} holds no saved training", hint="start it without --resume")
-    wrong = read_wrong(data / "train.jsonl", settings.examples)
-    held_out = read_wrong(data / "validation.jsonl", settings.validate_examples)
+    wrong = read_wrong_sentences(data / "train.jsonl", settings.examples)
+    held_out = read_wrong_sentences(data / "validation.jsonl", settings.validate_examples)
     torch.manual_seed(settings.seed)
     if settings.base:
         codec, model = _weights_of(settings.base)
@@ -242,14 +244,14 @@ def _start(
 
 
 def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
-    """The tokenizer and model of an earlier training. Raises UserError where there is none."""
+    """Tokenizer and model of a trained reviser. Raises UserError if there is none."""
     from revise_captions.reviser.bundled_model.reviser import load_bundled
     from revise_captions.reviser.load import resolve_reviser
 
     spec = resolve_reviser(name)
     if spec.kind != "edit":
         raise UserError(
-            f"--base {name} is no reviser that train_reviser wrote",
+            f"--base {name} is not a reviser trained by this command",
             hint="name a folder with reviser.json in it, or bundled",
         )
     reviser = load_bundled(
@@ -259,7 +261,7 @@ def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
 
 
 def _chunk(run: ReviserRun) -> None:
-    """One chunk of examples, from the batch where an earlier run may have stopped."""
+    """Trains on one chunk of examples, from the batch where a resumed run stopped."""
     import torch
 
     from revise_captions.finetune.optim.optimizer import rate
@@ -298,8 +300,8 @@ def _chunk(run: ReviserRun) -> None:
 
 
 def _validate(run: ReviserRun, count: int) -> dict[str, Any]:
-    """Exact matches, on held-out data and on made-up edits, of what would be exported now, and its
-    speed in this process.
+    """Share of exact matches of the averaged weights on held-out data and on synthetic edits, and
+    their speed in this process.
     """
     from copy import deepcopy
 
@@ -313,7 +315,7 @@ def _validate(run: ReviserRun, count: int) -> dict[str, Any]:
     reviser = BundledReviser(model, run.codec, {})
     run.optimizer.use(run.optimizer.master)
     rng = random.Random("validation")
-    picked = [as_it_is(wrong, rng) for wrong in run.held_out[:count]]
+    picked = [unaugmented(wrong, rng) for wrong in run.held_out[:count]]
     made = [edit(rng) for _ in range(count)]
     began = time.perf_counter()
     share = exact(reviser, picked)
@@ -326,14 +328,14 @@ def _validate(run: ReviserRun, count: int) -> dict[str, Any]:
     }
 
 
-def as_it_is(wrong: Wrong, rng: random.Random) -> RewriteExample:
-    """A held-out sentence, unvaried, with one of its rationales."""
+def unaugmented(wrong: WrongSentence, rng: random.Random) -> RewriteExample:
+    """A held-out sentence with one of its rationales."""
     request = RewriteRequest(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
     return RewriteExample(request, wrong.rewrite)
 
 
 def exact(reviser: Reviser, examples: Sequence[RewriteExample]) -> float | None:
-    """Share of examples whose rewrite is the expected one, to the letter; None of none."""
+    """Share of examples with exactly the expected rewrite; None without examples."""
     if not examples:
         return None
     answers = reviser.rewrite([e.request for e in examples])
@@ -360,7 +362,7 @@ def _export(run: ReviserRun, out: Path, figures: dict[str, Any]) -> None:
 )
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
-@click.option("--resume", is_flag=True, help="Go on from the last save in --out.")
+@click.option("--resume", is_flag=True, help="Continue from the last save in --out.")
 @add_options(ReviserTrainingSettings)
 def main(data: Path, out: Path, resume: bool, **settings: Any) -> None:
     try:
@@ -369,7 +371,7 @@ def main(data: Path, out: Path, resume: bool, **settings: Any) -> None:
         click.echo(f"train-reviser: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        click.echo("stopped; add --resume to go on from the last save", err=True)
+        click.echo("stopped; add --resume to continue from the last save", err=True)
         sys.exit(130)
 
 

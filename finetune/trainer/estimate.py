@@ -1,4 +1,4 @@
-"""`--dry-run`: what a training run would cost, measured on its own first batches."""
+"""`--dry-run`: time, memory and disk of a training run, measured on its first batches."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pathlib import Path
 import torch
 
 from revise_captions.finetune.config import TrainingSettings
-from revise_captions.finetune.data.order import endless, epoch_size
+from revise_captions.finetune.data.order import endless_batches, epoch_size
 from revise_captions.finetune.models.adapters import trained_parts
 from revise_captions.finetune.trainer.setup import DTYPES, TrainingRun, prepare
 from revise_captions.finetune.trainer.step import step
 
-#: Steps that are timed, after one that is not.
+#: Timed steps, after one for warmup.
 TIMED = 2
 GIB = 2**30
 
 
-def optimiser_bytes(trained: int, settings: TrainingSettings, share: int = 1) -> int:
-    """What the trained weights cost beside the model: masters, moments, average, gradient.
+def optimizer_bytes(trained: int, settings: TrainingSettings, share: int = 1) -> int:
+    """Bytes for masters, moments, average and gradient of the trained weights, per process.
 
-    `share`: processes that divide all of it, but the gradient in the model's dtype only where the
-    weights are divided, too.
+    Args:
+        share: Processes that shard it; the gradient in the model's dtype only with the weights.
     """
     compute = settings.compute
     width = DTYPES[compute.dtype].itemsize / (share if compute.shard_weights else 1)
@@ -36,15 +36,16 @@ def optimiser_bytes(trained: int, settings: TrainingSettings, share: int = 1) ->
 
 
 def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str:
-    """Loads everything, trains a few steps in a temporary folder, and says what that took.
+    """Trains a few steps in a temporary folder and reports their cost; `out` is not written.
 
-    `out` is not written to. Raises UserError for everything that training would stop at.
+    Raises:
+        UserError: As training would.
     """
     with tempfile.TemporaryDirectory(prefix="finetune-critic-") as folder:
         lines: list[Mapping[str, object]] = []
         tried = settings.with_options(tensorboard=False, compile=False)
         run = prepare(data, base, Path(folder), tried, resume=False, report=lines.append)
-        # PyTorch's own count where there is a GPU; on a CPU the process's largest size
+        # memory: PyTorch's count on a GPU, the process's largest size on a CPU
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         seconds = _timed(run)
@@ -52,10 +53,10 @@ def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str
 
 
 def _timed(run: TrainingRun) -> float:
-    """Seconds per step. The weights change, and are thrown away."""
-    order = endless(run.train, run.settings, 0, 0)
+    """Seconds per step. Changes the weights."""
+    order = endless_batches(run.train, run.settings, 0, 0)
     began = 0.0
-    run.learn()
+    run.train_mode()
     for count, (epoch, index, members) in enumerate(order):
         if count == 1:
             began = time.monotonic()
@@ -85,22 +86,22 @@ def _report(
         peak = torch.cuda.max_memory_allocated() / GIB
     else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
-    optimiser = optimiser_bytes(trained, settings, run.optimizer.share.world) / GIB
+    optimizer = optimizer_bytes(trained, settings, run.optimizer.share.world) / GIB
     yield (
-        f"memory: {peak:.1f} GiB at its peak in these steps, of which the optimiser "
-        f"{optimiser:.1f} GiB; longer captions need more"
+        f"memory: {peak:.1f} GiB at its peak in these steps, of which the optimizer "
+        f"{optimizer:.1f} GiB; longer captions need more"
     )
     state = trained * 4 * (3 + bool(settings.optimizer.ema))
     written = total if run.wrapped is None or settings.lora.merge else 0
     whole = written * DTYPES[settings.compute.dtype].itemsize
-    disk = 2 * state + 3 * whole  # two copies while one replaces the other, and the result
+    disk = 2 * state + 3 * whole  # an old copy exists while a new one is written; and the result
     if settings.validation.keep == "best":
         disk += 2 * trained * 4
     yield f"disk: {disk / GIB:.1f} GiB in {out}"
 
 
 def _steps(run: TrainingRun, settings: TrainingSettings) -> int | None:
-    """How many steps the limits allow; None where only the clock ends training."""
+    """The number of steps; None if only time ends training."""
     limits = settings.limits
     allowed = [limits.steps] if limits.steps else []
     if limits.epochs:

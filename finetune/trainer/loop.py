@@ -1,4 +1,4 @@
-"""The training loop: tower phase, then all tasks, paragraph-packed, resumable."""
+"""The training loop: the tower phase, then all tasks; resumable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.model import tower_output
-from revise_captions.finetune.data.order import endless
+from revise_captions.finetune.data.order import endless_batches
 from revise_captions.finetune.models.align import align_projector
 from revise_captions.finetune.models.dense_labels import Dense
 from revise_captions.finetune.optim.optimizer import rate
@@ -80,30 +80,32 @@ def train_tower(run: TrainingRun, snapshot: Snapshot) -> None:
 def _pixels(
     run: TrainingRun, images: np.ndarray[Any, Any], rng: np.random.Generator
 ) -> torch.Tensor:
-    """Pixel values of images, some of them the worn variant."""
+    """Pixel values of images, some of them augmented."""
     assert run.train_pixels is not None
-    worn = rng.random(len(images)) < run.settings.data.robust_share
-    variants = np.where(worn, 1, 0) if run.train_pixels.variants else np.zeros(len(images), int)
+    augmented = rng.random(len(images)) < run.settings.data.robust_share
+    variants = (
+        np.where(augmented, 1, 0) if run.train_pixels.variants else np.zeros(len(images), int)
+    )
     pixels = run.train_pixels.take(images.tolist(), variants.tolist())
     return pixel_values(pixels, run.model.dtype).to(run.model.device)
 
 
 def align(run: TrainingRun, dense: Dense) -> None:
-    """Starts image tokens as bags of words (`finetune.align`)."""
+    """Initializes a new model's projector (`models.align`)."""
     assert run.train_pixels is not None
     explained = align_projector(run.model, run.codec, dense, run.train_pixels)
-    run.optimizer.absorb()
+    run.optimizer.reload()
     run.log("align", explained=round(explained, 4))
 
 
 def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
-    """The main phase: every task, until a limit is reached or validations get no better."""
+    """The main phase: every task, until a limit or the patience is reached."""
     settings, progress = run.settings, run.progress
     every, patience = settings.validation, settings.limits.patience
-    order = endless(run.train, settings, progress.epoch, progress.batch)
+    order = endless_batches(run.train, settings, progress.epoch, progress.batch)
     shown = saved = validated = time.monotonic()
     tally: list[dict[str, float]] = []
-    run.learn()
+    run.train_mode()
     for epoch, index, members in order:
         if fraction(run) >= 1 or (patience and progress.worse >= patience):
             break
@@ -111,31 +113,31 @@ def train_all(run: TrainingRun, snapshot: Snapshot) -> None:
         tally.append(step(run, epoch, index, members))
         now = time.monotonic()
         progress.epoch, progress.batch, progress.step = epoch, index + 1, progress.step + 1
-        # the first process's clock is everybody's: all must stop, validate and save together
+        # by the first process's clock: all must stop, validate and save together
         check_due = _due(progress.step, every.steps, every.minutes, now - validated)
         save_due = _due(progress.step, every.save_steps, every.save_minutes, now - saved)
         took, check, keep = run.parallel.agree(now - began, check_due, save_due)
         progress.seconds += took
         if now - shown > 20:
-            _show(run, tally, now - shown)
+            _log_progress(run, tally, now - shown)
             shown, tally = now, []
         if check:
-            _compare(run)
+            _validate_and_keep_best(run)
             validated = time.monotonic()
         if keep:
             save(run, snapshot)
             saved = time.monotonic()
     if every.keep == "best" and progress.checked < progress.step:
-        _compare(run)
+        _validate_and_keep_best(run)
 
 
 def _due(step: int, steps: int, minutes: float, waited: float) -> bool:
-    """Whether it is time again, by steps where they are given, else by minutes."""
+    """Whether it is time again, by steps if they are set, else by minutes."""
     return step % steps == 0 if steps else waited > minutes * 60
 
 
-def _compare(run: TrainingRun) -> None:
-    """Validates; keeps the weights where they are the best so far."""
+def _validate_and_keep_best(run: TrainingRun) -> None:
+    """Validates the averaged weights, and saves them if they are the best so far."""
     settings, progress = run.settings, run.progress
     progress.checked = progress.step
     with averaged(run):
@@ -149,19 +151,19 @@ def _compare(run: TrainingRun) -> None:
                 run.folder.save(kept, best_name(share))
         else:
             progress.worse += 1
-    run.learn()
+    run.train_mode()
 
 
 @contextmanager
 def averaged(run: TrainingRun) -> Iterator[None]:
-    """The model with the averaged weights, whole, in the first process if not in all."""
+    """Puts the averaged weights into the model, gathered in the first process."""
     run.optimizer.use(run.optimizer.average)
     with whole(run.network, run.parallel):
         yield
     run.optimizer.use(run.optimizer.master)
 
 
-def _show(run: TrainingRun, tally: list[dict[str, float]], seconds: float) -> None:
+def _log_progress(run: TrainingRun, tally: list[dict[str, float]], seconds: float) -> None:
     keys = {key for line in tally for key in line}
     means = {k: float(np.mean([line[k] for line in tally if k in line])) for k in sorted(keys)}
     captions = sum(line["captions"] for line in tally)
@@ -179,7 +181,7 @@ def _show(run: TrainingRun, tally: list[dict[str, float]], seconds: float) -> No
 
 
 def validate(run: TrainingRun) -> ValidationResult:
-    """Measures the weights as they are on the validation split and logs figures and samples."""
+    """Measures the model's present weights on the validation split; logs figures and samples."""
     began = time.monotonic()
     rng = np.random.default_rng(run.settings.seed)
     count = min(len(run.validation), run.settings.validation.captions or len(run.validation))
@@ -202,7 +204,7 @@ def validate(run: TrainingRun) -> ValidationResult:
 def save(run: TrainingRun, snapshot: Snapshot) -> None:
     """Writes the resumable state and a loadable critic of the averaged weights.
 
-    A shared optimizer's parts are written by their processes, before the state that names them.
+    Each process writes its part of a sharded optimizer before the state that names the parts.
     """
     share, folder, step = run.optimizer.share, run.folder, run.progress.step
     state: dict[str, Any] = {"progress": asdict(run.progress), "rng": torch.get_rng_state()}
@@ -217,7 +219,7 @@ def save(run: TrainingRun, snapshot: Snapshot) -> None:
         state["cuda_rng"] = torch.cuda.get_rng_state()
     if run.parallel.first:
         folder.save(state)
-        folder.forget_parts(but=f"part-{step}-*")
+        folder.remove_old_parts(but=f"part-{step}-*")
     with averaged(run):
         if run.parallel.first:
             folder.export("snapshot", lambda path: snapshot(run, path))

@@ -1,4 +1,4 @@
-"""A training run before its first step: base model, data, caches, optimiser, all checked."""
+"""Setup of a training run: base model, data, caches, optimizer, all checked."""
 
 from __future__ import annotations
 
@@ -47,26 +47,29 @@ DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
 class Network(torch.nn.Module):
-    """The model and, while it trains, heads on it: one set of parameters to optimise.
+    """The model with the heads that only training uses.
 
-    `trace` reads from a word's last hidden state whether its sentence has gone wrong by then.
+    `error_onset` predicts from a word's last hidden state whether the sentence is wrong so far.
     """
 
     def __init__(self, model: Any, heads: Heads | None) -> None:
         super().__init__()
         self.model, self.heads = model, heads
-        self.trace = torch.nn.Linear(model.config.get_text_config().hidden_size, 1)
+        self.error_onset = torch.nn.Linear(model.config.get_text_config().hidden_size, 1)
 
     def forward(self, work: Callable[[], tuple[torch.Tensor, ...]]) -> tuple[torch.Tensor, ...]:
-        """Runs `work`, which calls the model: here divided weights are gathered (`sharding`)."""
+        """Runs `work`, which calls the model: FSDP gathers sharded weights around this call."""
         return work()
 
 
 @dataclass(slots=True)
 class TrainingRun:
-    """All that a training run holds on to. `wrapped`: PEFT's wrapper of the model, if it adapts.
+    """The state of a training run.
 
-    `class_weights`: of wrong and of true sentences, for `TrainingSettings.balance`.
+    Attributes:
+        wrapped: PEFT's wrapper of the model, with LoRA.
+        class_weights: Of wrong and of true sentences (`LossSettings.balance`).
+        measured: The last validation.
     """
 
     settings: TrainingSettings
@@ -98,50 +101,50 @@ class TrainingRun:
         return self.base.codec
 
     def log(self, event: str, **values: Any) -> None:
-        """One line to the log and to the terminal, from the first process."""
+        """Writes a line to log, terminal and TensorBoard, in the first process."""
         if self.parallel.first:
             line = self.folder.log(event, **values)
             self.report(line)
             if self.board is not None:
                 self.board.add(line, self.progress.step)
 
-    def learn(self) -> None:
-        """Train mode, where dropout and gradient checkpointing act; other runs do without it."""
+    def train_mode(self) -> None:
+        """Sets train mode if dropout or gradient checkpointing need it."""
         settings = self.settings
         if settings.model.dropout or settings.lora.dropout or settings.compute.checkpointing:
             self.network.train()
 
-    def see(self, asked: ForwardInputs) -> ForwardOutputs:
-        """The learner's forward pass, through the network."""
+    def forward(self, asked: ForwardInputs) -> ForwardOutputs:
+        """The learner's forward pass, called through the network (see `Network.forward`)."""
         seen: list[ForwardOutputs] = []
 
         def work() -> tuple[torch.Tensor, ...]:
             found = self.learner.forward(asked)
             seen.append(found)
-            parts = (found.logits, found.trace, found.tower)
+            parts = (found.logits, found.error_onset, found.tower)
             return tuple(part for part in parts if part is not None)
 
         outputs = iter(self.network(work))
         found = seen[0]
         return ForwardOutputs(
             next(outputs),
-            None if found.trace is None else next(outputs),
+            None if found.error_onset is None else next(outputs),
             None if found.tower is None else next(outputs),
         )
 
     def dense_loss(
-        self, tower: torch.Tensor, images: np.ndarray[Any, Any], colours: Sequence[int] = ()
+        self, tower: torch.Tensor, images: np.ndarray[Any, Any], colors: Sequence[int] = ()
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss of the heads on patch features, and each channel's accuracy.
+        """Loss of the dense heads on patch features, and each channel's accuracy.
 
-        `colours`: as in `models.protocol.Images`; of a recoloured image the colours are not asked.
+        `colors`: as in `models.protocol.Images`; recolored images have no color loss.
         """
         assert self.dense is not None
         assert self.network.heads is not None
         labels = torch.from_numpy(self.dense.labels[images].astype(np.int64)).to(tower.device)
         holds = None
-        if any(colours):
-            other = np.array(colours, dtype=bool)[:, None] & self.dense.colours
+        if any(colors):
+            other = np.array(colors, dtype=bool)[:, None] & self.dense.colors
             holds = torch.from_numpy(~other).to(tower.device)
         result: tuple[torch.Tensor, torch.Tensor] = self.network.heads(
             tower, labels.flatten(1, 2), holds
@@ -152,7 +155,18 @@ class TrainingRun:
 def prepare(
     data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
 ) -> TrainingRun:
-    """Reads and checks everything before the first step."""
+    """Loads and checks everything before the first step.
+
+    Args:
+        data: Folder with train.jsonl, validation.jsonl and images.
+        base: `new`, `bundled`, a folder, or a hub id.
+        out: Folder of the run.
+        resume: Continue from the last save in `out`.
+        report: Receives each line of the log.
+
+    Raises:
+        UserError: Data, base or settings do not fit, or `out` holds another run.
+    """
     keep_freed_memory()
     check_sharding(settings, base)
     parallel = start()
@@ -168,7 +182,7 @@ def prepare(
         device = parallel.device
     copied = folder.training / "base"
     if saved is not None:
-        same_base(folder, base)
+        check_same_base(folder, base)
     loaded = load_base(str(copied) if saved and copied.exists() else base, train, settings, device)
     if saved is None and parallel.first:
         _keep_base(folder, base, loaded, settings)
@@ -211,28 +225,32 @@ def prepare(
 
 
 def part_name(step: int, share: Parallel) -> str:
-    """The file of this process's part of a state that is divided."""
+    """The file of this process's part of a sharded state."""
     return f"part-{step}-{share.rank}.pt"
 
 
 def best_name(share: Parallel) -> str:
-    """The file of the best weights so far, or of this process's part of them."""
+    """The file of the best weights, or of this process's part of them."""
     return "best.pt" if share.world == 1 else f"best-{share.rank}.pt"
 
 
 def _optimizer_state(
     folder: RunFolder, saved: dict[str, Any], share: Parallel, weights: bool
 ) -> dict[str, Any]:
-    """This process's part. Raises UserError where so many processes did not write it so.
+    """This process's part of the optimizer's state.
 
-    `weights`: whether these are divided, too.
+    Args:
+        weights: Whether the weights are sharded too.
+
+    Raises:
+        UserError: The state was saved by another number of processes or sharded differently.
     """
     parts = saved.get("parts", 1)
     if parts != share.world:
         raise UserError(
             f"the state in {folder.training} was divided among {parts}, and now there are "
             f"{share.world} to share it",
-            hint="go on with as many processes, and with --sharded or --shard-weights as before",
+            hint="resume with as many processes, and with --sharded or --shard-weights as before",
         )
     if parts == 1:
         return dict(saved["optimizer"])
@@ -271,7 +289,7 @@ def _log_start(run: TrainingRun, *, resumed: bool) -> None:
 
 
 def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSettings) -> None:
-    """A new model is kept as it began; of another one the name is, to be loaded again."""
+    """Stores the base for resuming: its name, and the weights of a new model."""
     (folder.training / "base.json").write_text(json.dumps({"base": named(base)}) + "\n")
     if loaded.folder is None:
         codec = loaded.codec
@@ -280,8 +298,8 @@ def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSet
         folder.export("base", lambda path: save_critic(loaded.model, codec.pretrained, card, path))
 
 
-def same_base(folder: RunFolder, base: str) -> None:
-    """Raises UserError where a run that goes on began from another base."""
+def check_same_base(folder: RunFolder, base: str) -> None:
+    """Raises UserError if the run to resume began from another base."""
     path = folder.training / "base.json"
     began = json.loads(path.read_text())["base"] if path.exists() else named(base)
     if began != named(base):
@@ -294,7 +312,7 @@ def same_base(folder: RunFolder, base: str) -> None:
 def _caches(
     parallel: Parallel, base: Base, settings: TrainingSettings, *splits: Examples
 ) -> dict[Path, PixelCache]:
-    """Resized images by split; built by the first process. An instruct model has its own ways."""
+    """Resized images by split, built by the first process; none for an instruct model."""
     if base.codec is None:
         return {}
     size = base.model.config.vision_config.image_size
@@ -302,9 +320,9 @@ def _caches(
     if not parallel.first:
         parallel.wait()
     for number, split in enumerate(splits):
-        worn = 1 if settings.data.robust_share > 0 and number == 0 else 0
+        augmented = 1 if settings.data.robust_share > 0 and number == 0 else 0
         made[split.path] = pixel_cache(
-            split.root, split.images, split.root / ".pixels", size=size, variants=worn
+            split.root, split.images, split.root / ".pixels", size=size, variants=augmented
         )
     if parallel.first:
         parallel.wait()
@@ -314,7 +332,7 @@ def _caches(
 def _network(
     base: Base, settings: TrainingSettings, train: Examples, device: str
 ) -> tuple[Dense | None, Network]:
-    """The model with its heads, in the dtype and on the device that it trains in."""
+    """The dense labels, and the model with its heads, in compute dtype and on its device."""
     dense = None
     if base.codec is not None:
         vision = base.model.config.vision_config
@@ -323,7 +341,7 @@ def _network(
     if dense is not None and settings.data.replay:
         if settings.losses.tower or settings.tower.minutes:
             raise UserError(
-                "there are dense labels of the data's own images, and of none that are replayed",
+                "replayed images have no dense labels",
                 hint="add --tower-weight 0, or train without --replay",
             )
         dense = None
@@ -335,8 +353,8 @@ def _network(
     if settings.lora.method != "qlora":
         network.to(device)
     else:
-        network.trace.to(device)
-    network.eval()  # no dropout: a critic this small underfits
+        network.error_onset.to(device)
+    network.eval()  # no dropout by default: a small critic underfits
     if settings.model.dropout:
         set_dropout(base.model, settings.model.dropout)
     if settings.compute.checkpointing:
@@ -357,15 +375,15 @@ def _learner(
         settings.model.attention_mode,
         settings.model.max_length,
         multiple=64 if settings.compute.compile else 8,
-        trace=network.trace if settings.losses.error_onset else None,
+        error_onset=network.error_onset if settings.losses.error_onset else None,
         pixels=caches,
     )
 
 
 def class_weights(train: Examples, settings: TrainingSettings) -> tuple[float, float]:
-    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in all.
+    """Weights of wrong and of true sentences: at `balance` 1 both classes weigh the same in total.
 
-    In all of the data's own: what is replayed has a share of its own.
+    Counted without replayed data.
     """
     if not settings.losses.balance:
         return 1.0, 1.0

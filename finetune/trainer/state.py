@@ -1,4 +1,4 @@
-"""The run's folder: log, resumable state, and a loadable critic; every write is atomic."""
+"""The run's folder: log, resumable state and a loadable critic, written atomically."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from revise_captions.errors import UserError
 
 @dataclass(slots=True)
 class TrainingProgress:
-    """Where training is. `seconds` counts training time of earlier runs too.
+    """Progress of a training run.
 
-    `longest`: the highest position, in tokens, that any prompt with its answer reached. `best`: the
-    best interim validation's score, at `best_step`; `worse`: validations since. `checked`: the
-    step of the last interim validation.
+    Attributes:
+        seconds: Training time, that of earlier processes included.
+        longest: The highest position, in tokens, that any prompt with its answer reached.
+        best: The best interim validation's score, at `best_step`.
+        worse: Validations since then.
+        checked: The step of the last interim validation.
     """
 
     epoch: int = 0
@@ -41,9 +44,9 @@ class TrainingProgress:
 
 @dataclass(slots=True)
 class RunFolder:
-    """`out/training` holds `log.jsonl` and `state.pt`; critics are exported beside it.
+    """`out/training` with `log.jsonl`, `state.pt` and exported critics.
 
-    Of a shared optimizer, each process writes a `part-STEP-RANK.pt` too.
+    With a sharded optimizer, each process also writes `part-STEP-RANK.pt`.
     """
 
     out: Path
@@ -65,7 +68,7 @@ class RunFolder:
         return line
 
     def save(self, state: dict[str, Any], name: str = "state.pt") -> None:
-        """Writes `training/<name>` whole or not at all. Raises UserError where the disk is full."""
+        """Writes `training/<name>` atomically. Raises UserError if the disk is full."""
         draft = self.training / f"{name}.tmp"
         try:
             with draft.open("wb") as file:
@@ -77,8 +80,8 @@ class RunFolder:
             raise self._full(error) from None
         draft.replace(self.training / name)
 
-    def forget_parts(self, but: str) -> None:
-        """Removes the parts of earlier states: all but those that the pattern names."""
+    def remove_old_parts(self, but: str) -> None:
+        """Removes the parts of earlier states, all but those that match the pattern."""
         kept = set(self.training.glob(but))
         for path in set(self.training.glob("part-*")) - kept:
             path.unlink(missing_ok=True)
@@ -88,7 +91,7 @@ class RunFolder:
         return UserError(
             f"{self.training} cannot be written ({free:.1f} GiB free): "
             f"{str(error).splitlines()[0]}",
-            hint="what was saved before is whole: make room, then add --resume",
+            hint="the previous save is intact: make room, then add --resume",
         )
 
     def load(self, name: str = "state.pt") -> dict[str, Any] | None:
@@ -99,7 +102,7 @@ class RunFolder:
         return state
 
     def export(self, name: str, write: Any) -> Path:
-        """Has `write(folder)` fill a folder that then replaces `out/training/<name>` at once."""
+        """Has `write(folder)` fill a folder, then replaces `out/training/<name>` by it."""
         target, draft = self.training / name, self.training / f"{name}.tmp"
         old = self.training / f"{name}.old"
         for leftover in (draft, old):

@@ -1,9 +1,9 @@
-"""One optimiser step, in as many forward passes and processes as are wanted, always the same one.
+"""One optimizer step, whose gradient does not depend on micro-batches and processes.
 
-What is drawn at random depends on (seed, epoch, batch) alone and is drawn for the whole batch. Each
-task's loss is the mean over the tokens of the whole batch: sums over parts of it are divided by
-counts that all parts and processes share. So eight captions at once, eight times one, and two
-processes with four each give the same gradient.
+Random choices depend on (seed, epoch, batch) alone and are drawn for the whole batch. Each task's
+loss is the mean over the tokens of the whole batch: every part divides its sums by the counts of
+all. So one pass over eight captions, eight passes over one, and two processes with four each give
+the same gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.order import epoch_size
-from revise_captions.finetune.data.targets import Choice, TokenTask, choose, without_colours
+from revise_captions.finetune.data.targets import Choice, TokenTask, choose, without_colors
 from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutputs, Images
 from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import is_divided
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from revise_captions.finetune.data.records import TrainingExample
     from revise_captions.finetune.trainer.setup import TrainingRun
 
-#: Sums that are kept of a step: one for each task, then the trace.
-TRACE = len(TokenTask)
+#: Index of the error-onset sum, which follows the tasks' sums.
+ERROR_ONSET = len(TokenTask)
 Floats = NDArray[np.float64]
 
 
 def fraction(run: TrainingRun) -> float:
-    """How far the main phase is, in [0, 1], by whichever limit is nearer."""
+    """Progress of the main phase in [0, 1], by the nearest limit."""
     limits, progress = run.settings.limits, run.progress
     by_time = progress.seconds / (limits.minutes * 60) if limits.minutes else 0.0
     by_step = progress.step / limits.steps if limits.steps else 0.0
@@ -44,24 +44,24 @@ def fraction(run: TrainingRun) -> float:
 
 
 def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[str, float]:
-    """One optimiser step on one batch; what it cost, by task."""
+    """One optimizer step on one batch; returns the losses by task, and counts for the log."""
     progress = run.progress
     asked = _asked(run, epoch, index, members)
-    totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(TRACE + 1)))
+    totals = run.parallel.total(sum((counts(one) for one, _ in asked), np.zeros(ERROR_ONSET + 1)))
     if not totals[: len(TokenTask)].any():
         raise UserError(
             "no question about the captions of a batch fits into "
             f"{run.settings.model.max_length} tokens",
             hint="raise --max-length",
         )
-    sums, dense = np.zeros(TRACE + 1), 0.0
-    _keep_up(run, asked, (epoch, index, members))
+    sums, dense = np.zeros(ERROR_ONSET + 1), 0.0
+    _pad_passes(run, asked, (epoch, index, members))
     for one, images in asked:
-        seen = run.see(one)
+        seen = run.forward(one)
         loss, parts = _loss(run, one, seen, totals)
         if run.dense is not None and run.settings.losses.tower and seen.tower is not None:
             share = len(images.index) / len(members)
-            found, _ = run.dense_loss(seen.tower, np.array(images.index), images.colours)
+            found, _ = run.dense_loss(seen.tower, np.array(images.index), images.colors)
             loss = loss + run.settings.losses.tower * share * found
             dense += share * float(found.detach())
         _backward(run, loss)
@@ -69,8 +69,8 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
     run.optimizer.weights.collect(run.parallel)
     sums = run.parallel.total(sums)
     losses = {t.name.lower(): sums[t] / totals[t] for t in TokenTask if totals[t]}
-    if totals[TRACE]:
-        losses["trace"] = sums[TRACE] / totals[TRACE]
+    if totals[ERROR_ONSET]:
+        losses["error_onset"] = sums[ERROR_ONSET] / totals[ERROR_ONSET]
     if run.dense is not None:
         losses["dense"] = dense
     losses["rate"] = rate(
@@ -94,24 +94,24 @@ def step(run: TrainingRun, epoch: int, index: int, members: list[int]) -> dict[s
 
 
 def _backward(run: TrainingRun, loss: torch.Tensor) -> None:
-    if is_divided(run.network):  # whose processes must agree on what gets a gradient
-        loss = loss + 0.0 * sum(p.sum() for p in run.network.trace.parameters())
+    if is_divided(run.network):  # all processes must give the same weights a gradient
+        loss = loss + 0.0 * sum(p.sum() for p in run.network.error_onset.parameters())
     loss.backward()  # type: ignore[no-untyped-call]
 
 
-def _keep_up(
+def _pad_passes(
     run: TrainingRun,
     asked: Sequence[tuple[ForwardInputs, Images]],
     batch: tuple[int, int, list[int]],
 ) -> None:
-    """Passes that count nothing, where other processes make more and weights are divided."""
+    """With sharded weights, adds passes of zero weight until all processes made equally many."""
     if not is_divided(run.network):
         return
     missing = run.parallel.largest(len(asked)) - len(asked)
     if missing:
         spare = asked or _asked(run, *batch, mine=[[k] for k in range(len(batch[2]))])
         for _ in range(missing):
-            _backward(run, 0.0 * run.see(spare[0][0]).logits.sum())
+            _backward(run, 0.0 * run.forward(spare[0][0]).logits.sum())
 
 
 def _asked(
@@ -121,11 +121,11 @@ def _asked(
     members: list[int],
     mine: list[list[int]] | None = None,
 ) -> list[tuple[ForwardInputs, Images]]:
-    """A batch's parts, encoded, with their images: those of this process, or `mine`."""
+    """The encoded micro-batches, with their images, of this process or of `mine`."""
     settings = run.settings
     rng = np.random.default_rng((settings.seed, 2, epoch, index))
     share = settings.data.describe_early if fraction(run) < 0.5 else settings.data.describe_late
-    describe = float(rng.random() < share)  # all of a batch or none: rows of about one length
+    describe = float(rng.random() < share)  # for the whole batch: rows of similar length
     examples = [run.train[i] for i in members]
     choices = [
         choose(
@@ -138,15 +138,15 @@ def _asked(
         )
         for e in examples
     ]
-    worn = (rng.random(len(members)) < settings.data.robust_share).astype(int)
-    colours = _recolour(run, rng, examples, choices)
+    augmented = (rng.random(len(members)) < settings.data.robust_share).astype(int)
+    colors = _recolor(run, rng, examples, choices)
     asked = []
     for part in _parts(run, len(members)) if mine is None else mine:
         images = Images(
             run.train,
             [run.train.image_of[members[k]] for k in part],
-            [int(worn[k]) for k in part],
-            [colours[k] for k in part] if any(colours) else (),
+            [int(augmented[k]) for k in part],
+            [colors[k] for k in part] if any(colors) else (),
         )
         one = run.learner.encode(*_picked(examples, choices, part), images)
         if one is not None:
@@ -155,25 +155,25 @@ def _asked(
 
 
 def _parts(run: TrainingRun, count: int) -> list[list[int]]:
-    """This process's share of `count` captions, in parts that go through the model together."""
+    """This process's share of `count` captions, in micro-batches."""
     mine = list(range(run.parallel.rank, count, run.parallel.world))
     size = max(1, run.settings.compute.micro_batch or len(mine))
     return [mine[start : start + size] for start in range(0, len(mine), size)]
 
 
-def _recolour(
+def _recolor(
     run: TrainingRun,
     rng: np.random.Generator,
     examples: Sequence[TrainingExample],
     choices: list[Choice],
 ) -> list[int]:
-    """Draws the images that are recoloured: their seeds, else 0. Their choices are changed."""
+    """Draws images to recolor, and replaces their choices; returns their seeds, 0 for others."""
     settings, seeds = run.settings, [0] * len(examples)
     if not settings.data.recolor_share:
         return seeds
     for k, example in enumerate(examples):
         if rng.random() < settings.data.recolor_share:
-            choice = without_colours(
+            choice = without_colors(
                 example, rng, settings.data.rewrites, settings.data.auxiliary_sentences
             )
             if choice is not None:
@@ -188,14 +188,14 @@ def _picked(
 
 
 def counts(asked: ForwardInputs) -> Floats:
-    """Target tokens by task, and places of the trace."""
-    found = np.bincount(asked.tasks, minlength=TRACE + 1).astype(float)
-    found[TRACE] = len(asked.trace)
+    """Numbers of target tokens by task, then of error-onset labels."""
+    found = np.bincount(asked.tasks, minlength=ERROR_ONSET + 1).astype(float)
+    found[ERROR_ONSET] = len(asked.error_onset)
     return found
 
 
 def token_weights(run: TrainingRun, asked: ForwardInputs) -> Floats:
-    """What each target token weighs: its task's weight, and the balance of the two classes."""
+    """The weight of each target token: its task's, times that of its class."""
     settings = run.settings
     by_task = np.zeros(len(TokenTask))
     by_task[TokenTask.CLASSIFY] = 1.0
@@ -215,16 +215,16 @@ def token_weights(run: TrainingRun, asked: ForwardInputs) -> Floats:
 def _loss(
     run: TrainingRun, asked: ForwardInputs, seen: ForwardOutputs, totals: Floats
 ) -> tuple[torch.Tensor, Floats]:
-    """This part's share of the batch's loss, and the sums of the losses by task, unweighted."""
+    """This micro-batch's share of the batch's loss, and its unweighted sums by task."""
     device = seen.logits.device
     each = cross_entropy(seen.logits, torch.from_numpy(asked.ids).to(device), reduction="none")
     shares = token_weights(run, asked) / np.maximum(totals, 1)[asked.tasks]
     loss = (each * torch.from_numpy(shares).to(device, each.dtype)).sum()
     costs = each.detach().double().cpu().numpy()
-    sums: Floats = np.bincount(asked.tasks, costs, TRACE + 1).astype(np.float64)
-    if run.settings.losses.error_onset and seen.trace is not None and len(asked.trace):
-        told = torch.from_numpy(asked.trace).to(device).float()
-        trace = binary_cross_entropy_with_logits(seen.trace, told, reduction="sum")
-        sums[TRACE] = float(trace.detach())
-        loss = loss + run.settings.losses.error_onset / totals[TRACE] * trace
+    sums: Floats = np.bincount(asked.tasks, costs, ERROR_ONSET + 1).astype(np.float64)
+    if run.settings.losses.error_onset and seen.error_onset is not None and len(asked.error_onset):
+        told = torch.from_numpy(asked.error_onset).to(device).float()
+        error_onset = binary_cross_entropy_with_logits(seen.error_onset, told, reduction="sum")
+        sums[ERROR_ONSET] = float(error_onset.detach())
+        loss = loss + run.settings.losses.error_onset / totals[ERROR_ONSET] * error_onset
     return loss, sums

@@ -1,4 +1,4 @@
-"""The log as TensorBoard curves, where its package is installed (extra `tensorboard`)."""
+"""The log as TensorBoard curves (extra `tensorboard`)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from revise_captions.errors import UserError
 
-#: Numbers of a log line that are no curve.
+#: Numbers of a log line without a curve.
 _LEFT_OUT = ("wall", "step", "epoch", "captions")
 
 
 class TensorBoardLog:
-    """Writes each number of a log line under `event/name`."""
+    """Writes each number of a log line as `event/name`."""
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
@@ -28,7 +28,7 @@ class TensorBoardLog:
 
 
 def open_board(folder: Path) -> TensorBoardLog:
-    """Raises UserError where the package is missing."""
+    """A log in `folder`. Raises UserError if the package is missing."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

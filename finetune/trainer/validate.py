@@ -29,10 +29,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """`p`: P(factual) of each sentence; `factual`: its truth; token accuracies by task.
+    """Measurements on a validation split.
 
-    `rationale_loss`: mean negative log-likelihood of a token of the first rationale. `caption`: the
-    example that each sentence belongs to.
+    Attributes:
+        p: P(factual) of each sentence.
+        factual: Its label.
+        assessable_accuracy: Token accuracy after Yes or No.
+        rationale_accuracy: Token accuracy of the first rationale of each wrong sentence.
+        describe_accuracy: Token accuracy of descriptions.
+        rationale_loss: Mean negative log-likelihood per token of those rationales.
+        caption: The example that each sentence belongs to.
     """
 
     p: Floats
@@ -62,12 +68,12 @@ class ValidationResult:
 
     @property
     def shown(self) -> dict[str, float | None]:
-        """The figures to four decimals; None, which JSON has, for one that does not exist."""
+        """The figures to four decimals, None for an undefined one, for JSON."""
         return {k: None if np.isnan(v) else round(v, 4) for k, v in self.figures.items()}
 
     @property
     def score(self) -> float:
-        """What the best checkpoint is chosen by: ROC-AUC, and of equals the lower losses."""
+        """The score of a checkpoint: ROC-AUC, with ties broken by the losses."""
         figures = self.figures
         auc = 0.5 if np.isnan(figures["auc"]) else figures["auc"]
         rationale = 0.0 if np.isnan(self.rationale_loss) else self.rationale_loss
@@ -75,7 +81,7 @@ class ValidationResult:
 
 
 def _choice(example: TrainingExample) -> Choice:
-    """Everything there is to ask: the first rationale of each wrong sentence, the description."""
+    """All queries: the first rationale of each wrong sentence, and the description."""
     wrong = ((i, s.rationales) for i, s in enumerate(example.sentences) if not s.factual)
     return Choice(tuple((i, texts[0]) for i, texts in wrong if texts), bool(example.description))
 
@@ -85,7 +91,7 @@ def _choice(example: TrainingExample) -> Choice:
 def measure_learner(
     learner: Learner, examples: Examples, indices: Sequence[int], size: int = 16
 ) -> ValidationResult:
-    """Teacher-forced measurement on some examples, in the model's own dtype, never compiled."""
+    """Measures some examples by teacher forcing, in the model's dtype, not compiled."""
     learner.model.eval()
     p: list[Floats] = [np.empty(0)]
     factual: list[NDArray[np.bool_]] = [np.empty(0, dtype=bool)]
@@ -143,7 +149,7 @@ def measure(
 def samples(
     learner: Learner, card: CriticCard, examples: Examples, count: int
 ) -> Iterator[dict[str, Any]]:
-    """What the model says of some wrong sentences, always the same, beside what people said."""
+    """Generated and reference rationales of `count` wrong sentences, the same every time."""
     picked: list[tuple[TrainingExample, ExplainRequest]] = []
     step = max(1, len(examples) // max(1, 4 * count))
     for number in range(0, len(examples), step):

@@ -67,7 +67,7 @@ def test_what_is_the_images_own_is_factual_and_nothing_else_is(made):
             asked = [(s.span.of(example.caption), s.factual) for s in example.sentences]
             assert " ".join(text for text, _ in asked) == example.caption
             assert Counter(factual for _, factual in asked) == {True: 2, False: 2}
-            beside = [(aside.text, aside.factual) for aside in example.asides]
+            beside = [(aside.text, aside.factual) for aside in example.auxiliary_sentences]
             assert Counter(factual for _, factual in beside) == {True: 2, False: 4}
             own = {number_of(text) for text, factual in asked + beside if factual}
             others = {number_of(text) for text, factual in asked + beside if not factual}

@@ -86,7 +86,7 @@ def test_a_file_that_is_no_image_is_named(data):
         check(data)
 
 
-def worn(source: Path, target: Path, scale: float, quality: int) -> None:
+def augmented(source: Path, target: Path, scale: float, quality: int) -> None:
     with Image.open(source) as image:
         size = (round(image.width * scale), round(image.height * scale))
         image.convert("RGB").resize(size).save(target, quality=quality)
@@ -95,7 +95,7 @@ def worn(source: Path, target: Path, scale: float, quality: int) -> None:
 def test_images_of_an_evaluation_split_are_found_by_content_and_by_sight(data, tmp_path):
     changed = rows(data)
     (data / "copy.png").write_bytes((data / "validation/000001.png").read_bytes())
-    worn(data / "validation/000002.png", data / "worn.jpg", 0.7, 60)
+    augmented(data / "validation/000002.png", data / "worn.jpg", 0.7, 60)
     changed[0]["image"], changed[1]["image"] = "copy.png", "worn.jpg"
     put(data, changed)
     with pytest.raises(UserError, match="2 training images are in validation too") as found:
@@ -109,7 +109,7 @@ def test_images_of_an_evaluation_split_are_found_by_content_and_by_sight(data, t
 def test_held_out_images_by_folder_and_by_rows(data, tmp_path):
     other = tmp_path / "benchmark"
     other.mkdir()
-    worn(data / "train/000004.png", other / "x.jpg", 1.5, 80)
+    augmented(data / "train/000004.png", other / "x.jpg", 1.5, 80)
     with pytest.raises(UserError, match=r"1 training images are in .*benchmark too"):
         check(data, other)
     (other / "bench.jsonl").write_text('{"image": "x.jpg", "caption": "A dog."}\n')

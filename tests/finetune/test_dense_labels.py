@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import torch
 
-from revise_captions.finetune.models.dense_labels import Heads, places
+from revise_captions.finetune.models.dense_labels import Heads, patch_positions
 
 
 def test_places_are_rows_then_columns_from_one_edge_to_the_other():
-    assert places(4).tolist() == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
-    assert places(9)[5].tolist() == [0, 1]
+    assert patch_positions(4).tolist() == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+    assert patch_positions(9)[5].tolist() == [0, 1]
 
 
 def test_features_without_columns_cost_what_columns_vary_by():
     """Nothing is labelled, so the labels' loss goes to zero: what is left is the places'."""
     torch.manual_seed(0)
     labels = torch.zeros(2, 16, 1, dtype=torch.long)
-    place = places(16).expand(2, 16, 2)
+    place = patch_positions(16).expand(2, 16, 2)
     left = {}
     for name, shown in (("both", place), ("rows", place * torch.tensor([1.0, 0.0]))):
         heads = Heads(2, (3,))

@@ -25,7 +25,7 @@ from revise_captions.critic.paligemma.model import _plain_attention
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import main
-from revise_captions.finetune.data.image_cache import pixel_cache, reserved
+from revise_captions.finetune.data.image_cache import pixel_cache, preallocated
 from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.export import recalibrate
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
@@ -288,7 +288,7 @@ def test_recalibrated_for_another_share(tmp_path):
 
 def test_pixel_cache_has_its_room_before_it_is_filled(tmp_path, monkeypatch):
     """A full disk is told of in words; writing to a map of a file with holes would be a SIGBUS."""
-    made = reserved(tmp_path / "a", (3, 1, 1000, 1000, 3))
+    made = preallocated(tmp_path / "a", (3, 1, 1000, 1000, 3))
     assert made.shape == (3, 1, 1000, 1000, 3)
     assert (tmp_path / "a").stat().st_blocks * 512 >= made.nbytes == 9_000_000
 
@@ -317,7 +317,7 @@ def test_pixel_cache_is_what_inference_sees(tmp_path):
     with Image.open(tmp_path / "b.png") as image:
         clean = resized(image, 32)
     np.testing.assert_array_equal(cache.take([1], [0])[0], clean)
-    worn = cache.take([1], [1])[0].astype(int)
-    assert 0 < np.abs(worn - clean).mean() < 40
+    augmented = cache.take([1], [1])[0].astype(int)
+    assert 0 < np.abs(augmented - clean).mean() < 40
     again = pixel_cache(tmp_path, names, tmp_path / "c", size=32, variants=1, workers=1)
     assert again.pixels.filename == cache.pixels.filename

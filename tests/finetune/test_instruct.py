@@ -67,9 +67,9 @@ def test_an_instruct_model_is_trained_on_the_tokens_that_inference_sends(family,
         AuxiliaryExample("A blue square.", False, "A red square."),
         AuxiliaryExample("A shape.", True),
     )
-    examples = [replace(train[0], asides=beside), train[1]]
+    examples = [replace(train[0], auxiliary_sentences=beside), train[1]]
     rng = np.random.default_rng(0)
-    choices = [choose(e, rng, 2, 0.0, rewrites=1.0, asides=8) for e in examples]
+    choices = [choose(e, rng, 2, 0.0, rewrites=1.0, auxiliary_sentences=8) for e in examples]
     choices = [replace(choice, rewrites=()) for choice in choices]
     images = Images(train, [train.image_of[0], train.image_of[1]], [0, 0])
     asked = learner.encode(examples, choices, images)
@@ -117,7 +117,7 @@ def _wanted(engine: TransformersEngine, examples, choices, train: Examples):
             prompt = chat_prompts.classification(image, example.caption, example.spans, index)
             word = tokenizer.convert_tokens_to_ids("Yes" if sentence.factual else "No")
             yield engine.encoder.rows([prompt])[0].ids, [word, end], TokenTask.CLASSIFY
-        for text, answer in TOLD.items() if example.asides else ():
+        for text, answer in TOLD.items() if example.auxiliary_sentences else ():
             prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
             word = tokenizer.convert_tokens_to_ids(answer)
             yield engine.encoder.rows([prompt])[0].ids, [word, end], TokenTask.CLASSIFY

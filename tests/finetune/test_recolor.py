@@ -15,11 +15,11 @@ from toyworld import write
 
 from revise_captions.finetune.cli import main
 from revise_captions.finetune.data.recolor import (
-    colourless,
-    names_colour,
-    recoloured,
-    replaced,
-    turned,
+    colorless,
+    names_color,
+    recolored,
+    replaced_colors,
+    rotated_hues,
 )
 from revise_captions.finetune.data.records import (
     AuxiliaryExample,
@@ -27,7 +27,7 @@ from revise_captions.finetune.data.records import (
     TrainingSentence,
     parse,
 )
-from revise_captions.finetune.data.targets import without_colours
+from revise_captions.finetune.data.targets import without_colors
 from revise_captions.finetune.models.dense_labels import Heads
 from revise_captions.records import Span
 
@@ -56,16 +56,20 @@ EXAMPLE = TrainingExample(
      ("Two WHITE dogs", True), ("Its colour is odd.", True), ("It is a dark night.", True)],
 )  # fmt: skip
 def test_words_for_colours(text, named):
-    assert names_colour(text) is named
+    assert names_color(text) is named
 
 
 def test_only_what_names_no_colour_and_stands_alone_is_asked():
-    assert colourless(EXAMPLE) == ((2,), (0,))
-    choice = without_colours(EXAMPLE, np.random.default_rng(0), rewrites=1.0, asides=8)
-    assert (choice.sentences, choice.asides, choice.rewrites) == ((2,), ((0, False),), (2,))
+    assert colorless(EXAMPLE) == ((2,), (0,))
+    choice = without_colors(EXAMPLE, np.random.default_rng(0), rewrites=1.0, auxiliary_sentences=8)
+    assert (choice.sentences, choice.auxiliary_sentences, choice.rewrites) == (
+        (2,),
+        ((0, False),),
+        (2,),
+    )
     assert (choice.rationales, choice.describe) == ((), False)
-    colourful = replace(EXAMPLE, sentences=EXAMPLE.sentences[:2], asides=())
-    assert without_colours(colourful, np.random.default_rng(0), 1.0, 8) is None
+    colourful = replace(EXAMPLE, sentences=EXAMPLE.sentences[:2], auxiliary_sentences=())
+    assert without_colors(colourful, np.random.default_rng(0), 1.0, 8) is None
 
 
 def test_a_sentence_stands_alone_only_where_the_row_says_so():
@@ -83,11 +87,15 @@ def test_turned_colours_depend_on_the_colour_alone():
     greys = np.repeat(np.linspace(0, 1, 52, dtype=np.float32)[None, :, None], 3, axis=2)
     paint = rng.random((4, 4, 3), dtype=np.float32)
     for seed in range(60):
-        made = turned(greys, np.random.default_rng(seed))
+        made = rotated_hues(greys, np.random.default_rng(seed))
         assert np.ptp(made, axis=2).max() <= 0.01
         assert (np.diff(made[0, :, 0]) >= 0).all()
-        large = turned(np.kron(paint, np.ones((3, 3, 1), np.float32)), np.random.default_rng(seed))
-        assert np.allclose(large[::3, ::3], turned(paint, np.random.default_rng(seed)), atol=1e-5)
+        large = rotated_hues(
+            np.kron(paint, np.ones((3, 3, 1), np.float32)), np.random.default_rng(seed)
+        )
+        assert np.allclose(
+            large[::3, ::3], rotated_hues(paint, np.random.default_rng(seed)), atol=1e-5
+        )
 
 
 def test_replaced_colours_are_those_of_things_and_keep_their_shades():
@@ -97,7 +105,7 @@ def test_replaced_colours_are_those_of_things_and_keep_their_shades():
     image[20:28, 20:28] = [0.1, 0.7, 0.2]
     changed = []
     for seed in range(80):
-        made = replaced(image, np.random.default_rng(seed))
+        made = replaced_colors(image, np.random.default_rng(seed))
         assert np.allclose(made[16:18], image[16:18])
         thing = made[4:12, 4:12]
         assert np.allclose(thing, thing[:, :1], atol=1e-5)
@@ -110,9 +118,9 @@ def test_replaced_colours_are_those_of_things_and_keep_their_shades():
 
 def test_seeds_decide_what_becomes_of_an_image():
     paint = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
-    made = [recoloured(paint, seed) for seed in range(1, 20)]
+    made = [recolored(paint, seed) for seed in range(1, 20)]
     assert all(one.dtype == np.uint8 for one in made)
-    assert np.array_equal(recoloured(paint, 7), made[6])
+    assert np.array_equal(recolored(paint, 7), made[6])
     assert len({one.tobytes() for one in made}) > 12  # turned to grey, some are the same
 
 

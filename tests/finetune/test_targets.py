@@ -36,8 +36,8 @@ from revise_captions.finetune.data.token_labels import (
     RIGHT,
     UNKNOWN,
     WRONG,
-    credit,
-    parting,
+    first_difference,
+    token_labels,
 )
 from revise_captions.records import Span
 
@@ -156,19 +156,19 @@ def test_words_are_taught_where_they_are_true_and_traced_where_they_are_known(
     captions = made.targets.tasks == TokenTask.CAPTION
     pairs = zip(made.targets.at[captions], made.targets.ids[captions], strict=True)
     assert [(read_so_far(made, int(at)), int(word)) for at, word in pairs] == expected
-    traced = [
+    onsets = [
         (codec.decode(read_so_far(made, int(at))[-1:]), int(state))
-        for at, state in zip(made.targets.trace_at, made.targets.trace, strict=True)
+        for at, state in zip(made.targets.error_onset_at, made.targets.error_onset, strict=True)
     ]
     words = [codec.decode([i]) for i in codec.text(CAPTION[:22])]
     others = [codec.decode([i]) for i in codec.text("It is on the")]
-    assert traced == [(word, RIGHT) for word in (*words, *others)] + [(".", WRONG)]
+    assert onsets == [(word, RIGHT) for word in (*words, *others)] + [(".", WRONG)]
 
 
 def test_where_a_word_sees_the_words_behind_it_none_is_taught(codec):
     made = encoded(codec, AttentionMode.PREFIX)
     assert TokenTask.CAPTION not in made.targets.tasks
-    assert len(made.targets.trace) == 0
+    assert len(made.targets.error_onset) == 0
 
 
 @pytest.mark.parametrize(
@@ -182,13 +182,13 @@ def test_where_a_word_sees_the_words_behind_it_none_is_taught(codec):
     ],
 )
 def test_the_first_word_that_differs(wrong, right, word):
-    start, end = parting(wrong, right)
+    start, end = first_difference(wrong, right)
     assert wrong[start:end] == word
 
 
 def test_a_wrong_sentence_without_a_rewrite_is_known_at_its_end_only(codec):
-    known = credit(codec, "It is red.", factual=False)
-    assert known.trace == (*[UNKNOWN] * (len(known.trace) - 1), WRONG)
+    known = token_labels(codec, "It is red.", factual=False)
+    assert known.error_onset == (*[UNKNOWN] * (len(known.error_onset) - 1), WRONG)
     assert not any(known.true)
 
 
@@ -280,8 +280,8 @@ def test_asides_are_asked_as_a_captions_first_sentence(codec):
     """With their true versions; a caption's own questions stay as they are."""
     square = AuxiliaryExample("A red square is on the left.", False, "A red circle is on the left.")
     beside = (square, AuxiliaryExample("It is a picture.", True))
-    example = replace(EXAMPLE, asides=beside)
-    choice = choose(example, np.random.default_rng(0), 0, 0.0, rewrites=1.0, asides=8)
+    example = replace(EXAMPLE, auxiliary_sentences=beside)
+    choice = choose(example, np.random.default_rng(0), 0, 0.0, rewrites=1.0, auxiliary_sentences=8)
     made = encode(
         codec,
         [example],
@@ -306,12 +306,15 @@ def test_asides_are_drawn_at_most_so_many_and_all_in_time():
     beside = tuple(
         AuxiliaryExample(f"There is thing {i}.", False, f"There is {i}.") for i in range(5)
     )
-    example, rng = replace(EXAMPLE, asides=beside), np.random.default_rng(0)
-    drawn = [choose(example, rng, 0, 0.0, rewrites=0.5, asides=2).asides for _ in range(200)]
+    example, rng = replace(EXAMPLE, auxiliary_sentences=beside), np.random.default_rng(0)
+    drawn = [
+        choose(example, rng, 0, 0.0, rewrites=0.5, auxiliary_sentences=2).auxiliary_sentences
+        for _ in range(200)
+    ]
     assert {len(one) for one in drawn} == {2}
     seen = {pair for one in drawn for pair in one}
     assert seen == {(i, both) for i in range(5) for both in (False, True)}
-    assert choose(example, rng, 0, 0.0).asides == ()
+    assert choose(example, rng, 0, 0.0).auxiliary_sentences == ()
 
 
 def test_asides_of_a_row_are_read_and_bad_ones_refused():
@@ -319,7 +322,7 @@ def test_asides_of_a_row_are_read_and_bad_ones_refused():
     dog = {"text": "A dog.", "label": "factual", "rewrite": "x"}
     whole = {"start": 0, "end": 6, "label": "factual"}
     row = {"image": "1.png", "caption": "A dog.", "sentences": [whole], "asides": [cat, dog]}
-    assert parse(row).asides == (
+    assert parse(row).auxiliary_sentences == (
         AuxiliaryExample("A cat.", False, "A dog."),
         AuxiliaryExample("A dog.", True),
     )

@@ -9,7 +9,7 @@ hundred steps. Every step asks about new pictures, whether a thing is on the lef
 which of two things is further left; everything learns.
 
 A tower that has lost its columns gets them back first. Towers trained before
-`finetune.tower.Heads` asked for places did: a thing looks the same in every column. The position
+`dense_labels.Heads` asked for positions did: a thing looks the same in every column. The position
 embeddings get a smooth code of the column, in directions that they do not use, and the projector a
 map from what arrives of it to the words “left” and “right”, as `finetune.align` starts new models.
 
@@ -56,7 +56,7 @@ from revise_captions.critic.paligemma.packing import (
     question,
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
-from revise_captions.finetune.models.dense_labels import places
+from revise_captions.finetune.models.dense_labels import patch_positions
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.language.auxiliary_sentences import (
     AuxiliarySentence,
@@ -151,7 +151,7 @@ def regression(features: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tens
 @torch.no_grad()
 def restore_columns(pupil: Pupil, pictures: Sequence[Pixels]) -> None:
     """Adds the code and the projector's map, where columns cannot be told."""
-    place = places(image_tokens(pupil.model)).repeat(len(pictures), 1)
+    place = patch_positions(image_tokens(pupil.model)).repeat(len(pictures), 1)
 
     def told() -> tuple[torch.Tensor, torch.Tensor, float]:
         flat = pupil.features(pictures).flatten(0, 1)

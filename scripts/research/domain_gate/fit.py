@@ -30,7 +30,7 @@ from revise_captions.critic.paligemma.image_prefetch import (
     resized,
 )
 from revise_captions.errors import UserError
-from revise_captions.finetune.data.image_cache import worn
+from revise_captions.finetune.data.image_cache import augmented
 from scripts.research.domain_gate.ood_generators.families import (
     FAMILIES,
     KINDS,
@@ -82,7 +82,7 @@ def clean_pixels(path: Path, size: int) -> Pixels:
 def worn_pixels(path: Path, size: int) -> Pixels:
     """The image rescaled by 0.5–2 and mostly JPEG-compressed at 60–95, by a seed of its own."""
     data = path.read_bytes()
-    return worn(data, size, random.Random(str(path.name)).randrange(2**31))
+    return augmented(data, size, random.Random(str(path.name)).randrange(2**31))
 
 
 def foreign_pixels(number: int, size: int, without: tuple[str, ...]) -> Pixels:
@@ -90,7 +90,7 @@ def foreign_pixels(number: int, size: int, without: tuple[str, ...]) -> Pixels:
     image = outlier(number, family_of(number, without))
     if number % 3:
         return resized(image, size)
-    return worn(bitmap(image), size, number)
+    return augmented(bitmap(image), size, number)
 
 
 def family_pixels(number: int, size: int, family: str) -> Pixels:
