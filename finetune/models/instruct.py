@@ -65,10 +65,6 @@ class ChatLearner:
             )
         return ids
 
-    @property
-    def settings(self) -> dict[str, str]:
-        return {"prompt": chat_prompts.VERSION, "attention_mode": "the model's own"}
-
     def encode(
         self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
     ) -> ForwardInputs | None:

@@ -52,10 +52,6 @@ class PackedLearner:
     pixels: Mapping[Path, PixelCache] = field(default_factory=dict)
     packed: bool = True
 
-    @property
-    def settings(self) -> dict[str, str]:
-        return {"prompt": self.card().prompt, "attention_mode": str(self.attention_mode)}
-
     def encode(
         self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
     ) -> ForwardInputs | None:

@@ -85,11 +85,6 @@ class Learner(Protocol):
     @property
     def model(self) -> Any: ...
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """Prompt version and attention mode, for the card."""
-        ...
-
     def encode(
         self, examples: Sequence[TrainingExample], choices: Sequence[Choice], images: Images
     ) -> ForwardInputs | None:

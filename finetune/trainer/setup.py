@@ -26,7 +26,7 @@ from revise_captions.finetune.models.adapters import (
     part_of,
     set_dropout,
 )
-from revise_captions.finetune.models.bases import Base, copy_tower, load_base, named
+from revise_captions.finetune.models.bases import Base, load_base, named
 from revise_captions.finetune.models.dense_labels import Dense, Heads, dense_labels
 from revise_captions.finetune.models.instruct import ChatLearner
 from revise_captions.finetune.models.paligemma import PackedLearner
@@ -39,8 +39,6 @@ from revise_captions.finetune.trainer.validate import ValidationResult
 
 if TYPE_CHECKING:
     from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
-
-__all__ = ["DTYPES", "Network", "Report", "TrainingRun", "copy_tower", "prepare"]
 
 Report = Callable[[dict[str, Any]], None]
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}

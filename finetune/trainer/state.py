@@ -50,7 +50,6 @@ class RunFolder:
     """
 
     out: Path
-    quiet: bool = False
     began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,17 +12,11 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import ExplainRequest
-from revise_captions.finetune.data.image_cache import PixelCache, upright
+from revise_captions.finetune.data.image_cache import upright
 from revise_captions.finetune.data.records import Examples, TrainingExample
 from revise_captions.finetune.data.targets import Choice, TokenTask
-from revise_captions.finetune.models.paligemma import PackedLearner
 from revise_captions.finetune.models.protocol import Images, Learner
-
-if TYPE_CHECKING:
-    from transformers import PaliGemmaForConditionalGeneration
 
 Floats = NDArray[np.float64]
 
@@ -127,22 +121,6 @@ def measure_learner(
         float(mean[TokenTask.RATIONALE]),
         np.concatenate(captions),
     )
-
-
-def measure(
-    model: PaliGemmaForConditionalGeneration,
-    codec: PromptTokenizer,
-    examples: Examples,
-    indices: Sequence[int],
-    cache: PixelCache,
-    attention_mode: AttentionMode,
-    *,
-    max_length: int = 1024,
-    size: int = 16,
-) -> ValidationResult:
-    """`measure_learner` of a PaliGemma, with the pixels of the examples' split."""
-    learner = PackedLearner(model, codec, attention_mode, max_length, pixels={examples.path: cache})
-    return measure_learner(learner, examples, indices, size)
 
 
 @torch.compiler.set_stance("force_eager")
