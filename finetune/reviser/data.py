@@ -35,7 +35,7 @@ _KEEP = FUNCTION_WORDS | set(
 
 
 @dataclass(frozen=True, slots=True)
-class WrongSentence:
+class ExplainedError:
     """One wrong sentence of the data with all its rationales."""
 
     context: str
@@ -44,18 +44,18 @@ class WrongSentence:
     rewrite: str
 
 
-def read_wrong_sentences(path: Path, limit: int) -> list[WrongSentence]:
+def read_errors(path: Path, limit: int) -> list[ExplainedError]:
     """The first `limit` wrong sentences of a split that have a rewrite.
 
     Raises:
         UserError: The file cannot be read or has no such sentence, or a row is malformed.
     """
-    found: list[WrongSentence] = []
+    found: list[ExplainedError] = []
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    found += _wrong_sentences(json.loads(line))
+                    found += _errors_of(json.loads(line))
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise UserError(
                         f"{path}:{number} is not a judged caption: {type(error).__name__}: {error}",
@@ -74,7 +74,7 @@ def read_wrong_sentences(path: Path, limit: int) -> list[WrongSentence]:
     return found[:limit]
 
 
-def _wrong_sentences(row: dict[str, Any]) -> Iterator[WrongSentence]:
+def _errors_of(row: dict[str, Any]) -> Iterator[ExplainedError]:
     caption: str = row["caption"]
     for sentence in row["sentences"]:
         rewrite = sentence.get("rewrite")
@@ -84,10 +84,10 @@ def _wrong_sentences(row: dict[str, Any]) -> Iterator[WrongSentence]:
             continue
         start, end = sentence["start"], sentence["end"]
         context = caption[max(0, start - CONTEXT_CHARACTERS) : start]
-        yield WrongSentence(context, caption[start:end], rationales, rewrite)
+        yield ExplainedError(context, caption[start:end], rationales, rewrite)
 
 
-def example(wrong: WrongSentence, rng: random.Random) -> RewriteExample:
+def example(wrong: ExplainedError, rng: random.Random) -> RewriteExample:
     """A training example with one rationale, at times with renamed words or failed attempts."""
     request = RewriteRequest(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
     made = RewriteExample(request, wrong.rewrite)
@@ -184,7 +184,7 @@ def _article(text: str, like: str) -> str:
     return done if like[:1].isupper() else text[:1] + done[1:]
 
 
-def draw(data: Sequence[WrongSentence], rng: random.Random) -> WrongSentence:
+def draw(data: Sequence[ExplainedError], rng: random.Random) -> ExplainedError:
     """A random one, by rejection: one with several candidates for the change is `HARD` times as
     likely.
     """
@@ -195,7 +195,7 @@ def draw(data: Sequence[WrongSentence], rng: random.Random) -> WrongSentence:
 
 
 def stream(
-    data: Sequence[WrongSentence],
+    data: Sequence[ExplainedError],
     chunk: int,
     size: int,
     *,

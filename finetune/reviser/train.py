@@ -23,7 +23,7 @@ import click
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.options import add_options, option
-from revise_captions.finetune.reviser.data import WrongSentence, read_wrong_sentences, stream
+from revise_captions.finetune.reviser.data import ExplainedError, read_errors, stream
 from revise_captions.finetune.reviser.synthetic import RewriteExample, edit
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 
@@ -127,7 +127,9 @@ def loss_of(model: Qwen3ForCausalLM, batch: RewriteBatch) -> torch.Tensor:
     return cross_entropy(model.lm_head(chosen).float(), batch.targets)
 
 
-def new_codec(data: Sequence[WrongSentence], settings: ReviserTrainingSettings) -> RewriteTokenizer:
+def new_codec(
+    data: Sequence[ExplainedError], settings: ReviserTrainingSettings
+) -> RewriteTokenizer:
     """A tokenizer trained on the data and on synthetic edits."""
     from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, train_tokenizer
 
@@ -149,8 +151,8 @@ class ReviserRun:
     codec: RewriteTokenizer
     model: Qwen3ForCausalLM
     optimizer: FlatOptimizer
-    data: list[WrongSentence]
-    held_out: list[WrongSentence]
+    data: list[ExplainedError]
+    held_out: list[ExplainedError]
     report: Report
     chunk: int = 0
     batch: int = 0
@@ -221,8 +223,8 @@ def _start(
     state = folder.load() if resume else None
     if resume and state is None:
         raise UserError(f"{out} holds no saved training", hint="start it without --resume")
-    wrong = read_wrong_sentences(data / "train.jsonl", settings.examples)
-    held_out = read_wrong_sentences(data / "validation.jsonl", settings.validate_examples)
+    wrong = read_errors(data / "train.jsonl", settings.examples)
+    held_out = read_errors(data / "validation.jsonl", settings.validate_examples)
     torch.manual_seed(settings.seed)
     if settings.base:
         codec, model = _weights_of(settings.base)
@@ -328,7 +330,7 @@ def _validate(run: ReviserRun, count: int) -> dict[str, Any]:
     }
 
 
-def unaugmented(wrong: WrongSentence, rng: random.Random) -> RewriteExample:
+def unaugmented(wrong: ExplainedError, rng: random.Random) -> RewriteExample:
     """A held-out sentence with one of its rationales."""
     request = RewriteRequest(wrong.context, wrong.sentence, rng.choice(wrong.rationales))
     return RewriteExample(request, wrong.rewrite)

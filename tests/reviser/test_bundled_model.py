@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from revise_captions.errors import UserError
 from revise_captions.finetune.reviser import train as trainer
 from revise_captions.finetune.reviser.data import (
-    WrongSentence,
-    read_wrong_sentences,
+    ExplainedError,
+    read_errors,
     renamed,
     with_failures,
 )
@@ -105,7 +105,7 @@ def tokenizer() -> RewriteTokenizer:
 def test_training_learns_combinations_it_has_not_seen(trained: Path, data: Path) -> None:
     lines = [json.loads(line) for line in (trained / "training" / "log.jsonl").open()]
     assert lines[-1]["event"] == "done"
-    held_out = read_wrong_sentences(data / "validation.jsonl", 30)
+    held_out = read_errors(data / "validation.jsonl", 30)
     reviser = load_reviser(str(trained))
     answers = reviser.rewrite(
         [RewriteRequest(w.context, w.sentence, w.rationales[0]) for w in held_out]
@@ -294,7 +294,7 @@ def test_articles_follow_the_next_letter() -> None:
 def test_bad_data_is_named_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "train.jsonl").write_text(line + "\n")
     with pytest.raises(UserError, match=message):
-        read_wrong_sentences(tmp_path / "train.jsonl", 10)
+        read_errors(tmp_path / "train.jsonl", 10)
 
 
 def test_the_command_reports_a_users_mistake_in_one_line(tmp_path: Path) -> None:
@@ -308,9 +308,7 @@ def test_a_row_may_carry_one_rationale_instead_of_several(tmp_path: Path) -> Non
     sentence = {"start": 0, "end": 2, "rationale": "No.", "rewrite": ""}
     row = {"caption": "A.", "sentences": [sentence]}
     (tmp_path / "train.jsonl").write_text(json.dumps(row))
-    assert read_wrong_sentences(tmp_path / "train.jsonl", 10) == [
-        WrongSentence("", "A.", ("No.",), "")
-    ]
+    assert read_errors(tmp_path / "train.jsonl", 10) == [ExplainedError("", "A.", ("No.",), "")]
 
 
 def test_without_failures_one_beam_is_enough(tokenizer: RewriteTokenizer) -> None:
