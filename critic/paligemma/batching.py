@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from revise_captions.errors import EngineDead
 
@@ -18,7 +19,6 @@ TOKENS = {"cpu": 2048}
 MANY_TOKENS = 32_768
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def token_budget(device: str) -> int:
@@ -69,39 +69,56 @@ def device_alive() -> Iterator[None]:
         raise
 
 
+@dataclass(slots=True)
+class BatchPart(Generic[Item]):
+    """Items to compute together, inside `with attempt as items:`.
+
+    Running out of memory inside ends the block without an error: `halving` goes on with halves.
+
+    Attributes:
+        items: A batch, or a part of one.
+        fits: False for a single item without parts that did not fit: there is nothing to compute.
+        failed: Whether memory ran out.
+    """
+
+    items: Sequence[Item]
+    fits: bool = True
+    failed: bool = False
+
+    def __enter__(self) -> Sequence[Item]:
+        return self.items
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        self.failed = isinstance(error, RuntimeError) and out_of_memory(error)
+        return self.failed
+
+
 def halving(
-    items: Sequence[Item],
-    run: Callable[[Sequence[Item]], Result],
-    split: Callable[[Item], Sequence[Item]] = lambda item: (),
-) -> Iterator[tuple[Sequence[Item], Result | None]]:
-    """Runs items together, or in halves where memory runs out; keeps their order.
+    items: Sequence[Item], split: Callable[[Item], Sequence[Item]] = lambda item: ()
+) -> Iterator[BatchPart[Item]]:
+    """Items to compute together, or in halves where memory runs out; keeps their order.
 
     Args:
         items: A batch.
-        run: Computes some of it.
         split: The parts of an item that does not fit alone; none where it cannot be split.
 
     Yields:
-        Items that ran together and their result; None for an item that does not fit.
+        Each part of the batch once that fits, after those that did not, and each item that never
+        does (`fits` is False).
     """
     import torch
 
-    try:
-        result = run(items)
-    except RuntimeError as error:
-        if not out_of_memory(error):
-            raise
-    else:
-        yield items, result
-        return
-    # outside the handler, where the error's traceback would keep the tensors alive
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    parts = split(items[0]) if len(items) == 1 else items
-    if len(parts) == 0:
-        yield items, None
-        return
-    middle = (len(parts) + 1) // 2
-    for half in (parts[:middle], parts[middle:]):
-        if len(half):
-            yield from halving(half, run, split)
+    todo = [items]
+    while todo:
+        attempt = BatchPart(todo.pop())
+        yield attempt
+        if not attempt.failed:
+            continue
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        parts = split(attempt.items[0]) if len(attempt.items) == 1 else attempt.items
+        if len(parts) == 0:
+            yield BatchPart(attempt.items, fits=False)
+            continue
+        middle = (len(parts) + 1) // 2
+        todo += [half for half in (parts[middle:], parts[:middle]) if len(half)]

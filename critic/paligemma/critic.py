@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -178,13 +177,16 @@ class PaliGemmaCritic:
                 found, asked, trunk = self._queries(request)
                 verdicts.append(found)
                 rows += self._rows(number, image, trunk, asked, self.packed)
-            run = partial(self._forward, requests=requests, tower=features.tower)
             done: list[tuple[ScheduledRow, bool]] = []
             answers: list[torch.Tensor] = []
             for batch in self._batched(rows):
-                for part, answer in halving(batch, run, ScheduledRow.halves):
-                    done += [(row, answer is not None) for row in part]
-                    answers += [] if answer is None else [answer]
+                for attempt in halving(batch, ScheduledRow.halves):
+                    if attempt.fits:
+                        with attempt as part:
+                            answers.append(self._forward(part, requests, features.tower))
+                            done += [(row, True) for row in part]
+                    else:
+                        done += [(row, False) for row in attempt.items]
             for row, sentence, verdict in self._verdicts(done, answers):
                 first = requests[row.request].first
                 verdicts[row.request][sentence - first] = verdict
@@ -210,10 +212,13 @@ class PaliGemmaCritic:
                 part = [prompt for prompt in prompts if (prompt.prefix is not None) is cached]
                 rows, length = 2 * self.batch_size, lambda prompt: len(prompt.row)
                 for batch in batched(part, length, rows=rows, tokens=8 * self.tokens):
-                    run = partial(self._rationales, requests=requests, features=features)
-                    for done, found in halving(batch, run):
-                        for prompt, ids in zip(done, found or [], strict=found is not None):
-                            texts[prompt.request] = self.tokenizer.decode(ids).strip()
+                    for attempt in halving(batch):
+                        if not attempt.fits:
+                            continue
+                        with attempt as some:
+                            written = self._rationales(some, requests, features)
+                            for prompt, ids in zip(some, written, strict=True):
+                                texts[prompt.request] = self.tokenizer.decode(ids).strip()
         return texts
 
     def features(self, images: Sequence[Image]) -> torch.Tensor:

@@ -73,11 +73,13 @@ def encode_images(
     inside: list[bool] = []
     for batch in pixels_of(model, distinct, prefetcher):
         values: Any = batch  # `halving` slices a tensor like a sequence
-        for _, found in halving(values, lambda part: _tower(model, part, gate)):
-            if found is None:
+        for attempt in halving(values):
+            if not attempt.fits:
                 raise EngineDead("the device has no memory for a single image")
-            outputs.append(found[0])
-            inside += found[1]
+            with attempt as part:
+                output, known = _tower(model, part, gate)
+                outputs.append(output)
+                inside += known
     index = {id(image): number for number, image in enumerate(distinct)}
     tower = torch.cat(outputs) if outputs else torch.empty(0)
     return VisionFeatures(tower, inside, index, tuple(distinct), gate)

@@ -142,10 +142,16 @@ def test_halving_keeps_the_order_and_loses_nothing():
     def parts(item):
         return [item // 2, item - item // 2] if item > 8 else []
 
-    found = list(halving([1, 3, 9, 2, 2], run, parts))
+    found = []
+    for attempt in halving([1, 3, 9, 2, 2], parts):
+        if not attempt.fits:
+            found.append((attempt.items, None))
+            continue
+        with attempt as items:
+            found.append((items, run(items)))
     assert found == [([1, 3], 4), ([4], 4), ([5], None), ([2, 2], 4)]
-    with pytest.raises(RuntimeError, match="shapes"):
-        list(halving([1], lambda items: (_ for _ in ()).throw(RuntimeError("shapes differ"))))
+    with pytest.raises(RuntimeError, match="shapes"), next(halving([1])):
+        raise RuntimeError("shapes differ")
     assert out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
     assert not out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 

@@ -59,6 +59,11 @@ def test_it_goes_from_the_command_to_the_network(path):
     assert path[-1][0] == "critic/paligemma/model.py"
 
 
+def test_it_is_short(path):
+    assert len(path) <= 12
+    assert len({file for file, _ in path}) <= 7
+
+
 def test_the_page_shows_it(path):
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = text[text.index("<!-- main path -->") : text.index("<!-- /main path -->")]
