@@ -87,6 +87,7 @@ _OTHER = "is it the published file, whole and unchanged? see `caption-benchmarks
 
 
 def shown(value: object) -> str:
+    """A value as an error message quotes it, in at most 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else text[:79] + "…"
 
@@ -127,6 +128,7 @@ def json_entries(path: Path) -> Iterator[tuple[str, Entry]]:
 
 
 def record(entry: Entry, caption: str, image: ImageRef) -> Record:
+    """An entry as a row of our own: its caption, its image, and all its data."""
     return Record(entry.file, entry.number, image, {CAPTION: caption}, entry.data)
 
 

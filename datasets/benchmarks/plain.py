@@ -33,6 +33,7 @@ _LABELS = {"factual": True, "nonfactual": False}
 
 
 def read(folder: Path) -> Iterator[Item]:
+    """Reads `captions.jsonl` and, where there is one, `preferences.jsonl`."""
     for entry in rows(folder / "captions.jsonl"):
         image, caption = entry.text("image"), entry.text("caption")
         yield Example(

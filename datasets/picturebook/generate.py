@@ -72,9 +72,19 @@ def rows_of_scene(
     first: int = 0,
     auxiliary: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one scene, `captions` of them, each by another captioner.
+    """Writes the rows of one scene, each caption by another captioner.
 
-    `first`: the number of the picture with index 0; `auxiliary`: auxiliary sentences per caption.
+    Args:
+        scene: What is true.
+        number: The scene's number in its split.
+        captions: How many rows.
+        mode: Which captioners, as in `captioner_of`.
+        raters: Whether to add the votes of five simulated raters.
+        first: Number of the picture with index 0.
+        auxiliary: Auxiliary sentences per row.
+
+    Yields:
+        Rows as the module describes them.
     """
     split = scene.split
     for turn in range(captions):
@@ -167,7 +177,18 @@ def write_split(
     options: Mapping[str, Any],
     first: int = 0,
 ) -> None:
-    """Writes `scenes` of a split from number `first`, chunk after chunk in order."""
+    """Writes a split: rows, pictures and dense labels.
+
+    Args:
+        out: The folder, which is made.
+        split: Name of the split.
+        scenes: How many scenes.
+        size: Width and height of a picture in pixels.
+        workers: Processes; the output does not depend on them.
+        draws: Whether to draw the pictures.
+        options: Arguments of `rows_of_scene`: `captions`, `mode`, `raters`, `auxiliary`.
+        first: Number of the first scene.
+    """
     (out / "images" / split).mkdir(parents=True, exist_ok=True)
     (out / "labels").mkdir(exist_ok=True)
     channels = [{"name": name, "classes": list(classes)} for name, classes in PATCH_CHANNELS]

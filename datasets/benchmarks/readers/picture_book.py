@@ -19,6 +19,7 @@ _VOTES = {str(vote): vote for vote in Vote}
 
 
 def read(folder: Path) -> Iterator[Example]:
+    """Reads captions as the generator writes them, with exact labels by sentence."""
     for path in sorted(folder.glob("*.jsonl")):
         for entry in rows(path):
             image = entry.text("image")

@@ -28,6 +28,7 @@ _PERSPECTIVE = re.compile(r"(?<![a-z])(desc|rel|flu)(?![a-z])")
 
 
 def read(folder: Path) -> Iterator[Example]:
+    """Reads captions with references and one human score."""
     for path in _files(folder):
         yield from _examples(path, "human score", path.relative_to(folder).as_posix())
 

@@ -24,6 +24,7 @@ AXES = {
 
 
 def read(folder: Path) -> Iterator[Example]:
+    """Reads captions with their rubric scores, and references by image."""
     references = _references(folder)
     for entry in rows(folder / "mscoco_THumB-1.0.jsonl"):
         system, segment, image = entry.text("SYS"), str(entry["seg_id"]), entry.text("image")

@@ -14,6 +14,7 @@ from revise_captions.records import ImageRef
 
 
 def read(folder: Path) -> Iterator[Example]:
+    """Reads texts and generated images with the scores of both raters."""
     for name, entry in json_entries(folder / "human_annotations_with_scores.json"):
         image = entry.text("image_path")
         scores = enumerate(entry.items("human_scores"), start=1)

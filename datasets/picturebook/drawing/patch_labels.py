@@ -150,7 +150,16 @@ def _thing_row(scene: Scene, thing: Thing) -> Labels:
 
 
 def patch_labels(scene: Scene, grid: int = 8) -> Labels:
-    """(grid, grid, channels) uint8, rows from the top; classes as in `PATCH_CHANNELS`."""
+    """Labels what each patch of a picture shows.
+
+    Args:
+        scene: What is true.
+        grid: Patches per side.
+
+    Returns:
+        Class numbers as in `PATCH_CHANNELS`, uint8 of shape (grid, grid, channels), rows from the
+        top.
+    """
     count = len(scene.things) + 1
     rows = np.zeros((count, len(PATCH_CHANNELS)), np.uint8)
     for index, thing in enumerate(scene.things):

@@ -109,8 +109,10 @@ def oracle(scene: Scene, context: str, sentence: str) -> Truth:
     Returns:
         The sentence's truth.
 
-    Examples: >>> scene = sample_scene(3, "test") >>> oracle(scene, "", f"It is {scene.time}.")
-    <Truth.TRUE: 'true'>
+    Examples:
+        >>> scene = sample_scene(3, "test")
+        >>> oracle(scene, "", f"It is {scene.time}.")
+        <Truth.TRUE: 'true'>
     """
     return read(scene, _after(scene, context), sentence)[0]
 
