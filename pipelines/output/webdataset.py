@@ -35,7 +35,8 @@ def write_tar(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
                     continue
             for member, content in group.members:
                 if result is None or not member.name.lower().endswith(ADDED):
-                    archive.addfile(member, None if content is None else io.BytesIO(content))
+                    stream = io.BytesIO(content) if isinstance(content, bytes) else content
+                    archive.addfile(member, stream)
             if result is not None:
                 _add(archive, group, result)
 

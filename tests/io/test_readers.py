@@ -9,6 +9,7 @@ import pytest
 from input_files import GOOD, lines_of, opened, reasons
 
 from revise_captions.errors import Reason, UserError
+from revise_captions.io import jsonl
 from revise_captions.io.fields import MAX_CAPTION, Fields
 from revise_captions.io.jsonl import json_lines
 from revise_captions.io.readers import InputKind, open_source
@@ -175,6 +176,43 @@ def test_array_with_odd_elements(tmp_path):
 def test_broken_arrays_say_where(tmp_path, end):
     with pytest.raises(UserError, match=r"breaks .*element"):
         list(opened(tmp_path / "in.json", b"[" + GOOD + end))
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ('{"a": "' + 'y[,"\\\\'.replace('"', '\\"') * 300 + '"}', Reason.LINE_TOO_LONG),
+        ("[" * 900 + "]" * 900, Reason.LINE_TOO_LONG),
+        ("[" + "1," * 400 + "1]", Reason.LINE_TOO_LONG),
+        ("9" * 1001, Reason.LINE_TOO_LONG),
+        ("[" + "1," * 120 + "1]", Reason.LINE_TOO_LONG),  # values
+        ('{"a": oops}', Reason.MALFORMED_JSON),
+    ],
+)
+def test_array_goes_on_after_a_bad_element(tmp_path, monkeypatch, bad, reason):
+    """Whatever an element holds; pieces of 7 bytes cut it at every odd place."""
+    monkeypatch.setattr(jsonl, "MAX_LINE", 1000)
+    monkeypatch.setattr(jsonl, "MAX_VALUES", 100)
+    monkeypatch.setattr(jsonl, "_CHUNK", 7)
+    good = GOOD.decode()
+    source = opened(tmp_path / "in.json", f"[{good}, {bad} ,{good}]")
+    assert reasons(source) == [None, reason, None]
+    found = list(source)
+    assert found[2].raw == good
+    assert bad.startswith(found[1].original.rstrip())
+
+
+def test_array_with_an_integer_of_5000_digits_or_too_deep(tmp_path):
+    digits = '{"image": "a", "caption": "A.", "n": ' + "9" * 5000 + "}"
+    source = opened(tmp_path / "in.json", f"[{digits}, {'[' * 100_000}{']' * 100_000}]")
+    assert reasons(source) == [None, Reason.MALFORMED_JSON]
+    assert next(iter(source)).raw == digits
+
+
+def test_a_line_of_too_many_values_is_not_parsed(tmp_path):
+    line = b'{"x": [' + b"[]," * jsonl.MAX_VALUES + b"0]}"
+    source = opened(tmp_path / "in.jsonl", GOOD + b"\n" + line + b"\n" + GOOD)
+    assert reasons(source) == [None, Reason.LINE_TOO_LONG, None]
 
 
 def test_json_lines_under_the_name_json(tmp_path):

@@ -16,6 +16,7 @@ import zstandard
 from input_files import GOOD, lines_of, opened, reasons
 
 from revise_captions.errors import Reason, UserError
+from revise_captions.io import webdataset
 from revise_captions.io.fields import Fields
 from revise_captions.io.readers import InputKind, open_source
 from revise_captions.io.rows import BadRow
@@ -135,6 +136,42 @@ def test_truncated_tar_is_an_error(tmp_path):
     path = write_tar(tmp_path / "in.tar", [("1.txt", b"A."), ("1.jpg", b"J" * 100_000)])
     path.write_bytes(path.read_bytes()[:50_000])
     with pytest.raises(UserError, match="no whole tar"):
+        list(open_source(str(path)))
+
+
+def test_too_much_under_one_key_is_a_bad_row_and_the_next_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(webdataset, "MAX_ROW", 1000)
+    monkeypatch.setattr(webdataset, "MAX_MEMBERS", 5)
+    members = [("LICENSE", b"L" * 5000), ("1.jpg", b"J"), ("1.txt", b"A.")]
+    members += [("2.jpg", b"J" * 600), ("2.png", b"P" * 600), ("2.txt", b"B.")]  # together
+    members += [("3.mp4", b"V" * 1500), ("3.jpg", b"J"), ("3.txt", b"C.")]  # by itself
+    members += [(f"4.{i}", b"") for i in range(6)] + [("5.jpg", b"J"), ("5.txt", b"D.")]
+    path = write_tar(tmp_path / "in.tar", members)
+    source = open_source(str(path))
+    large = Reason.IMAGE_TOO_LARGE
+    assert reasons(source) == [None, large, large, large, None]
+    details = [item.detail for item in source if isinstance(item, BadRow)]
+    assert [detail.split(";")[0] for detail in details] == [
+        "1,202 bytes under 2",
+        "1,503 bytes under 3",
+        "6 members under 4",
+    ]
+    held = [group for group in webdataset.tar_groups(path, "x") if group.too_large]
+    assert all(content is None for group in held for _, content in group.members)
+
+
+def test_an_archive_that_inflates_beyond_reason_is_refused(tmp_path, monkeypatch):
+    members = [("1.jpg", b"J" * 2_000_000), ("1.txt", b"A.")]
+    path = write_tar(tmp_path / "in.tgz", members, "w:gz")
+    assert len(list(open_source(str(path)))) == 1
+    monkeypatch.setattr(webdataset, "FREE_BYTES", 1_000_000)
+    with pytest.raises(UserError, match="100 times its size"):
+        list(open_source(str(path)))
+
+
+def test_a_header_of_megabytes_is_refused_unread(tmp_path):
+    path = write_tar(tmp_path / "in.tar", [("1" * 2_000_000 + ".txt", b"A.")])
+    with pytest.raises(UserError, match="a header of 2,000,0"):
         list(open_source(str(path)))
 
 

@@ -7,6 +7,7 @@ bytes of a line that is not UTF-8, and it reads lines of any length.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import json
 import re
@@ -15,18 +16,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from revise_captions.errors import Reason, UserError
+from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.rows import BadRow, Row
 
 MAX_LINE = 64 << 20
-"""Bytes. A longer line goes to the quarantine without being held in memory."""
+"""Bytes of a line, characters of an array's element. What is longer goes to the quarantine without
+being held in memory."""
+MAX_VALUES = 1_000_000
+"""Of one row. As Python objects, 64 MiB of `[],[],` take 1.5 GB."""
 KEPT_OF_LONG_LINE = 4096
 _CHUNK = 1 << 20
+_ZSTD_CHUNK = 1 << 10
+"""Compressed bytes: four can stand for a block of 128 KiB, so this inflates to 32 MiB at most."""
 _BOM = b"\xef\xbb\xbf"
 
 
 def chunks(path: Path, name: str) -> Iterator[bytes]:
-    """The file's bytes in pieces of about 1 MiB, decompressed if its first bytes say so.
+    """The file's bytes in pieces of at most 1 MiB, decompressed if its first bytes say so.
 
     Raises `UserError` for a file that cannot be read, is no UTF-8 at all, or ends too early: what
     a cut-off download lacks can be neither processed nor put into the quarantine.
@@ -60,12 +66,13 @@ def _zstd(file: Any) -> Iterator[bytes]:
     rest = b""
     frame = None
     try:
-        while (data := rest or file.read(_CHUNK // 8)) or frame is not None:
+        while (data := rest or file.read(_ZSTD_CHUNK)) or frame is not None:
             if not data:
                 raise _Zstd("it ends in the middle of a frame")
             frame = frame or zstandard.ZstdDecompressor().decompressobj()
-            if out := frame.decompress(data):
-                yield out
+            out = frame.decompress(data)
+            for start in range(0, len(out), _CHUNK):
+                yield out[start : start + _CHUNK]
             rest = frame.unused_data if frame.eof else b""
             frame = None if frame.eof else frame
     except zstandard.ZstdError as error:
@@ -100,9 +107,8 @@ def json_lines(path: Path, name: str, max_line: int = MAX_LINE) -> Iterator[Row 
         if number == 1:
             text = _without_bom(text, name)
         if size > max_line:
-            detail = f"{size:,} bytes; the limit is {max_line:,}. Its first {len(text):,} are kept"
-            bad = Reason.LINE_TOO_LONG
-            yield BadRow(name, number, bad, detail, text.decode("utf-8", "replace"))
+            kept = text.decode("utf-8", "replace")
+            yield _too_long(name, number, f"{size:,} bytes", max_line, kept)
         elif text and not text.isspace():
             yield _row(text, name, number)
 
@@ -148,14 +154,29 @@ def _row(line: bytes, name: str, number: int) -> Row | BadRow:
     except UnicodeDecodeError as error:
         detail = f"byte {error.start}: {error.reason}"
         return BadRow(name, number, Reason.INVALID_UTF8, detail, line)
+    return _row_of_text(text, name, number)
+
+
+def _row_of_text(text: str, name: str, number: int) -> Row | BadRow:
     try:
-        data = _parse(text)
+        data = parse(text)
+    except BadRecord as error:
+        kept = text[:KEPT_OF_LONG_LINE] if error.reason is Reason.LINE_TOO_LONG else text
+        return BadRow(name, number, error.reason, error.detail, kept)
+    return _checked(data, name, number, text)
+
+
+def parse(text: str) -> Any:
+    """The value of a row's JSON. Raises `BadRecord`: MALFORMED_JSON or LINE_TOO_LONG."""
+    if len(text) > MAX_VALUES and text.count(",") >= MAX_VALUES:
+        raise BadRecord(Reason.LINE_TOO_LONG, f"over {MAX_VALUES:,} values in one row")
+    try:
+        return _parse(text)
     except json.JSONDecodeError as error:
         detail = f"{error.msg} at character {error.pos}"
-        return BadRow(name, number, Reason.MALFORMED_JSON, detail, text)
+        raise BadRecord(Reason.MALFORMED_JSON, detail) from None
     except RecursionError:
-        return BadRow(name, number, Reason.MALFORMED_JSON, "nested too deeply", text)
-    return _checked(data, name, number, text)
+        raise BadRecord(Reason.MALFORMED_JSON, "nested too deeply") from None
 
 
 def _parse(text: str) -> Any:
@@ -165,6 +186,11 @@ def _parse(text: str) -> Any:
         raise
     except ValueError:  # an integer of more digits than Python converts; the text itself is kept
         return json.loads(text, parse_int=float)
+
+
+def _too_long(name: str, number: int, found: str, limit: int, kept: str) -> BadRow:
+    detail = f"{found}; the limit is {limit:,}. Its first {len(kept):,} characters are kept"
+    return BadRow(name, number, Reason.LINE_TOO_LONG, detail, kept)
 
 
 def _checked(data: Any, name: str, number: int, text: str) -> Row | BadRow:
@@ -200,19 +226,15 @@ class _Text:
         self._pieces = chunks(path, name)
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
 
-    def more(self, pieces: int = 1) -> bool:
+    def more(self) -> bool:
         """Reads on; False at the end of the file."""
-        new = []
-        for _ in range(pieces):
-            piece = next(self._pieces, None)
-            try:
-                new.append(self._decoder.decode(piece or b"", final=piece is None))
-            except UnicodeDecodeError as error:
-                raise self.broken(f"is not UTF-8: {error.reason}") from None
-            if piece is None:
-                break
+        piece = next(self._pieces, None)
+        try:
+            new = self._decoder.decode(piece or b"", final=piece is None)
+        except UnicodeDecodeError as error:
+            raise self.broken(f"is not UTF-8: {error.reason}") from None
         self.used += self.at
-        self.text = self.text[self.at :] + "".join(new)
+        self.text = self.text[self.at :] + new
         self.at = 0
         return piece is not None
 
@@ -236,7 +258,8 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
     """Reads a file that holds one JSON array.
 
     Yields:
-        One row for each element; `line` is the element's number.
+        One row for each element; `line` is the element's number. An element that is too long, too
+        deep or malformed inside its own brackets becomes a bad row.
 
     Raises:
         UserError: The file cannot be read, or the array is broken: nothing after that can be read.
@@ -256,21 +279,65 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
         yield _element(text, number)
 
 
+_decoder = json.JSONDecoder()
+
+
 def _element(text: _Text, number: int) -> Row | BadRow:
-    decoder = json.JSONDecoder()
-    pieces = 1
-    while True:
-        try:
-            value, end = decoder.raw_decode(text.text, text.at)
-        except json.JSONDecodeError as error:
-            # Cut off by the window, most likely: read on, twice as much each time.
-            if len(text.text) - text.at > MAX_LINE or not text.more(pieces):
-                raise text.broken(f"breaks in element {number} ({error.msg})") from None
-            pieces *= 2
-            continue
-        except RecursionError:
-            raise text.broken(f"is nested too deeply in element {number}") from None
-        if end < len(text.text) or not text.more():
+    # Most elements lie whole in what has been read; the parser itself finds where they end.
+    with contextlib.suppress(ValueError, RecursionError):
+        value, end = _decoder.raw_decode(text.text, text.at)
+        if end < len(text.text):
             raw = text.text[text.at : end]
             text.at = end
             return _checked(value, text.name, number, raw)
+    start, size = _cut_out(text, number)
+    if size > MAX_LINE:
+        found = f"{size:,} characters"
+        return _too_long(text.name, number, found, MAX_LINE, start)
+    return _row_of_text(start, text.name, number)
+
+
+_PLAIN = re.compile(r'[^"\[\]{},]*+')
+_IN_STRING = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
+
+
+def _cut_out(text: _Text, number: int) -> tuple[str, int]:
+    """The element that begins here, by its brackets, and its length; of one over `MAX_LINE` only
+    the beginning."""
+    held: list[str] = []
+    size = depth = 0
+    quoted = False
+    while True:
+        begin = text.at
+        depth, quoted, ended = _scan(text, depth, quoted)
+        held.append(text.text[begin : text.at])
+        size += text.at - begin
+        if size > MAX_LINE:
+            held = ["".join(part[:KEPT_OF_LONG_LINE] for part in held)[:KEPT_OF_LONG_LINE]]
+        if ended and size:
+            return "".join(held).rstrip(), size
+        if ended or not text.more():
+            raise text.broken(f"breaks in element {number}")
+
+
+def _scan(text: _Text, depth: int, quoted: bool) -> tuple[int, bool, bool]:
+    """Moves on to the element's end (third value True) or to the end of what has been read."""
+    whole, at = text.text, text.at
+    ended = False
+    while not ended:
+        match = (_IN_STRING if quoted else _PLAIN).match(whole, at)
+        at = match.end() if match else at
+        sign = whole[at : at + 1]
+        if not sign or sign == "\\":  # cut in the middle of an escape: read on from here
+            break
+        if sign == '"':
+            quoted = not quoted
+        elif sign in "[{":
+            depth += 1
+        elif depth == 0:
+            ended = True
+        elif sign != ",":
+            depth -= 1
+        at += not ended
+    text.at = at
+    return depth, quoted, ended

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import io
 import re
 import tarfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
-from revise_captions.errors import Reason, UserError
+from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.jsonl import chunks, parse
 from revise_captions.io.rows import BadRow, Row
 
-MAX_MEMBER = 256 << 20
-"""Bytes; a group with a larger member goes to the quarantine."""
+MAX_ROW = 128 << 20
+"""Bytes of all members under one key; a larger row goes to the quarantine without being read."""
+MAX_MEMBERS = 1000
+"""Under one key."""
+MAX_HEADER = 1 << 20
+"""Bytes of a long name or a PAX header, which tarfile holds in memory."""
+FREE_BYTES, MAX_RATIO = 1 << 30, 100
+"""An archive that inflates to more than the first and more than so many times its size is a bomb:
+images hardly compress, and text in JSON by ten or twenty."""
 _NAME = re.compile(r"((?:.*/)?[^./][^./]*)\.([^/]+)")
 _TEXTS = ("txt", "text", "caption", "json", "revised_caption", "revision")
 _OURS = {  # what an earlier stage wrote
@@ -24,24 +32,52 @@ _OURS = {  # what an earlier stage wrote
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Group:
-    """Members in order, each with its bytes (None: no regular file, or too large).
+    """Members in order, each with its bytes (None: no regular file).
 
-    A group with `key` None is one member that belongs to no row: a folder, a link, a README.
+    A group with `key` None is one member that belongs to no row: a folder, a link, a README; its
+    content is a file that can be read until the next group is asked for.
+
+    Attributes:
+        key: What the row's members have in common.
+        members: Of a row that is too large, the first ones without their bytes.
+        size: Bytes of all members together.
+        count: How many there are.
     """
 
     key: str | None
-    members: list[tuple[tarfile.TarInfo, bytes | None]] = field(default_factory=list)
+    members: list[tuple[tarfile.TarInfo, bytes | IO[bytes] | None]] = field(default_factory=list)
+    size: int = 0
+    count: int = 0
+
+    @property
+    def too_large(self) -> bool:
+        return self.key is not None and (self.size > MAX_ROW or self.count > MAX_MEMBERS)
+
+    def add(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        """Reads the next member, unless the row is, or thereby becomes, too large."""
+        self.size += member.size
+        self.count += 1
+        if self.key is None:
+            self.members.append((member, archive.extractfile(member) if member.isfile() else None))
+        elif not self.too_large:
+            self.members.append((member, _bytes(archive, member)))
+        elif self.members and self.members[0][1] is not None:
+            self.members = [(known, None) for known, _ in self.members]
+        else:
+            self.members = self.members or [(member, None)]
 
 
 def tar_groups(path: Path, name: str) -> Iterator[Group]:
-    """Raises `UserError` for a damaged or truncated archive."""
+    """Raises `UserError` for a damaged or truncated archive, or one that inflates beyond reason."""
     group: Group | None = None
     suffixes: set[str] = set()
     try:
-        # Streaming ("|"): one pass, also through compression.
-        with tarfile.open(path, "r|*") as archive:
+        # Streaming ("r|"): one pass, also through compression.
+        with tarfile.open(
+            fileobj=_Inflated(path, name), mode="r|", bufsize=1 << 20, tarinfo=_Header
+        ) as archive:
             for member in archive:
                 match = _NAME.fullmatch(member.name) if member.isfile() else None
                 key = match[1] if match else None
@@ -52,16 +88,51 @@ def tar_groups(path: Path, name: str) -> Iterator[Group]:
                     group = None
                 if group is None:
                     group, suffixes = Group(key), set()
-                suffixes.add(suffix)
-                group.members.append((member, _bytes(archive, member)))
+                if group.count < MAX_MEMBERS:
+                    suffixes.add(suffix)
+                group.add(archive, member)
+                if key is None:  # while its content can be read
+                    yield group
+                    group = None
                 archive.members = []  # type: ignore[attr-defined]  # tarfile remembers all of them
         if group is not None:
             yield group
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except (tarfile.TarError, EOFError) as error:
         hint = "is the file whole? `tar -tf` will tell"
         raise UserError(f"{name} is no whole tar archive: {error}", hint=hint) from None
-    except OSError as error:
-        raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+class _Inflated(io.RawIOBase):
+    """The archive's own bytes, for tarfile, whose own decompression copies megabytes for each
+    block of a file that compresses well."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self._size = path.stat().st_size
+        self._given = 0
+        self._pieces = chunks(path, name)
+
+    def read(self, size: int = -1) -> bytes:
+        """The next piece; its length is decided elsewhere, which tarfile's stream allows."""
+        piece = next(self._pieces, b"")
+        self._given += len(piece)
+        if self._given > max(FREE_BYTES, MAX_RATIO * self._size):
+            found = f"{self.name} inflates to more than {MAX_RATIO} times its size"
+            hint = "if it is what it should be, unpack it and pack it again without compression"
+            raise UserError(found, hint=hint)
+        return piece
+
+
+class _Header(tarfile.TarInfo):
+    """Refuses names and attributes that tarfile would read whole, however long."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> Any:
+        long = self.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+        pax = self.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+        if (long or pax) and self.size > MAX_HEADER:
+            found = f"a header of {self.size:,} bytes; the limit is {MAX_HEADER:,}"
+            raise tarfile.ReadError(found)
+        return super()._proc_member(archive)  # type: ignore[misc]
 
 
 def tar_rows(path: Path, name: str) -> Iterator[Row | BadRow]:
@@ -76,9 +147,7 @@ def count_groups(path: Path) -> int:
     return sum(group.key is not None for group in tar_groups(path, str(path)))
 
 
-def _bytes(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes | None:
-    if not member.isfile() or member.size > MAX_MEMBER:
-        return None
+def _bytes(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     file = archive.extractfile(member)
     data = file.read() if file else b""
     if len(data) < member.size:
@@ -87,24 +156,31 @@ def _bytes(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes | None:
 
 
 def group_row(group: Group, name: str, number: int) -> Row | BadRow:
+    if group.too_large:
+        return _too_large(group, name, number)
     data: dict[str, object] = {"__key__": group.key}
     for member, content in group.members:
+        assert isinstance(content, bytes)
         suffix = member.name[len(group.key or "") + 1 :].lower()
-        if content is None:
-            detail = f"{member.name} has {member.size:,} bytes; the limit is {MAX_MEMBER:,}"
-            return BadRow(name, number, Reason.IMAGE_TOO_LARGE, detail, member.name)
         suffix = _OURS.get(suffix, suffix)
         if suffix not in _TEXTS:
             data[suffix] = content
             continue
         try:
             text = content.decode("utf-8-sig")
-            parse = member.name.lower().endswith(".json")
-            data[suffix] = json.loads(text) if parse else text
+            data[suffix] = parse(text) if member.name.lower().endswith(".json") else text
         except UnicodeDecodeError as error:
             detail = f"{member.name}, byte {error.start}: {error.reason}"
             return BadRow(name, number, Reason.INVALID_UTF8, detail, content)
-        except (ValueError, RecursionError) as error:
-            detail = f"{member.name}: {error}"
-            return BadRow(name, number, Reason.MALFORMED_JSON, detail, content.decode("utf-8"))
+        except BadRecord as error:
+            detail = f"{member.name}: {error.detail}"
+            return BadRow(name, number, error.reason, detail, text)
     return Row(number, data)
+
+
+def _too_large(group: Group, name: str, number: int) -> BadRow:
+    detail = f"{group.count:,} members under {group.key}; the limit is {MAX_MEMBERS:,}"
+    if group.count <= MAX_MEMBERS:
+        detail = f"{group.size:,} bytes under {group.key}; the limit is {MAX_ROW:,}"
+    original = group.members[0][0].name
+    return BadRow(name, number, Reason.IMAGE_TOO_LARGE, detail, original)
