@@ -16,7 +16,8 @@ from revise_captions.finetune.trainer.loop import (
     train_tower,
     validate,
 )
-from revise_captions.finetune.trainer.setup import Report, TrainingRun, best_name, prepare
+from revise_captions.finetune.trainer.setup import Report, TrainingRun, prepare
+from revise_captions.finetune.trainer.state import best_name
 
 
 def finetune(

@@ -19,7 +19,8 @@ from revise_captions.finetune.models.align import align_projector
 from revise_captions.finetune.models.dense_labels import Dense
 from revise_captions.finetune.optim.optimizer import rate
 from revise_captions.finetune.optim.sharding import whole
-from revise_captions.finetune.trainer.setup import TrainingRun, best_name, part_name
+from revise_captions.finetune.trainer.setup import TrainingRun
+from revise_captions.finetune.trainer.state import best_name, part_name
 from revise_captions.finetune.trainer.step import fraction, step
 from revise_captions.finetune.trainer.validate import (
     ValidationResult,

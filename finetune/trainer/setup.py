@@ -34,7 +34,7 @@ from revise_captions.finetune.models.protocol import ForwardInputs, ForwardOutpu
 from revise_captions.finetune.optim.distributed import Parallel, start
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
-from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress
+from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress, optimizer_state
 from revise_captions.finetune.trainer.validate import ValidationResult
 
 if TYPE_CHECKING:
@@ -153,18 +153,7 @@ class TrainingRun:
 def prepare(
     data: Path, base: str, out: Path, settings: TrainingSettings, *, resume: bool, report: Report
 ) -> TrainingRun:
-    """Loads and checks everything before the first step.
-
-    Args:
-        data: Folder with train.jsonl, validation.jsonl and images.
-        base: `new`, `bundled`, a folder, or a hub id.
-        out: Folder of the run.
-        resume: Continue from the last save in `out`.
-        report: Receives each line of the log.
-
-    Raises:
-        UserError: Data, base or settings do not fit, or `out` holds another run.
-    """
+    """Loads and checks everything before the first step, by the arguments of `run.finetune`."""
     keep_freed_memory()
     check_sharding(settings, base)
     parallel = start()
@@ -190,20 +179,11 @@ def prepare(
     if settings.compute.shard_weights:
         shard(network, parallel)
     learner = _learner(loaded, settings, network, caches)
-    optimizer = FlatOptimizer(
-        network,
-        weight_decay=settings.optimizer.weight_decay,
-        betas=(0.9, settings.optimizer.beta2),
-        ema=settings.optimizer.ema,
-        slow=lambda name: part_of(name) == "tower",
-        muon=lambda name: settings.optimizer.name == "muon" and ".layers." in name,
-        share=parallel if settings.compute.sharded or settings.compute.shard_weights else None,
-    )
+    optimizer = _optimizer(network, settings, parallel)
     progress = TrainingProgress()
     if saved is not None:
-        optimizer.load(
-            _optimizer_state(folder, saved, optimizer.share, settings.compute.shard_weights)
-        )
+        divided = settings.compute.shard_weights
+        optimizer.load(optimizer_state(folder, saved, optimizer.share, divided))
         progress = TrainingProgress(**saved["progress"])
         torch.set_rng_state(saved["rng"])
         if "cuda_rng" in saved and torch.cuda.is_available():
@@ -222,49 +202,17 @@ def prepare(
     return run
 
 
-def part_name(step: int, share: Parallel) -> str:
-    """The file of this process's part of a sharded state."""
-    return f"part-{step}-{share.rank}.pt"
-
-
-def best_name(share: Parallel) -> str:
-    """The file of the best weights, or of this process's part of them."""
-    return "best.pt" if share.world == 1 else f"best-{share.rank}.pt"
-
-
-def _optimizer_state(
-    folder: RunFolder, saved: dict[str, Any], share: Parallel, weights: bool
-) -> dict[str, Any]:
-    """This process's part of the optimizer's state.
-
-    Args:
-        weights: Whether the weights are sharded too.
-
-    Raises:
-        UserError: The state was saved by another number of processes or sharded differently.
-    """
-    parts = saved.get("parts", 1)
-    if parts != share.world:
-        raise UserError(
-            f"the state in {folder.training} was divided among {parts}, and now there are "
-            f"{share.world} to share it",
-            hint="resume with as many processes, and with --sharded or --shard-weights as before",
-        )
-    if parts == 1:
-        return dict(saved["optimizer"])
-    if saved.get("weights_divided", False) is not weights:
-        raise UserError(
-            f"the state in {folder.training} was divided in another way",
-            hint=f"go on {'without' if weights else 'with'} --shard-weights, as before",
-        )
-    name = part_name(saved["progress"]["step"], share)
-    part = folder.load(name)
-    if part is None:
-        raise UserError(
-            f"{folder.training / name} is missing",
-            hint="all processes need the same folder: one on a file system that they share",
-        )
-    return part
+def _optimizer(network: Network, settings: TrainingSettings, parallel: Parallel) -> FlatOptimizer:
+    chosen, compute = settings.optimizer, settings.compute
+    return FlatOptimizer(
+        network,
+        weight_decay=chosen.weight_decay,
+        betas=(0.9, chosen.beta2),
+        ema=chosen.ema,
+        slow=lambda name: part_of(name) == "tower",
+        muon=lambda name: chosen.name == "muon" and ".layers." in name,
+        share=parallel if compute.sharded or compute.shard_weights else None,
+    )
 
 
 def _log_start(run: TrainingRun, *, resumed: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from revise_captions.errors import UserError
+from revise_captions.finetune.optim.distributed import Parallel
 
 
 @dataclass(slots=True)
@@ -116,3 +117,48 @@ class RunFolder:
         draft.rename(target)
         shutil.rmtree(old, ignore_errors=True)
         return target
+
+
+def part_name(step: int, share: Parallel) -> str:
+    """The file of this process's part of a sharded state."""
+    return f"part-{step}-{share.rank}.pt"
+
+
+def best_name(share: Parallel) -> str:
+    """The file of the best weights, or of this process's part of them."""
+    return "best.pt" if share.world == 1 else f"best-{share.rank}.pt"
+
+
+def optimizer_state(
+    folder: RunFolder, saved: dict[str, Any], share: Parallel, weights: bool
+) -> dict[str, Any]:
+    """This process's part of the optimizer's state.
+
+    Args:
+        weights: Whether the weights are sharded too.
+
+    Raises:
+        UserError: The state was saved by another number of processes or sharded differently.
+    """
+    parts = saved.get("parts", 1)
+    if parts != share.world:
+        raise UserError(
+            f"the state in {folder.training} was divided among {parts}, and now there are "
+            f"{share.world} to share it",
+            hint="resume with as many processes, and with --sharded or --shard-weights as before",
+        )
+    if parts == 1:
+        return dict(saved["optimizer"])
+    if saved.get("weights_divided", False) is not weights:
+        raise UserError(
+            f"the state in {folder.training} was divided in another way",
+            hint=f"go on {'without' if weights else 'with'} --shard-weights, as before",
+        )
+    name = part_name(saved["progress"]["step"], share)
+    part = folder.load(name)
+    if part is None:
+        raise UserError(
+            f"{folder.training / name} is missing",
+            hint="all processes need the same folder: one on a file system that they share",
+        )
+    return part
