@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from revise_captions.critic.protocol import Critic
-from revise_captions.errors import BadRecord, Reason
+from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.images import LoadImage, mark_of
 from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
@@ -75,7 +75,8 @@ def revise_window(
         record, image = row
         revisions: dict[str, Revision] = {}
         try:
-            new = drafts_of(record, image, settings.stage)
+            with own_step(Reason.UNEXPECTED_ERROR):
+                new = drafts_of(record, image, settings.stage)
         except BadRecord as error:
             results.append(BadRow.of(record, record.source, error))
             continue

@@ -10,7 +10,7 @@ from itertools import islice
 from PIL import Image
 
 from revise_captions.critic.protocol import Critic, PreparesImages
-from revise_captions.errors import BadRecord
+from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow
@@ -69,11 +69,12 @@ def _with_image(
     if isinstance(row, BadRow):
         return row
     try:
-        image = reduced(load(row))
+        with own_step(Reason.IMAGE_UNREADABLE):
+            image = reduced(load(row))
+            if prepare is not None:
+                prepare(image)
     except BadRecord as error:
         return BadRow.of(row, row.source, error)
-    if prepare is not None:
-        prepare(image)
     return row, image
 
 

@@ -87,9 +87,9 @@ def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
     try:
         stored = row["revision"]
         sentences = tuple(_sentence(item) for item in stored["sentences"])
-        rounds, signature = int(stored["rounds"]), str(stored["signature"])
-        revised = str(row["revised_caption"])
-    except (KeyError, TypeError, ValueError) as error:
+        rounds, signature = _round(stored["rounds"]), _of(str, stored["signature"])
+        revised = _of(str, row["revised_caption"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadRecord(
             Reason.BAD_REVISION, f"`revision` was not written by `--stage critique`: {error!r}"
         ) from error
@@ -108,33 +108,55 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     start, end = item["span"]
     p, unscored = item["p_factual"], item["reason"]
     reason = Unscored(unscored) if unscored is not None else None
-    if p is not None and not 0 <= p <= 1:
-        raise ValueError(f"p_factual is {p!r}, expected a number from 0 to 1")
+    _share("p_factual", p)
     if (p is None) is (reason is None):
         raise ValueError("a sentence has p_factual or reason")
     mass = item.get("share")
-    if mass is not None and not 0 <= mass <= 1:
-        raise ValueError(f"share is {mass!r}, expected a number from 0 to 1")
-    verdict = Verdict(p, reason, item["assessable"], mass)
+    _share("share", mass)
+    assessable = _of(bool | None, item["assessable"])
+    verdict = Verdict(p, reason, assessable, mass)
     dropped = bool(item["dropped"])
-    after, reason_after = item["p_after"], item["reason_after"]
+    after, reason_after = _share("p_after", item["p_after"]), item["reason_after"]
     unscored_after = Unscored(reason_after) if reason_after is not None else None
     if dropped:
         now = verdict
     elif (after is None) is (unscored_after is None):
         raise ValueError("a sentence has p_after or reason_after")
     else:
-        now = Verdict(after, unscored_after, item["assessable"])
-    attempts = tuple(
-        Attempt(
-            text=str(a["text"]),
-            accepted=a["accepted"],
-            why=Why(a["why"]),
-            round=int(a["round"]),
-            p_before=a["p_before"],
-            p_after=a["p_after"],
-            warning=str(a["warning"]),
-        )
-        for a in item["attempts"]
+        now = Verdict(after, unscored_after, assessable)
+    attempts = tuple(_attempt(a) for a in item["attempts"])
+    rationale = _of(str | None, item["rationale"])
+    return Sentence(Span(int(start), int(end)), verdict, now, rationale, attempts, dropped)
+
+
+def _attempt(stored: Mapping[str, Any]) -> Attempt:
+    return Attempt(
+        text=_of(str, stored["text"]),
+        accepted=_of(bool | None, stored["accepted"]),
+        why=Why(stored["why"]),
+        round=_round(stored["round"]),
+        p_before=_share("p_before", stored["p_before"]),
+        p_after=_share("p_after", stored["p_after"]),
+        warning=_of(str, stored["warning"]),
     )
-    return Sentence(Span(int(start), int(end)), verdict, now, item["rationale"], attempts, dropped)
+
+
+def _of(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r:.80} is not of the kind expected")
+    return value
+
+
+def _round(value: Any) -> int:
+    if not 0 <= _of(int, value) <= _MOST_ROUNDS:
+        raise ValueError(f"{value!r:.80} rounds")
+    return int(value)
+
+
+_MOST_ROUNDS = 1000
+
+
+def _share(name: str, value: Any) -> float | None:
+    if value is not None and not 0 <= _of(int | float, value) <= 1:
+        raise ValueError(f"{name} is {value!r:.80}, expected a number from 0 to 1")
+    return value

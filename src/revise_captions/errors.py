@@ -3,10 +3,17 @@
 `UserError`    a mistake the user can mend: one line, what was found, what was expected, what to do.
 `BadRecord`    this record cannot be processed: it goes to the quarantine, the run goes on.
 `EngineDead`   nothing further can be computed: the run stops, resumable.
+
+Whatever else a record raises in a step of its own (reading its row, its image, its URL, splitting
+its sentences) is that record's fault: `own_step` makes a `BadRecord` of it. What several records
+share (the journal, the output, the model) is outside such steps, and an exception there ends the
+run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 
@@ -46,6 +53,7 @@ class Reason(StrEnum):
     URL_NOT_ALLOWED = "url_not_allowed"
     URL_FAILED = "url_failed"
     BAD_REVISION = "bad_revision"
+    UNEXPECTED_ERROR = "unexpected_error"
 
 
 class BadRecord(Exception):
@@ -55,3 +63,30 @@ class BadRecord(Exception):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+
+@contextmanager
+def own_step(reason: Reason) -> Iterator[None]:
+    """Makes a `BadRecord` of whatever one record raises in a step that concerns no other record.
+
+    The three errors above pass. So do KeyboardInterrupt and SystemExit, and MemoryError: what one
+    record may take is limited before it is read or decoded, so the machine has run out of memory.
+
+    Args:
+        reason: The record's reason where the exception has none of its own.
+
+    Raises:
+        BadRecord: With the exception's class in the detail.
+    """
+    try:
+        yield
+    except (UserError, EngineDead, BadRecord, MemoryError):
+        raise
+    except Exception as error:
+        raise BadRecord(reason, described(error)) from error
+
+
+def described(error: BaseException) -> str:
+    """An exception's class and its text, on one line of bounded length."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

@@ -6,11 +6,13 @@ import base64
 import io
 import math
 import socket
+from collections.abc import Callable
+from typing import Any
 
 import chat_server
 import numpy as np
 import pytest
-from chat_server import MODEL, Manners, serving, truth
+from chat_server import MODEL, Manners, Raw, serving, truth
 from PIL import Image
 
 from revise_captions.critic.instruct import InstructCritic
@@ -148,6 +150,91 @@ def test_one_bad_prompt_costs_its_own_answer_only():
         else:
             assert close(answer, prompt)
             assert written[k] == Completion(f"An answer to: Is it true? sentence {k}", True)
+
+
+def listed(*logprobs: object) -> Callable[[str, dict[str, Any]], Raw | None]:
+    """A server that gives these log-probabilities to three spellings of Yes, for sentence 2."""
+
+    def spoil(text: str, answer: dict[str, Any]) -> Raw | None:
+        if "sentence 2" in text:
+            entries = [
+                {"token": token, "logprob": value}
+                for token, value in zip(("Yes", " Yes", "yes"), logprobs, strict=True)
+            ]
+            answer["choices"][0]["logprobs"]["content"] = [{**entries[0], "top_logprobs": entries}]
+        return None
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "said"),
+    [
+        ((0.0, 0.0, 0.0), "no log-probabilities"),
+        ((5.0, -1.0, -2.0), "5.0 is no log-probability"),
+        ((10**400, -1.0, -2.0), "is no log-probability"),
+        ((-(10**400), -(10**400), -(10**400)), "no answer word"),
+    ],
+)
+def test_log_probabilities_that_are_none_cost_their_own_answer_only(logprobs, said):
+    with serving(Manners("openai", spoil=listed(*logprobs))) as url:
+        engine = connect(MODEL, url, scores=True)
+        answers = engine.answer_logprobs(prompts(4), WORDS)
+    bad = answers.pop(2)
+    assert isinstance(bad, Failed)
+    assert said in bad.detail
+    assert all(isinstance(answer, AnswerScores) for answer in answers)
+
+
+def test_a_log_probability_below_every_float_is_that_of_nothing():
+    with serving(Manners("openai", spoil=listed(-0.5, -1.5, -(10**400)))) as url:
+        *_, answer = connect(MODEL, url, scores=True).answer_logprobs(prompts(3), WORDS)
+    assert isinstance(answer, AnswerScores)
+    assert math.isclose(math.exp(answer.logprobs[0]), math.exp(-0.5) + math.exp(-1.5))
+
+
+def test_a_server_whose_first_scores_are_none_is_the_users_error():
+    def spoil(text: str, answer: dict[str, Any]) -> None:
+        if (scores := answer["choices"][0]["logprobs"]) is not None:
+            scores["content"][0]["top_logprobs"][0]["logprob"] = 5
+
+    with (
+        serving(Manners("openai", spoil=spoil)) as url,
+        pytest.raises(UserError, match="no usable scores"),
+    ):
+        connect(MODEL, url, scores=True)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (Raw(b"garbage", headers={"Content-Encoding": "gzip"}), "DecodingError"),
+        (Raw(b"[" * 100_000), "not JSON"),
+        (Raw(b'{"choices": ' + b"[" * 100_000), "not JSON"),
+        (Raw(b"[" * 100_000, 500), "500"),
+        (Raw(b"{}", 503, {"Retry-After": "\u00b2"}), "503"),
+        (Raw(b'"\xff"', 400), "400"),
+    ],
+)
+def test_answers_that_cannot_be_read_cost_their_own_prompt_only(raw, said):
+    spoil = lambda text, answer: raw if "sentence 2" in text else None  # noqa: E731
+    with serving(Manners("vllm", spoil=spoil)) as url:
+        engine = connect(MODEL, url, scores=True)
+        answers = engine.answer_logprobs(prompts(4), WORDS)
+    bad = answers.pop(2)
+    assert isinstance(bad, Failed)
+    assert bad.reason is Unscored.ENGINE_ERROR
+    assert said in bad.detail
+    assert all(isinstance(answer, AnswerScores) for answer in answers)
+
+
+def test_a_prompt_that_cannot_be_sent_costs_its_own_answer_only():
+    """Lone surrogates have no UTF-8."""
+    asked = [*prompts(2), Prompt((Data("\ud800"),))]
+    with serving(Manners("vllm")) as url:
+        engine = connect(MODEL, url, scores=True)
+        *good, _ = engine.answer_logprobs(asked, WORDS)
+    assert all(isinstance(answer, AnswerScores) for answer in good)
 
 
 def test_a_prompt_that_always_fails_is_given_up_after_some_tries():

@@ -18,6 +18,15 @@ from revise_captions.records import Unscored
 
 ROOT = Path(__file__).parents[2]
 GOOD = "A dog stands near the tree."
+#: A rewrite as a critique stage writes it.
+TRIED = {
+    "text": "x",
+    "accepted": False,
+    "why": "no better than before",
+    "round": 1,
+    "p_before": 0.1,
+}
+TRIED |= {"p_after": 0.1, "warning": ""}
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -251,6 +260,13 @@ def test_a_broken_revision_of_an_earlier_stage(command, pictures):
         {"reason": "because"},
         {"attempts": [{"text": "x"}]},
         {"p_after": None},
+        {"p_after": "0.5"},
+        {"rationale": {"why": "so"}},
+        {"assessable": [1]},
+        {"attempts": [{**TRIED, "p_before": "0.5"}]},
+        {"attempts": [{**TRIED, "accepted": "yes"}]},
+        {"attempts": [{**TRIED, "round": 1e400}]},
+        {"attempts": [{**TRIED, "text": None}]},
     ):
         copy = json.loads(json.dumps(row))
         copy["revision"]["sentences"][0] |= change

@@ -230,6 +230,14 @@ def test_each_hop_is_checked(server, target):
     assert len(server.seen) == 1
 
 
+@pytest.mark.parametrize("target", ["http://[", "//[x", "http://a:b/", "http://\u2100.test/"])
+def test_a_redirect_to_no_url_is_the_records_reason(server, target):
+    server.targets["x"] = target.encode().decode("latin-1")
+    error = refused(open_fetch, url(server, "to/x"))
+    assert error.reason in (Reason.URL_FAILED, Reason.URL_NOT_ALLOWED)
+    assert len(server.seen) == 1
+
+
 def test_size(server):
     small = FetchLimits(max_bytes=10_000)
     for path in ("ok", "chunked", "liar"):

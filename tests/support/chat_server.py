@@ -11,11 +11,12 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 MODEL = "tiny/vlm"
 #: The vocabulary that can begin an answer; other ids share what is left.
@@ -40,12 +41,22 @@ def truth(text: str) -> tuple[float, float]:
     return p[11] + p[12] + p[13], p[21] + p[22]
 
 
+class Raw(NamedTuple):
+    """An answer to the byte."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = {}
+
+
 @dataclass
 class Manners:
     """How the server behaves. `kind`: vllm, openai (20 likeliest, refuses what it does not know),
     serve (drops logprobs without a word), brief (one likeliest token only).
 
     `failures`: what each prompt's first tries meet, in turn. `longest`: characters of a prompt.
+    `spoil`: for a prompt's text and its completion, what is sent instead; None: the completion,
+    which it may have changed.
     """
 
     kind: str = "vllm"
@@ -53,6 +64,7 @@ class Manners:
     longest: int = 1_000_000
     dead_after: int | None = None
     key: str | None = None
+    spoil: Callable[[str, dict[str, Any]], Raw | None] = lambda text, answer: None
     seen: list[dict[str, Any]] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)
     at_once: int = 0
@@ -124,7 +136,11 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(hashlib.sha256(text.encode()).digest()[0] / 255 * 0.1)
         elif failure:
             return self._fail(failure)
-        self._send(200, completion(body, text, manners.kind))
+        answer = completion(body, text, manners.kind)
+        raw = manners.spoil(text, answer)
+        if raw is None:
+            return self._send(200, answer)
+        self._send(raw.status, None, raw.body, raw.headers)
 
     def _fail(self, failure: str) -> None:
         if failure == "timeout":
@@ -139,11 +155,19 @@ class Handler(BaseHTTPRequestHandler):
             return None
         return self._send(int(failure), {"error": {"message": "overloaded"}})
 
-    def _send(self, status: int, body: Any, raw: bytes | None = None) -> None:
+    def _send(
+        self,
+        status: int,
+        body: Any,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         data = json.dumps(body).encode() if raw is None else raw
         try:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

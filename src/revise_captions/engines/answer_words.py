@@ -12,6 +12,8 @@ from revise_captions.errors import UserError
 _BLANKS = "▁ĠĊ \n\t"
 #: Spellings to try with a server's tokenizer, whose vocabulary cannot be read.
 SPELLINGS = ("{}", " {}", "\n{}")
+#: By how much rounding may lift a log-probability above 0.
+ROUNDING = 1e-2
 
 
 def is_spelling(token: str, word: str) -> bool:
@@ -50,7 +52,7 @@ def answer_of(masses: Sequence[float]) -> AnswerScores:
 
     Raises ValueError for a mass that is not a number.
     """
-    if any(math.isnan(mass) or mass > 1e-2 for mass in masses):
+    if any(math.isnan(mass) or mass > ROUNDING for mass in masses):
         raise ValueError(f"{list(masses)} are no log-probabilities")
     total = math.fsum(math.exp(mass) for mass in masses)
     return AnswerScores(tuple(masses), min(1.0, total))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from revise_captions.errors import Reason, UserError
-from revise_captions.io.rows import BadRow, Row
+from revise_captions.errors import Reason, UserError, described
+from revise_captions.io.rows import BadRow, Row, parse_json
 
 BATCH = 64
 """Rows held at once: few enough for full-size images."""
@@ -105,7 +104,7 @@ def rows_of(table: Any, name: str, first: int) -> Iterator[Row | BadRow]:
     """
     try:
         rows: list[dict[str, Any] | None] = table.to_pylist()
-    except (UnicodeDecodeError, ValueError, OverflowError):
+    except Exception:  # which value it was, and of which row, only reading one by one tells
         rows = [None] * len(table)
     for index, data in enumerate(rows):
         number = first + index
@@ -118,7 +117,7 @@ def _with_revision(row: Row) -> Row:
     if not isinstance(text, str) or not text.startswith("{"):
         return row
     try:
-        return Row(row.line, {**row.data, "revision": json.loads(text)})
+        return Row(row.line, {**row.data, "revision": parse_json(text)})
     except ValueError:
         return row  # a column of that name that is not ours
 
@@ -132,10 +131,19 @@ def _by_value(table: Any, index: int, name: str, number: int) -> Row | BadRow:
             data[column] = value.as_py()
         except UnicodeDecodeError as error:
             detail = f'column "{column}", byte {error.start}: {error.reason}'
-            return BadRow(name, number, Reason.INVALID_UTF8, detail, value.as_buffer().to_pybytes())
-        except (ValueError, OverflowError):  # nanosecond times
-            data[column] = str(value.cast("string").as_py())
+            return BadRow(name, number, Reason.INVALID_UTF8, detail, _buffer(value))
+        except Exception:  # nanosecond times, unknown time zones
+            try:
+                data[column] = str(value.cast("string").as_py())
+            except Exception as error:
+                detail = f'column "{column}": {described(error)}'
+                return BadRow(name, number, Reason.UNEXPECTED_ERROR, detail)
     return Row(number, data)
+
+
+def _buffer(value: Any) -> bytes:
+    """A text's bytes; of a list or a struct, whose parts have no buffer of their own, none."""
+    return value.as_buffer().to_pybytes() if hasattr(value, "as_buffer") else b""
 
 
 def require_pyarrow() -> Any:

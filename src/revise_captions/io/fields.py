@@ -8,6 +8,7 @@ the quarantine. Rows are identified by their place in the file: ids may repeat a
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -133,6 +134,9 @@ def captions_of(row: Row, fields: Fields) -> dict[str, str]:
     return captions
 
 
+_INDEX = re.compile(r"-?[0-9]{1,9}")
+
+
 def look_up(row: Mapping[str, Any], name: str) -> Any:
     """The value at a name or dotted path, or None. A key that itself has the dots comes first."""
     if name in row:
@@ -141,7 +145,7 @@ def look_up(row: Mapping[str, Any], name: str) -> Any:
     for part in name.split("."):
         if isinstance(value, Mapping):
             value = value.get(part)
-        elif isinstance(value, list) and part.lstrip("-").isdecimal():
+        elif isinstance(value, list) and _INDEX.fullmatch(part):
             value = value[int(part)] if -len(value) <= int(part) < len(value) else None
         else:
             return None

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from revise_captions.errors import BadRecord, Reason
+from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.decoding import LIMITS, ImageLimits, decode, sniff, too_large
 from revise_captions.records import ImageRef, Record
 
@@ -41,6 +41,11 @@ def parse_image(value: object) -> ImageRef:
     Raises:
         BadRecord: MISSING_IMAGE or IMAGE_UNREADABLE.
     """
+    with own_step(Reason.IMAGE_UNREADABLE):
+        return _parse(value)
+
+
+def _parse(value: object) -> ImageRef:
     match value:
         case None | "" | b"" | []:
             raise BadRecord(Reason.MISSING_IMAGE, "the image field is empty")
@@ -51,7 +56,7 @@ def parse_image(value: object) -> ImageRef:
         case os.PathLike():
             return ImageRef(path=os.fsdecode(value))
         case [one]:
-            return parse_image(one)
+            return _parse(one)
         case list() | tuple():
             detail = f"{len(value)} images in one record; expected one"
             raise BadRecord(Reason.MISSING_IMAGE, detail)
@@ -87,7 +92,9 @@ def load_image(
     Raises:
         BadRecord: The reason says what is wrong with it.
     """
-    return decode(image_bytes(ref, root, folder, allow_urls, limits), limits)
+    data = image_bytes(ref, root, folder, allow_urls, limits)
+    with own_step(Reason.IMAGE_UNREADABLE):
+        return decode(data, limits)
 
 
 def image_bytes(
@@ -98,14 +105,15 @@ def image_bytes(
     limits: ImageLimits = LIMITS,
 ) -> bytes:
     """The encoded image as it is stored, not decoded. Arguments and errors as in `load_image`."""
-    if ref.data is not None:
-        data = ref.data
-    elif ref.url is not None:
-        data = _fetch(ref.url, allow_urls, limits)
-    elif ref.path is not None:
-        data = _read(resolve_path(ref.path, root, folder), limits)
-    else:
-        raise BadRecord(Reason.MISSING_IMAGE, "the record names no image")
+    with own_step(Reason.URL_FAILED if ref.url is not None else Reason.IMAGE_UNREADABLE):
+        if ref.data is not None:
+            data = ref.data
+        elif ref.url is not None:
+            data = _fetch(ref.url, allow_urls, limits)
+        elif ref.path is not None:
+            data = _read(resolve_path(ref.path, root, folder), limits)
+        else:
+            raise BadRecord(Reason.MISSING_IMAGE, "the record names no image")
     if len(data) > limits.max_bytes:
         raise too_large(f"{len(data):,} bytes; the limit is {limits.max_bytes:,}")
     return data
@@ -135,7 +143,7 @@ def _parse_mapping(value: dict[Any, Any]) -> ImageRef:
         return ImageRef(data=_base64_bytes(encoded))
     for name in ("bytes", "path", "url"):
         if value.get(name):
-            return parse_image(value[name])
+            return _parse(value[name])
     names = ", ".join(map(str, value)) or "none"
     detail = f"the image field is an object with the keys {names}; expected bytes, path or url"
     raise BadRecord(Reason.MISSING_IMAGE, detail)

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from revise_captions.errors import BadRecord, Reason, UserError
-from revise_captions.io.rows import BadRow, Row
+from revise_captions.errors import BadRecord, Reason, UserError, own_step
+from revise_captions.io.rows import BadRow, NestedTooDeeply, Row, nests_too_deeply, parse_json
 
 MAX_LINE = 64 << 20
 """Bytes of a line, characters of an array's element. What is longer goes to the quarantine without
@@ -170,22 +170,18 @@ def parse(text: str) -> Any:
     """The value of a row's JSON. Raises `BadRecord`: MALFORMED_JSON or LINE_TOO_LONG."""
     if len(text) > MAX_VALUES and text.count(",") >= MAX_VALUES:
         raise BadRecord(Reason.LINE_TOO_LONG, f"over {MAX_VALUES:,} values in one row")
-    try:
+    with own_step(Reason.MALFORMED_JSON):
         return _parse(text)
-    except json.JSONDecodeError as error:
-        detail = f"{error.msg} at character {error.pos}"
-        raise BadRecord(Reason.MALFORMED_JSON, detail) from None
-    except RecursionError:
-        raise BadRecord(Reason.MALFORMED_JSON, "nested too deeply") from None
 
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # an integer of more digits than Python converts; the text itself is kept
-        return json.loads(text, parse_int=float)
+        return parse_json(text)
+    except json.JSONDecodeError as error:
+        detail = f"{error.msg} at character {error.pos}"
+        raise BadRecord(Reason.MALFORMED_JSON, detail) from None
+    except NestedTooDeeply as error:
+        raise BadRecord(Reason.MALFORMED_JSON, str(error)) from None
 
 
 def _too_long(name: str, number: int, found: str, limit: int, kept: str) -> BadRow:
@@ -289,6 +285,8 @@ def _element(text: _Text, number: int) -> Row | BadRow:
         if end < len(text.text):
             raw = text.text[text.at : end]
             text.at = end
+            if nests_too_deeply(raw):
+                return _row_of_text(raw, text.name, number)
             return _checked(value, text.name, number, raw)
     start, size = _cut_out(text, number)
     if size > MAX_LINE:

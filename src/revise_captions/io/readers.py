@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from revise_captions.errors import BadRecord, UserError
+from revise_captions.errors import BadRecord, Reason, UserError, own_step
 from revise_captions.io.fields import Fields, recognize, to_record
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.records import Record
@@ -88,9 +88,12 @@ class Source:
                 yield row
                 continue
             try:
-                yield to_record(row, self.fields, source=self.name)
+                with own_step(Reason.UNEXPECTED_ERROR):
+                    record = to_record(row, self.fields, source=self.name)
             except BadRecord as error:
                 yield BadRow.of(row, self.name, error)
+            else:
+                yield record
 
     def rows(self) -> Iterator[Row | BadRow]:
         """Rows as they stand in the file, without making records of them."""

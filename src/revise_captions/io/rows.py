@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from revise_captions.errors import BadRecord, Reason
@@ -60,6 +61,52 @@ class BadRow:
         if isinstance(self.original, str):
             return head | {"text": self.original}
         return head | {"bytes": base64.b64encode(self.original).decode()}
+
+
+MAX_NESTING = 200
+"""Objects and arrays inside each other. Python's own limit depends on how deep the caller is, so a
+row that one step can parse another could not."""
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+
+class NestedTooDeeply(ValueError):
+    """JSON of more than `MAX_NESTING` levels."""
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text.
+
+    Integers of more digits than Python converts become `Decimal`, which keeps them all.
+
+    Raises:
+        json.JSONDecodeError: It is no JSON.
+        NestedTooDeeply: It has more than `MAX_NESTING` levels.
+    """
+    if nests_too_deeply(text):
+        raise NestedTooDeeply(f"nested more than {MAX_NESTING} levels deep")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) < 4000 else Decimal(digits)
+
+
+def nests_too_deeply(text: str) -> bool:
+    """Whether a JSON text has more than `MAX_NESTING` levels."""
+    if text.count("[") + text.count("{") <= MAX_NESTING:
+        return False
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        sign = text[found.start()]
+        depth += {'"': 0, "[": 1, "{": 1}.get(sign, -1)
+        if depth > MAX_NESTING:
+            return True
+    return False
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
-from revise_captions.errors import BadRecord, Reason
+from revise_captions.errors import BadRecord, Reason, described, own_step
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +89,12 @@ def fetch(
             `allowed`; URL_FAILED for no such host, no connection, TLS, a status other than 200,
             time, or a body cut short; IMAGE_TOO_LARGE for more than `limits.max_bytes`.
     """
+    with own_step(Reason.URL_FAILED):
+        return _followed(url, limits, resolve, allowed)
+
+
+def _followed(url: str, limits: FetchLimits, resolve: Resolve, allowed: Allowed) -> bytes:
+    """`fetch`, redirects included."""
     deadline = time.monotonic() + limits.seconds
     for _ in range(limits.max_redirects + 1):
         parts = _checked(url)
@@ -101,7 +107,11 @@ def fetch(
         if isinstance(target, bytes):
             return target
         logger.debug("%s redirects to %s", url, target)
-        url = urljoin(url, target)
+        try:
+            url = urljoin(url, target)
+        except ValueError as error:
+            detail = f"redirects to {target[:160]}: {described(error)}"
+            raise _failed(url, detail) from None
     raise _failed(url, f"more than {limits.max_redirects} redirects")
 
 
@@ -191,7 +201,7 @@ def _within(deadline: float, call: Callable[[], list[str]]) -> list[str]:
     def work() -> None:
         try:
             box.put(call())
-        except (OSError, UnicodeError) as error:
+        except Exception as error:  # this thread has no one else to tell
             box.put(error)
 
     threading.Thread(target=work, daemon=True).start()

@@ -97,7 +97,9 @@ def tar_groups(path: Path, name: str) -> Iterator[Group]:
                 archive.members = []  # type: ignore[attr-defined]  # tarfile remembers all of them
         if group is not None:
             yield group
-    except (tarfile.TarError, EOFError) as error:
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # tarfile raises many types on damaged headers
         hint = "is the file whole? `tar -tf` will tell"
         raise UserError(f"{name} is no whole tar archive: {error}", hint=hint) from None
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.errors import UserError
+from revise_captions.errors import UserError, described
+from revise_captions.io.rows import parse_json
 from revise_captions.records import Unscored
 
 if TYPE_CHECKING:
@@ -144,17 +146,16 @@ class Http:
 
         try:
             response = self._client.request(method, url, json=body)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             gone = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-            raise _FailedTry(str(error) or type(error).__name__, gone=gone) from error
+            raise _FailedTry(described(error), gone=gone) from error
         if response.status_code >= 500 or response.status_code in _AGAIN:
             raise _FailedTry(_words(response), pause=_retry_after(response))
         if response.status_code >= 300:
             raise Refused(response.status_code, _words(response))
-        try:
-            found = response.json()
-        except ValueError:
-            raise _FailedTry("its answer is not JSON") from None
+        found = _json_of(response)
+        if found is None:
+            raise _FailedTry("its answer is not JSON")
         if not isinstance(found, dict) or (check is not None and not check(found)):
             raise _FailedTry("its answer is not of the expected form")
         return found
@@ -175,11 +176,7 @@ def _pause(state: RetryCallState) -> float:
 
 def _words(response: Any) -> str:
     """What a refusal says, in one line."""
-    try:
-        found = response.json()
-    except ValueError:
-        found = None
-    said = found
+    said = _json_of(response)
     for key in ("error", "message"):
         said = said.get(key, said) if isinstance(said, dict) else said
     if isinstance(said, dict):
@@ -190,4 +187,15 @@ def _words(response: Any) -> str:
 
 def _retry_after(response: Any) -> float:
     value = response.headers.get("retry-after", "")
-    return min(LONGEST_PAUSE, float(value)) if value.replace(".", "", 1).isdigit() else 0.0
+    return min(LONGEST_PAUSE, float(value)) if _SECONDS.fullmatch(value) else 0.0
+
+
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
+
+
+def _json_of(response: Any) -> Any:
+    """The JSON value of an answer; None where it is no JSON, nests too deeply, or is `null`."""
+    try:
+        return parse_json(response.content.decode("utf-8-sig"))
+    except ValueError:
+        return None

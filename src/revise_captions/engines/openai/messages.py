@@ -6,13 +6,17 @@ import base64
 import io
 import math
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.engines.answer_words import ROUNDING
 from revise_captions.engines.openai.plain_text import defused
 from revise_captions.engines.protocol import Picture, Prompt, Template
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+_LEAST = -1e300  # JSON may hold integers that no float can
 
 
 def messages_of(prompt: Prompt) -> list[dict[str, Any]]:
@@ -61,6 +65,8 @@ def first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
 
     The token that was chosen is in it too. Empty where the server gave none. One text may stand
     for several tokens (` yes` and `yes` are told apart, two byte fallbacks may not be): summed.
+
+    Raises ValueError for a number that cannot be a log-probability.
     """
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
@@ -83,9 +89,13 @@ def _entry(entry: Any) -> tuple[str, float] | None:
     if not isinstance(entry, dict):
         return None
     token, value = entry.get("token"), entry.get("logprob")
-    if not isinstance(token, str) or not isinstance(value, int | float) or math.isnan(value):
+    if not isinstance(token, str) or not isinstance(value, int | float | Decimal):
         return None
-    return token, min(float(value), 0.0)
+    if value != value:  # NaN
+        return None
+    if value > ROUNDING:
+        raise ValueError(f"{str(value)[:40]} is no log-probability")
+    return token, min(float(value), 0.0) if value > _LEAST else -math.inf
 
 
 def begins_with(text: str, word: str) -> bool:

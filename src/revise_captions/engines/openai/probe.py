@@ -116,7 +116,8 @@ def connect(
         ) from None
     except Refused as error:
         raise _refused(url, error) from None
-    names = [str(m.get("id")) for m in known or [] if isinstance(m, dict)]
+    listed = known if isinstance(known, list) else []
+    names = [str(m.get("id")) for m in listed if isinstance(m, dict)]
     if names and model not in names and not any(n.startswith(f"{model}@") for n in names):
         raise UserError(
             f"the server at {url} has no model {model!r}",
@@ -130,6 +131,8 @@ def connect(
         raise UserError(f"the server at {url} does not answer a question: {error}") from None
     except Refused as error:
         raise _refused(url, error) from None
+    except ValueError as error:
+        raise UserError(f"the server at {url} gives no usable scores: {error}") from None
 
 
 def _refused(url: str, error: Refused) -> UserError:

@@ -12,7 +12,8 @@ Its answers, not its name, show what a server can do:
 
 An answer that lacks what the first one had is read in the next way down: nothing is guessed. A
 server that refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt that it
-refuses (4xx), or fails on after all retries, is `Failed`, and its neighbors are not.
+refuses (4xx), or fails on after all retries, or answers with what nothing can be made of, is
+`Failed`, and its neighbors are not.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from revise_captions.engines.answer_words import (
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt
-from revise_captions.errors import EngineDead
+from revise_captions.errors import EngineDead, UserError, described
 from revise_captions.records import Unscored
 
 logger = logging.getLogger(__name__)
@@ -142,6 +143,11 @@ class OpenAIEngine:
                 raise EngineDead(f"{self.http.base} stopped answering: {error}") from error
             logger.info("%s gave up on a prompt: %s", self.http.base, error)
             return Failed(Unscored.ENGINE_ERROR, str(error))
+        except (UserError, EngineDead, MemoryError):
+            raise
+        except Exception as error:  # of this prompt's own text, or of the answer to it
+            logger.info("%s: no use for an answer: %s", self.http.base, described(error))
+            return Failed(Unscored.ENGINE_ERROR, described(error))
         with self._lock:
             self._lost = 0
         return result
