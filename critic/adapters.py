@@ -14,6 +14,7 @@ from typing import Any
 
 from revise_captions.critic.checkpoints import CARD
 from revise_captions.errors import UserError
+from revise_captions.pretrained import check_files, load_weights
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
@@ -75,8 +76,9 @@ def with_adapter(model: Any, adapter: Path) -> Any:
         raise UserError(
             "--adapter needs the package peft", hint="pip install 'revise-captions[peft]'"
         ) from None
+    check_files(adapter)
     try:
-        loaded = PeftModel.from_pretrained(model, str(adapter))
+        loaded = PeftModel.from_pretrained(model, str(adapter), use_safetensors=True)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise UserError(
             f"the adapter in {adapter} cannot be loaded: {str(error).strip().splitlines()[0]}",
@@ -123,5 +125,5 @@ def merged_model(base: Path, adapter: Path) -> Any:
     import torch
     from transformers import AutoModelForImageTextToText
 
-    model = AutoModelForImageTextToText.from_pretrained(base, dtype=torch.float32)
+    model = load_weights(AutoModelForImageTextToText, base, dtype=torch.float32)
     return with_adapter(model, adapter)

@@ -42,6 +42,7 @@ def resolve_critic(
     device: str = "auto",
     dtype: str = "auto",
     any_attention_mode: bool = False,
+    trust_remote_code: bool = False,
 ) -> ModelSpec:
     """What a critic's name stands for. Loads no weights; what only a hub has is downloaded.
 
@@ -51,11 +52,19 @@ def resolve_critic(
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
         any_attention_mode: Whether its attention mode will be overridden.
+        trust_remote_code: See `ModelSpec`; no code of a PaliGemma critic ever runs.
 
     Raises:
         UserError: It cannot be found, or the engine cannot compute it.
     """
-    spec = resolve_model(name, engine=engine, device=device, dtype=dtype, option="--critic")
+    spec = resolve_model(
+        name,
+        engine=engine,
+        device=device,
+        dtype=dtype,
+        trust_remote_code=trust_remote_code,
+        option="--critic",
+    )
     if spec.engine == "openai":
         return spec
     own, folder, _ = critic_folders(name)
@@ -84,12 +93,13 @@ def load_critic(
     attention_mode: str | None = None,
     samples: int = 0,
     compiled: bool = False,
+    trust_remote_code: bool = False,
 ) -> Critic:
     """Loads a critic.
 
     Args:
-        critic: A name (see the module), or what `resolve_critic` made of one: then `engine`,
-            `device` and `dtype` are its own.
+        critic: A name (see the module), or what `resolve_critic` made of one: then its engine,
+            device, dtype and trust are its own.
         engine: `transformers`, `vllm` or `openai`.
         adapter: A LoRA adapter's folder or hub id, added to the weights.
         dtype: See `ModelSpec`.
@@ -103,15 +113,20 @@ def load_critic(
         attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
         samples: Answers to sample from a server that returns no log-probabilities.
         compiled: Compiles the layers: the same answers but for rounding.
+        trust_remote_code: See `ModelSpec`.
 
     Raises:
         UserError: The critic cannot be loaded as asked. Raised before any data is read.
     """
     spec = critic
     if isinstance(spec, str):
-        anyway = attention_mode is not None
         spec = resolve_critic(
-            spec, engine=engine, device=device, dtype=dtype, any_attention_mode=anyway
+            spec,
+            engine=engine,
+            device=device,
+            dtype=dtype,
+            any_attention_mode=attention_mode is not None,
+            trust_remote_code=trust_remote_code,
         )
     if compiled and (spec.kind, spec.engine) != ("paligemma", "transformers"):
         raise UserError(

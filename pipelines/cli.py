@@ -54,7 +54,7 @@ Examples:
     help="`critique` loads only the critic, `revise` only the reviser. Run in turn on each other's "
     "output, they give the same result as `all`.",
 )
-@shared("--batch-size", "--dtype", "--compile", "--device", "--limit")
+@shared("--batch-size", "--dtype", "--compile", "--device", "--trust-remote-code", "--limit")
 @click.option(
     "--shard",
     default="0/1",

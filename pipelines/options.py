@@ -54,6 +54,7 @@ class ModelOptions:
     dtype: str = "auto"
     compile: bool = False
     device: str = "auto"
+    trust_remote_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)

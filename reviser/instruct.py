@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.engines.model_files import answer_ends, explained
 from revise_captions.errors import UserError
+from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser import prompts
 from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.protocol import RewriteRequest
@@ -165,9 +166,16 @@ class InstructReviser:
 
 
 def load_instruct(
-    source: str, *, name: str, device: str, dtype: str, batch_size: int, revision: str | None = None
+    source: str,
+    *,
+    name: str,
+    device: str,
+    dtype: str,
+    batch_size: int,
+    revision: str | None = None,
+    trusted: bool = False,
 ) -> InstructReviser:
-    """Loads an instruct model, without ever running code that comes with it.
+    """Loads an instruct model.
 
     Args:
         source: A folder or a hub id.
@@ -176,6 +184,7 @@ def load_instruct(
         dtype: Of its weights, as torch names it.
         batch_size: Sentences of a batch.
         revision: On the hub.
+        trusted: Whether code that comes with it may run.
 
     Raises:
         UserError: It cannot be loaded, or has no chat template.
@@ -184,12 +193,11 @@ def load_instruct(
     import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    more: dict[str, Any] = {"name": name, "revision": revision, "trusted": trusted}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        tokenizer = load_pretrained(AutoTokenizer, source, **more)
         chat = chat_of(tokenizer, name)
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            source, revision=revision, dtype=getattr(torch, dtype)
-        )
+        model = load_weights(AutoModelForCausalLM, source, dtype=getattr(torch, dtype), **more)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise explained(name, error) from error
     model.to(device).eval()
@@ -201,6 +209,7 @@ def load_instruct(
         "reviser-dtype": dtype,
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,
+        **({"reviser-trust-remote-code": "yes"} if trusted else {}),
     }
     return InstructReviser(
         model,

@@ -26,6 +26,7 @@ def resolve_reviser(
     engine: str = "transformers",
     device: str = "auto",
     dtype: str = "auto",
+    trust_remote_code: bool = False,
 ) -> ModelSpec:
     """What a reviser's name stands for, by looking at files only.
 
@@ -35,6 +36,7 @@ def resolve_reviser(
         engine: What computes an instruct model; the bundled reviser is always computed here.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
+        trust_remote_code: See `ModelSpec`.
 
     Raises:
         UserError: The name stands for nothing.
@@ -55,7 +57,14 @@ def resolve_reviser(
             return replace(spec, kind="edit")
     elif "://" not in name:
         _check_hub_id(name, folder)
-    return resolve_model(name, engine=engine, device=device, dtype=dtype, option="--reviser")
+    return resolve_model(
+        name,
+        engine=engine,
+        device=device,
+        dtype=dtype,
+        trust_remote_code=trust_remote_code,
+        option="--reviser",
+    )
 
 
 def _check_hub_id(name: str, folder: Path) -> None:
@@ -95,24 +104,28 @@ def load_reviser(
     device: str = "auto",
     dtype: str = "auto",
     batch_size: int | None = None,
+    trust_remote_code: bool = False,
 ) -> Reviser:
     """Loads a reviser.
 
     Args:
-        reviser: A name, or what `resolve_reviser` made of one: then `engine`, `device` and `dtype`
-            are its own.
+        reviser: A name, or what `resolve_reviser` made of one: then its engine, device, dtype and
+            trust are its own.
         engine: What computes an instruct model.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
         batch_size: Sentences at a time (16, or 8 in this process); the bundled reviser takes four
             times as many.
+        trust_remote_code: See `ModelSpec`.
 
     Raises:
         UserError: The reviser cannot be loaded as asked. Raised before any data is read.
     """
     spec = reviser
     if isinstance(spec, str):
-        spec = resolve_reviser(spec, engine=engine, device=device, dtype=dtype)
+        spec = resolve_reviser(
+            spec, engine=engine, device=device, dtype=dtype, trust_remote_code=trust_remote_code
+        )
     if spec.kind == "drop":
         from revise_captions.reviser.scripted import DropReviser
 
@@ -144,4 +157,5 @@ def load_reviser(
         dtype=kind,
         batch_size=batch_size or 8,
         revision=spec.revision,
+        trusted=spec.trust_remote_code,
     )

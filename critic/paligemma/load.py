@@ -12,6 +12,7 @@ from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_fold
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
+from revise_captions.pretrained import load_pretrained, load_weights
 
 if TYPE_CHECKING:
     import torch
@@ -67,7 +68,7 @@ def load_paligemma(
         check_base(merged, digest, folder)
     return PaliGemmaCritic(
         _placed(load_model(folder, number, merged), place, number, compiled),
-        PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
+        PromptTokenizer(load_pretrained(AutoTokenizer, folder)),
         card,
         vocabulary=read_vocabulary(own),
         gate=read_gate(own),
@@ -128,14 +129,15 @@ def load_model(
     Raises:
         UserError: The checkpoint or the adapter cannot be loaded.
     """
-    from safetensors import SafetensorError
     from transformers import PaliGemmaForConditionalGeneration
 
     from revise_captions.critic.paligemma.model import use_tree_attention
 
     try:
-        model = PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=dtype)
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        model: PaliGemmaForConditionalGeneration = load_weights(
+            PaliGemmaForConditionalGeneration, folder, dtype=dtype
+        )
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise UserError(
             f"the critic in {folder} cannot be loaded: {str(error).strip().splitlines()[0]}",
             hint="its files may be incomplete: train or download it again",

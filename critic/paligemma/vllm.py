@@ -44,6 +44,7 @@ from revise_captions.engines.vllm.requests import (
     start,
 )
 from revise_captions.errors import UserError
+from revise_captions.pretrained import load_pretrained
 from revise_captions.records import Span, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def load_vllm_critic(
 
     from transformers import AutoConfig, AutoTokenizer
 
-    config = AutoConfig.from_pretrained(folder)
+    config = load_pretrained(AutoConfig, folder)
     vision = config.vision_config
     asked = _engine_options(card, config.text_config, dtype, device) | options
     vllm = start("bundled" if folder == BUNDLED else name, folder, **asked)
@@ -270,7 +271,7 @@ def load_vllm_critic(
     settings = {"critic" if key == "model" else key: v for key, v in vllm.settings.items()}
     critic = VllmCritic(
         vllm,
-        PromptTokenizer(AutoTokenizer.from_pretrained(folder)),
+        PromptTokenizer(load_pretrained(AutoTokenizer, folder)),
         card,
         vocabulary=read_vocabulary(own),
         gate=_gate(own, folder),

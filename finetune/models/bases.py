@@ -18,6 +18,7 @@ from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.new_words import add_words, new_words
 from revise_captions.finetune.data.records import Examples, texts
 from revise_captions.finetune.models.adapters import quantization_config
+from revise_captions.pretrained import load_pretrained, load_weights
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration
@@ -117,8 +118,8 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
     bits = quantization_config(settings, device)
     more = {"quantization_config": bits, "device_map": {"": device}} if bits else {}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = PaliGemmaForConditionalGeneration.from_pretrained(folder, **more)
+        tokenizer = load_pretrained(AutoTokenizer, folder)
+        model = load_weights(PaliGemmaForConditionalGeneration, folder, **more)
     except (OSError, ValueError) as error:
         raise UserError(
             f"no base model at {base!r}: {str(error).splitlines()[0]}",
@@ -158,7 +159,7 @@ def copy_tower(folder: Path, model: PaliGemmaForConditionalGeneration) -> None:
     from transformers import PaliGemmaForConditionalGeneration
 
     try:
-        other = PaliGemmaForConditionalGeneration.from_pretrained(folder)
+        other = load_weights(PaliGemmaForConditionalGeneration, folder)
         model.model.vision_tower.load_state_dict(other.model.vision_tower.state_dict())
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(

@@ -31,7 +31,7 @@ Examples:
     "batch-size=, layout=packed|single, compile=yes|no, attention-mode=prefix|image-prefix|causal.",
 )
 @shared("--critic", "--adapter", "--engine", "--threshold", "--samples", "--batch-size")
-@shared("--dtype", "--compile", "--device")
+@shared("--dtype", "--compile", "--device", "--trust-remote-code")
 @click.option("--sample", type=COUNT, default=64, help="Number of records to judge.")
 @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")

@@ -67,6 +67,7 @@ def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
         target_precision=models.target_precision,
         samples=models.samples,
         compiled=models.compile,
+        trust_remote_code=models.trust_remote_code,
         **more,
     )
 
@@ -84,6 +85,7 @@ def load_reviser_of(models: ModelOptions) -> Reviser:
         device=models.device,
         dtype=models.dtype,
         batch_size=models.batch_size,
+        trust_remote_code=models.trust_remote_code,
     )
 
 

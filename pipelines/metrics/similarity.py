@@ -17,6 +17,7 @@ from typing import Any
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
+from revise_captions.pretrained import load_pretrained, load_weights
 
 _HINT = "floor:clip= takes the folder or Hugging Face id of a CLIP or SigLIP checkpoint"
 NO_IMAGE = "the image could not be read"
@@ -82,8 +83,8 @@ def _load(name: str) -> tuple[Any, Any, str]:
     if not Path(name).is_dir() and "/" not in name:
         raise UserError(f"no dual encoder {name!r}: there is no such folder", hint=_HINT)
     try:
-        model = AutoModel.from_pretrained(name).eval()
-        processor = AutoProcessor.from_pretrained(name)
+        model = load_weights(AutoModel, name).eval()
+        processor = load_pretrained(AutoProcessor, name)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(

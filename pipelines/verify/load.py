@@ -76,6 +76,7 @@ def load_judge(options: VerifyOptions, models: ModelOptions) -> Judge:
             engine=models.engine,
             device=models.device,
             batch_size=models.batch_size,
+            trust_remote_code=models.trust_remote_code,
         )
     )
 

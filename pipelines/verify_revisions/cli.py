@@ -24,7 +24,7 @@ Examples:
 @click.argument("out", metavar="OUT")
 @shared("--verify", default="text")
 @shared("--reference-field", "--judge", "--parser")
-@shared("--critic", "--adapter")
+@shared("--critic", "--adapter", "--trust-remote-code")
 @shared("--engine", type=LOCAL_ENGINES, help="Inference engine for the critic.")
 @shared("--image-field")
 @shared(

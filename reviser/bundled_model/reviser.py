@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
+from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
     VERSION,
@@ -160,8 +161,8 @@ def load_bundled(
 
     card = read_card(folder)
     try:
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
-        model = Qwen3ForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+        tokenizer = load_pretrained(PreTrainedTokenizerFast, folder)
+        model = load_weights(Qwen3ForCausalLM, folder, dtype=getattr(torch, dtype))
     except (OSError, ValueError) as error:
         raise UserError(f"the reviser in {folder} cannot be loaded: {error}") from None
     torch.nn.Module.to(model, device).train(False)

@@ -121,6 +121,11 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "help": "Compile the critic's layers: a slower start, then faster inference. Works for "
         "PaliGemma 2 critics in this process; on a CPU it needs a C++ compiler.",
     },
+    "--trust-remote-code": {
+        "is_flag": True,
+        "help": "Run Python code that comes with an instruct model (`auto_map`). It can do what "
+        "you can: read it first. Without this option no such code runs.",
+    },
     # decisions
     "--threshold": {
         "type": click.FloatRange(0, 1),

@@ -10,6 +10,7 @@ from typing import Any
 
 from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import UserError
+from revise_captions.pretrained import code_refused
 
 FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 
@@ -106,10 +107,7 @@ def explained(name: str, error: BaseException, expected: str = "AutoModelForCaus
             hint="check the spelling, or log in with: hf auth login",
         )
     if "trust_remote_code" in str(error):
-        return UserError(
-            f"{name} comes with code of its own, which is not run here",
-            hint="name a model that transformers itself implements",
-        )
+        return code_refused(name)
     if isinstance(error, ImportError):
         missing = error.name or _library(str(error))
         hint = f"pip install {missing}" if missing else first

@@ -34,6 +34,7 @@ class ModelSpec:
         engine: What computes it: `transformers`, `vllm`, or `openai` (a server).
         device: `auto`, `cpu`, `cuda`, `cuda:1`, …; a server and vLLM choose their own.
         dtype: `auto`, `float32`, `bfloat16` or `float16`.
+        trust_remote_code: Whether code that comes with it may run.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ModelSpec:
     engine: str = "transformers"
     device: str = "auto"
     dtype: str = "auto"
+    trust_remote_code: bool = False
 
     @property
     def folder(self) -> Path | None:
@@ -57,6 +59,7 @@ def resolve_model(
     engine: str = "transformers",
     device: str = "auto",
     dtype: str = "auto",
+    trust_remote_code: bool = False,
     option: str = "--model",
 ) -> ModelSpec:
     """An instruct model by name.
@@ -66,6 +69,7 @@ def resolve_model(
         engine: What computes it, unless its name is a server's.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
+        trust_remote_code: See `ModelSpec`.
         option: The option that the user gave the name to, for messages.
 
     Raises:
@@ -80,10 +84,12 @@ def resolve_model(
             f"--engine openai needs a server's address, and {option} {name} has none",
             hint="name it as MODEL@http://host:8000/v1",
         )
-    if Path(name).expanduser().is_dir():
-        return ModelSpec(name, "instruct", name, None, engine, device, dtype)
-    place, _, revision = name.partition("@")
-    return ModelSpec(name, "instruct", place, revision or None, engine, device, dtype)
+    place, revision = name, ""
+    if not Path(name).expanduser().is_dir():
+        place, _, revision = name.partition("@")
+    return ModelSpec(
+        name, "instruct", place, revision or None, engine, device, dtype, trust_remote_code
+    )
 
 
 def served(name: str) -> tuple[str, str] | None:

@@ -52,7 +52,7 @@ Examples:
     "license excludes commercial use.",
 )
 @shared("--engine", type=LOCAL_ENGINES, help="Inference engine for the judge.")
-@shared("--device")
+@shared("--device", "--trust-remote-code")
 @shared("--batch-size", help="Prompts per forward pass of the judge.")
 @click.option(
     "--no-rewriting", is_flag=True, help="Do not let a language judge rephrase identifiers."

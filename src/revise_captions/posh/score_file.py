@@ -51,6 +51,7 @@ class PoshOptions:
     engine: str = "transformers"
     device: str = "auto"
     batch_size: int = 16
+    trust_remote_code: bool = False
     no_rewriting: bool = False
     unreadable_is_absent: bool = False
     html: Path | None = None
@@ -79,7 +80,13 @@ def load_judge(job: PoshOptions) -> Judge:
     from revise_captions.engines.model_spec import resolve_model
     from revise_captions.posh.language_judge import LanguageJudge
 
-    spec = resolve_model(job.judge, engine=job.engine, device=job.device, option="--judge")
+    spec = resolve_model(
+        job.judge,
+        engine=job.engine,
+        device=job.device,
+        trust_remote_code=job.trust_remote_code,
+        option="--judge",
+    )
     engine = load_engine(spec, option="--judge", batch_size=job.batch_size, scores=True)
     return LanguageJudge(
         engine,

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.errors import UserError
+from revise_captions.pretrained import load_pretrained, load_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -112,8 +113,8 @@ def load_encoder(name: str = "", *, device: str = "cpu") -> SentenceEncoder:
     began = time.monotonic()
     source = _source(name)
     try:
-        model = AutoModel.from_pretrained(source).to(device)
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = load_weights(AutoModel, source).to(device)
+        tokenizer = load_pretrained(AutoTokenizer, source)
     except (OSError, ValueError) as error:
         raise UserError(
             f"no sentence encoder at {source!r}: {str(error).splitlines()[0]}",

@@ -37,7 +37,8 @@ from revise_captions.engines.transformers.inputs import (
     load_prompt_encoder,
     try_out,
 )
-from revise_captions.errors import EngineDead, UserError
+from revise_captions.errors import EngineDead
+from revise_captions.pretrained import load_weights
 from revise_captions.records import Unscored
 
 logger = logging.getLogger(__name__)
@@ -187,8 +188,9 @@ def load_engine(
     batch_size: int = 16,
     scores: bool = False,
     quantization: Any = None,
+    trusted: bool = False,
 ) -> TransformersEngine:
-    """Loads a model and asks it one question. Code that comes with a model is never run.
+    """Loads a model and asks it one question.
 
     Args:
         name: A folder or a hub id.
@@ -198,6 +200,7 @@ def load_engine(
         batch_size: Prompts.
         scores: Whether it will be asked for log-probabilities.
         quantization: transformers' settings for weights in few bits.
+        trusted: Whether code that comes with it may run.
 
     Raises:
         UserError: The model cannot be loaded, or does not answer.
@@ -208,7 +211,7 @@ def load_engine(
     folder = find_model(name, option)
     place, number = device_and_dtype(device, dtype)
     bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
-    encoder, model = _loaded(folder, name, number, bits)
+    encoder, model = _loaded(folder, name, trusted, {"dtype": number, **bits})
     settings = {
         "engine": "transformers",
         "model": named(name, folder),
@@ -216,6 +219,7 @@ def load_engine(
         "device": place.split(":")[0],
         "attention": str(getattr(model.config, "_attn_implementation", "")),
         "transformers": transformers.__version__,
+        **({"trust-remote-code": "yes"} if trusted else {}),
     }
     placed = model if bits else model.to(place)
     engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
@@ -227,27 +231,21 @@ def load_engine(
 
 
 def _loaded(
-    folder: Path, name: str, dtype: Any, more: Mapping[str, Any]
+    folder: Path, name: str, trusted: bool, options: Mapping[str, Any]
 ) -> tuple[PromptEncoder, Any]:
-    """Encoder and model, the latter loaded with `more`."""
-    import safetensors
+    """Encoder and model, the latter loaded with `options`."""
     import transformers
 
     try:
-        encoder = load_prompt_encoder(folder, name)
+        encoder = load_prompt_encoder(folder, name, trusted=trusted)
         kind: Any = (
             transformers.AutoModelForCausalLM
             if encoder.processor is None
             else transformers.AutoModelForImageTextToText
         )
-        return encoder, kind.from_pretrained(folder, dtype=dtype, **more)
+        return encoder, load_weights(kind, folder, name=name, trusted=trusted, **options)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModelForImageTextToText") from error
-    except safetensors.SafetensorError as error:
-        raise UserError(
-            f"{name}: its weights are not readable safetensors: {error}",
-            hint="its files may be incomplete: download it again",
-        ) from error
 
 
 def _first_line(error: BaseException) -> str:

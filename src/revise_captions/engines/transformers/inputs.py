@@ -9,6 +9,7 @@ loaded, `PromptEncoder.check` verifies that the parts give the same ids as the w
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ from revise_captions.engines.transformers.chat_template import (
     is_safe,
 )
 from revise_captions.errors import UserError
+from revise_captions.pretrained import load_pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -182,7 +184,7 @@ def _gray() -> Image:
     return pillow.new("RGB", (224, 224), (127, 127, 127))
 
 
-def load_prompt_encoder(folder: Path, name: str) -> PromptEncoder:
+def load_prompt_encoder(folder: Path, name: str, *, trusted: bool = False) -> PromptEncoder:
     """The encoder of a model's folder, with its processor if the model sees images.
 
     Raises:
@@ -192,10 +194,11 @@ def load_prompt_encoder(folder: Path, name: str) -> PromptEncoder:
     import transformers
     from transformers.models.auto import modeling_auto
 
-    config = transformers.AutoConfig.from_pretrained(folder)
+    load = functools.partial(load_pretrained, source=folder, name=name, trusted=trusted)
+    config = load(transformers.AutoConfig)
     if config.model_type not in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        return PromptEncoder(transformers.AutoTokenizer.from_pretrained(folder), None, name)
-    processor: Any = transformers.AutoProcessor.from_pretrained(folder)
+        return PromptEncoder(load(transformers.AutoTokenizer), None, name)
+    processor = load(transformers.AutoProcessor)
     if not hasattr(processor, "image_processor"):
         raise UserError(
             f"{name}: the folder has no image processor (preprocessor_config.json)",

@@ -78,15 +78,22 @@ def _answer(output: Any, ids: Sequence[Sequence[int]]) -> AnswerScores | Failed:
 
 
 def load_engine(
-    name: str, *, option: str, dtype: str = "auto", scores: bool = False, **options: Any
+    name: str,
+    *,
+    option: str,
+    dtype: str = "auto",
+    scores: bool = False,
+    trusted: bool = False,
+    **options: Any,
 ) -> VllmEngine:
-    """Loads a model into vLLM and asks it one question. Code that comes with a model is never run.
+    """Loads a model into vLLM and asks it one question.
 
     Args:
         name: A folder or a hub id.
         option: The option that the user gave the name to, for messages.
         dtype: `auto` is the checkpoint's own.
         scores: Whether it will be asked for log-probabilities.
+        trusted: Whether code that comes with it may run.
         options: Passed to `vllm.LLM`.
 
     Raises:
@@ -95,12 +102,12 @@ def load_engine(
     find_vllm()
     folder = find_model(name, option)
     try:
-        encoder = load_prompt_encoder(folder, name)
+        encoder = load_prompt_encoder(folder, name, trusted=trusted)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error) from error
     sees = encoder.processor is not None
     pictures = {"limit_mm_per_prompt": {"image": 1}} if sees else {}
-    vllm = start(name, folder, dtype=dtype, **{**pictures, **options})
+    vllm = start(name, folder, trusted=trusted, dtype=dtype, **{**pictures, **options})
     if sees and getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", False):
         expect_whole_images(name, vllm.settings["device"])
     engine = VllmEngine(vllm, encoder)

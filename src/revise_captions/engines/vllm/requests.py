@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.engines.model_files import explained, named
 from revise_captions.engines.protocol import Failed
 from revise_captions.errors import EngineDead, UserError
+from revise_captions.pretrained import check_files
 from revise_captions.records import Unscored
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ def device_type() -> str:
     return str(current_platform.device_type)
 
 
-def start(name: str, folder: Path, **options: Any) -> Vllm:
-    """The model in a folder. `options` go to `vllm.LLM`; code that comes with a model is never run.
+def start(name: str, folder: Path, *, trusted: bool = False, **options: Any) -> Vllm:
+    """The model in a folder. `options` go to `vllm.LLM`; `trusted`: code with it may run.
 
     Raises UserError, in the name that the user gave, where vLLM does not load it.
     """
@@ -152,6 +153,8 @@ def start(name: str, folder: Path, **options: Any) -> Vllm:
 
     began = time.monotonic()
     vllm = find_vllm()
+    check_files(folder, name, trusted=trusted)
+    options |= {"trust_remote_code": trusted, "load_format": "safetensors"}
     try:
         llm = vllm.LLM(str(folder), seed=0, **options)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -163,6 +166,7 @@ def start(name: str, folder: Path, **options: Any) -> Vllm:
         "device": device_type(),
         "vllm": vllm.__version__,
         "transformers": transformers.__version__,
+        **({"trust-remote-code": "yes"} if trusted else {}),
     }
     seconds = time.monotonic() - began
     logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
