@@ -181,7 +181,7 @@ def _data_lines(run: TrainingRun) -> str:
             f" Mixed in, {share:.0%} of all: {more:,} captions of {what} (licence: {licence})."
         )
     if stated.get("benchmark") or also.get("benchmark"):
-        mark = " **This is a benchmark: do not evaluate the critic on it.**"
+        mark = " **This is a benchmark: the critic cannot be measured by it.**"
     return (
         f"{name}{train.own:,} captions of {train.own_images:,} images, "
         f"{len(sentences):,} sentences, {wrong:,} of them wrong, {explained:,} explained."
