@@ -72,7 +72,7 @@ def read_card(folder: Path) -> ReviserCard:
     if card.prompt != VERSION:
         raise UserError(
             f"{folder} was trained with prompt {card.prompt}, this version sends {VERSION}",
-            hint="train it again with python -m revise_captions.finetune.reviser.train",
+            hint="train it again with python -m scripts.research.reviser.train",
         )
     return card
 
@@ -150,7 +150,7 @@ class BundledReviser:
 def load_bundled(
     folder: Path, *, device: str, dtype: str, batch_size: int, name: str
 ) -> BundledReviser:
-    """Loads a checkpoint of `finetune.reviser.train`.
+    """Loads a checkpoint of `scripts.research.reviser.train`.
 
     Raises:
         UserError: It cannot be read.

@@ -13,14 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.reviser import train as trainer
-from revise_captions.finetune.reviser.data import (
-    ExplainedError,
-    read_errors,
-    renamed,
-    with_failures,
-)
-from revise_captions.finetune.reviser.synthetic import RewriteExample, articles, edit
 from revise_captions.reviser.bundled_model import tokenizer as language
 from revise_captions.reviser.bundled_model.reviser import (
     SHAPE,
@@ -31,6 +23,14 @@ from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, tr
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import RewriteRequest
+from scripts.research.reviser import train as trainer
+from scripts.research.reviser.data import (
+    ExplainedError,
+    read_errors,
+    renamed,
+    with_failures,
+)
+from scripts.research.reviser.synthetic import RewriteExample, articles, edit
 
 NOUNS = ("cat", "dog", "car", "hat", "cup", "tree")
 COLOURS = ("red", "blue", "green", "pink", "black")

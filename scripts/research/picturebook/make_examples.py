@@ -1,6 +1,6 @@
 """Writes the demo's input: pictures with captions as simulated captioners write them.
 
-    python -m revise_captions.picturebook.make_examples datasets/picturebook/examples
+    python -m scripts.research.picturebook.make_examples datasets/picturebook/examples
 
 Scenes of the two test splits, chosen by eye. After them come two drawings that are no picture-book
 scenes (the critic should refuse them) and one file cut short (the run should set it aside). The

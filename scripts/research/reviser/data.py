@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.reviser.synthetic import RewriteExample, articles, edit, filler
 from revise_captions.reviser.content_words import FUNCTION_WORDS
 from revise_captions.reviser.protocol import RewriteRequest
+from scripts.research.reviser.synthetic import RewriteExample, articles, edit, filler
 
 CONTEXT_CHARACTERS = 240
 #: How many times more often a sentence with several candidates for the change is drawn.

@@ -1,6 +1,6 @@
 """Trains the bundled reviser.
 
-    python -m revise_captions.finetune.reviser.train DATA --out DIR --minutes 20
+    python -m scripts.research.reviser.train DATA --out DIR --minutes 20
 
 DATA is a folder with `train.jsonl` and `validation.jsonl` from `picturebook.generate` (images are
 not read). DIR receives the checkpoint, `training/log.jsonl` and `training/state.pt`; the same
@@ -23,9 +23,9 @@ import click
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.options import add_options, option
-from revise_captions.finetune.reviser.data import ExplainedError, read_errors, stream
-from revise_captions.finetune.reviser.synthetic import RewriteExample, edit
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
+from scripts.research.reviser.data import ExplainedError, read_errors, stream
+from scripts.research.reviser.synthetic import RewriteExample, edit
 
 if TYPE_CHECKING:
     import torch
