@@ -163,7 +163,7 @@ def test_the_mark_travels_with_the_critic(tmp_path):
     stored = json.loads((out / "critic.json").read_text())
     assert json.dumps(stored).count('"benchmark": true') == 1
     card = (out / "README.md").read_text()
-    assert "This is a benchmark: do not evaluate the critic on it." in card
+    assert "This is a benchmark: the critic cannot be measured by it." in card
     assert "CC BY 4.0" in card
 
 
