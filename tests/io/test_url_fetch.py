@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import ipaddress
 import shutil
 import socket
 import ssl
@@ -129,6 +130,28 @@ NOT_PUBLIC = """
 @pytest.mark.parametrize("address", NOT_PUBLIC.split())
 def test_addresses_that_are_not_public(address):
     assert not is_public(address)
+
+
+#: IANA's special-purpose registries (IPv4 and IPv6, 2024-12): what is not globally reachable, with
+#: multicast, and what reaches other addresses. Not the few hosts that are reachable by exception.
+NOT_GLOBAL = """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+    192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24
+    224.0.0.0/4 240.0.0.0/4 255.255.255.255/32
+    ::1/128 ::/128 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001::/32
+    2001:2::/48 2001:10::/28 2001:20::/28 2001:30::/28 2001:db8::/32 2002::/16 3fff::/20 5f00::/16
+    fc00::/7 fe80::/10 ff00::/8
+"""
+
+
+@pytest.mark.parametrize("network", NOT_GLOBAL.split())
+def test_no_special_purpose_range_is_public(network):
+    found = ipaddress.ip_network(network)
+    for number in {0, 1, found.num_addresses // 2, found.num_addresses - 1}:
+        if number < found.num_addresses:
+            assert not is_public(str(found[number])), found[number]
+            if found.version == 4:
+                assert not is_public(f"::ffff:{found[number]}")
 
 
 @pytest.mark.parametrize(

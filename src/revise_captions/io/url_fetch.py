@@ -28,14 +28,19 @@ from revise_captions.errors import BadRecord, Reason, described, own_step
 logger = logging.getLogger(__name__)
 
 REDIRECTS = (301, 302, 303, 307, 308)
+#: What `ipaddress` of a supported Python takes for global, of IANA's special-purpose registries.
 _REFUSED_NETWORKS = tuple(
     ipaddress.ip_network(network)
     for network in (
         "64:ff9b::/96",  # NAT64: reaches any IPv4 address, private ones too (RFC 6052)
         "64:ff9b:1::/48",  # local-use NAT64 (RFC 8215)
         "2002::/16",  # 6to4 (RFC 3056)
-        "2001::/32",  # Teredo (RFC 4380)
+        "2001::/23",  # IETF protocol assignments: Teredo, benchmarking, ORCHID (RFC 2928)
         "192.88.99.0/24",  # 6to4 relays (RFC 7526)
+        "192.0.0.0/24",  # IETF protocol assignments (RFC 6890)
+        "3fff::/20",  # documentation (RFC 9637)
+        "5f00::/16",  # segment routing (RFC 9602)
+        "100:0:0:1::/64",  # dummy prefix (RFC 9780)
     )
 )
 
