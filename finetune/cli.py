@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
-from revise_captions.commands import RenamedOptions
+from revise_captions.commands import RenamedOptions, echo
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings, require_limit
@@ -100,10 +100,10 @@ def main(
     try:
         _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
     except UserError as error:
-        click.echo(f"finetune-critic: {error}", err=True)
+        echo(f"finetune-critic: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        click.echo("stopped; add --resume to continue from the last save", err=True)
+        echo("stopped; add --resume to continue from the last save", err=True)
         sys.exit(130)
 
 
@@ -125,7 +125,7 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, T
         for key, value in PRESETS[name].items():
             changed = f" (overruled: {given[key]})" if key in given else ""
             said.append(f"--{key.replace('_', '-')} {value}{changed}")
-        click.echo(f"preset {name}: {', '.join(said)}", err=True)
+        echo(f"preset {name}: {', '.join(said)}", err=True)
     return name, DEFAULT.with_options(**values)
 
 
@@ -148,16 +148,16 @@ def _run(
     if dry_run:
         from revise_captions.finetune.trainer.estimate import dry_run as estimate
 
-        click.echo(check_data(data, held_out, allow, settings))
-        click.echo(estimate(data, base, out, settings))
+        echo(check_data(data, held_out, allow, settings))
+        echo(estimate(data, base, out, settings))
         return
     if not resume:
-        click.echo(check_data(data, held_out, allow, settings), err=True)
+        echo(check_data(data, held_out, allow, settings), err=True)
     finetune(data, base, out, settings, resume=resume, report=_print)
 
 
 def _print(line: dict[str, Any]) -> None:
-    click.echo(json.dumps(line))
+    echo(json.dumps(line))
 
 
 if __name__ == "__main__":

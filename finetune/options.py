@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import click
 
-from revise_captions.commands import RenamedOptions
+from revise_captions.commands import RenamedOptions, echo
 
 
 def option(
@@ -97,7 +97,7 @@ def help_research(command: Any) -> Any:
     def show(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         if wanted and not ctx.resilient_parsing:
             ctx.meta["research"] = True
-            click.echo(ctx.get_help())
+            echo(ctx.get_help())
             ctx.exit()
 
     return click.option(

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from revise_captions.commands import run_command
+from revise_captions.commands import echo, run_command
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import JudgeRequest
@@ -63,7 +63,7 @@ def main(critic: Path, data: Path, wrong_share: float | None, false_alarms: floa
     card = read_card(critic)
     kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
     replace(card, threshold=found.threshold, calibration={**found.as_dict(), **kept}).write(critic)
-    click.echo(
+    echo(
         f"threshold {card.threshold} → {found.threshold}; macro-F1 {found.macro_f1:.4f}, "
         f"ECE {found.ece:.4f} on {found.sentences:,} validation sentences"
         f"{f', {unscored} more unscored' if unscored else ''}"

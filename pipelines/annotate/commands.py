@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from revise_captions.cli_options import COUNT, EXISTING_FOLDER, FOLDER, SETTINGS, shared
+from revise_captions.commands import echo
 
 _ANSWERS = click.Path(path_type=Path, exists=True)
 _image_root = shared("--image-root", type=EXISTING_FOLDER)
@@ -87,7 +88,7 @@ def export(run: str, out: Path, **options: Any) -> None:
     )
     options["interfaces"] = options["interfaces"] or tuple(INTERFACES)
     settings = ExportOptions(run, out, design, fields=_fields(options), **options)
-    click.echo(exported_text(settings, write_tasks(settings)))
+    echo(exported_text(settings, write_tasks(settings)))
 
 
 def _fields(options: dict[str, Any]) -> Any:
@@ -137,7 +138,7 @@ def import_(**options: Any) -> None:
     from revise_captions.pipelines.annotate.terminal import imported_text
 
     settings = ImportOptions(**options)
-    click.echo(imported_text(settings, import_answers(settings)))
+    echo(imported_text(settings, import_answers(settings)))
 
 
 @click.command(context_settings=SETTINGS)
@@ -183,7 +184,7 @@ def convert(**options: Any) -> None:
     from revise_captions.pipelines.annotate.terminal import converted_text
 
     settings = ConvertOptions(**options)
-    click.echo(converted_text(settings, convert_data(settings)))
+    echo(converted_text(settings, convert_data(settings)))
 
 
 @click.command(context_settings=SETTINGS)
@@ -220,4 +221,4 @@ def match(captions: str, out: Path, **options: Any) -> None:
     from revise_captions.pipelines.annotate.terminal import matched_text
 
     settings = MatchOptions(captions, out, fields=_fields(options), **options)
-    click.echo(matched_text(settings, write_rows(settings)))
+    echo(matched_text(settings, write_rows(settings)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.text.html import plain
+from revise_captions.outside_text import plain
 
 if TYPE_CHECKING:
     from revise_captions.pipelines.annotate.answers.import_answers import Imported, ImportOptions

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from revise_captions.cli_options import EXISTING_FOLDER, FILE, shared
+from revise_captions.commands import echo
 
 
 @click.command("list")
@@ -14,7 +15,7 @@ def list_() -> None:
     """List the benchmarks and what their annotators labeled."""
     from revise_captions.pipelines.benchmarks.listing import listed
 
-    click.echo(listed())
+    echo(listed())
 
 
 @click.command()
@@ -24,7 +25,7 @@ def show(name: str) -> None:
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks.listing import described
 
-    click.echo(described(benchmark(name)))
+    echo(described(benchmark(name)))
 
 
 @click.command()
@@ -40,7 +41,7 @@ def check(name: str, folder: Path, subset: str | None) -> None:
 
     entry = benchmark(name)
     found = checks.require(entry, folder, subset) if subset else checks.check(entry, folder)
-    click.echo(checked_text(entry, found))
+    echo(checked_text(entry, found))
 
 
 @click.command()
@@ -55,4 +56,4 @@ def export(name: str, folder: Path, out: Path, limit: int | None) -> None:
     from revise_captions.pipelines.benchmarks import listing
 
     count = listing.export(benchmark(name), folder, out, limit)
-    click.echo(f"{count:,} captions in {out}; use --image-root {folder}")
+    echo(f"{count:,} captions in {out}; use --image-root {folder}")

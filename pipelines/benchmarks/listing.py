@@ -12,9 +12,9 @@ from revise_captions.benchmarks.catalog.table import benchmarks
 from revise_captions.benchmarks.checks import Checked
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
+from revise_captions.outside_text import plain
 from revise_captions.pipelines.output.writers import write_json_lines
 from revise_captions.records import ImageRef
-from revise_captions.text.html import plain
 
 
 def listed() -> str:

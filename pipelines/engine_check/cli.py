@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from revise_captions.cli_options import COUNT, SETTINGS, shared
-from revise_captions.commands import run_command
+from revise_captions.commands import echo, run_command
 
 EPILOG = """
 \b
@@ -54,7 +54,7 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     with closing(open_input(job.inputs, "check-engine")) as source:
         records = drawn(source, sample)
         result = check(first, second, records, image_loader(source, job.inputs))
-    click.echo(json.dumps(result, indent=1) if as_json else as_text(result))
+    echo(json.dumps(result, indent=1) if as_json else as_text(result))
     sys.exit(0 if result["verdict"] in ("same", "close") else 1)
 
 

@@ -270,7 +270,8 @@ def verdict(result: Mapping[str, Any]) -> str:
 
 def as_text(result: Mapping[str, Any]) -> str:
     """The comparison for a terminal, one fact per line."""
-    from revise_captions.text.html import clip, plain
+    from revise_captions.outside_text import plain
+    from revise_captions.text.html import clip
 
     delta = result["delta"]
     lines = [

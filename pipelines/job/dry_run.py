@@ -16,6 +16,7 @@ from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.images import resolve_path
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.outside_text import plain
 from revise_captions.records import Record
 from revise_captions.text.sentences import split
 
@@ -57,7 +58,7 @@ def dry_run(
         "estimate": estimate(found["sentences"], card.speed if card else {}, job.run.stage),
     }
     console = Console(stderr=job.run.out == "-")
-    console.print(as_text(findings), markup=False, highlight=False, soft_wrap=True)
+    console.print(plain(as_text(findings)), markup=False, highlight=False, soft_wrap=True)
     if trouble:
         raise trouble[0]
     return findings

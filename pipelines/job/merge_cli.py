@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from revise_captions.commands import run_command
+from revise_captions.commands import echo, run_command
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 100})
@@ -22,9 +22,9 @@ def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) ->
     from revise_captions.pipelines.job.merge import merge
 
     written = merge(source, shards, out, force=force)
-    click.echo(f"{written.rows:,} rows in {out}")
+    echo(f"{written.rows:,} rows in {out}")
     if written.quarantine is not None:
-        click.echo(f"{written.quarantined:,} rows in {written.quarantine}")
+        echo(f"{written.quarantined:,} rows in {written.quarantine}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared
-from revise_captions.commands import run_command
+from revise_captions.commands import echo, run_command
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 EPILOG = """
@@ -76,7 +76,7 @@ def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> No
 
     each = ratings == "each"
     found = evaluate(EvaluationOptions(levels=levels or LEVELS, each=each, **options))
-    click.echo(as_text(found))
+    echo(as_text(found))
 
 
 def main(arguments: list[str] | None = None) -> None:

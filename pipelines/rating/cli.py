@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from revise_captions.cli_options import EXISTING_FILE, FOLDER, SETTINGS, shared
-from revise_captions.commands import run_command
+from revise_captions.commands import echo, run_command
 
 EPILOG = """
 \b
@@ -55,7 +55,7 @@ def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **opt
 
     field, replicates = options.pop("captioner_field"), options.pop("replicates")
     found = rate(RatingOptions(inputs, out, field, replicates, JobOptions.of(options), people))
-    click.echo(as_text(found))
+    echo(as_text(found))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -7,8 +7,8 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from revise_captions.outside_text import plain
 from revise_captions.stats.leaderboard import COLUMNS, Leaderboard, Ratings
-from revise_captions.text.html import plain
 
 HEADINGS = {
     "response": "responses without a wrong sentence",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.outside_text import plain
 from revise_captions.pipelines.output.journal import Journal, RowResult, cannot_write
 from revise_captions.pipelines.report.summary import Speed, Tally
 
@@ -175,4 +176,5 @@ def show(summary: Mapping[str, Any], options: RunOptions, written: OutputCounts)
         places.append(("report", options.report))
     console.print()
     for name, place in places:
-        console.print(f"{name + ':':12}{place}", markup=False, highlight=False, soft_wrap=True)
+        line = plain(f"{name + ':':12}{place}")
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from revise_captions.outside_text import plain
 from revise_captions.pipelines.report import charts
 from revise_captions.text.formatting import duration, percent, plural, signed
-from revise_captions.text.html import clip, plain
+from revise_captions.text.html import clip
 
 if TYPE_CHECKING:
     from jinja2 import Environment

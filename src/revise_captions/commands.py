@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Sequence
 from typing import ClassVar, NoReturn
 
 import click
+
+from revise_captions.outside_text import masked, plain
 
 
 class RenamedOptions(click.Command):
@@ -25,6 +28,11 @@ class RenamedOptions(click.Command):
     def _present(self, argument: str) -> str:
         name, equals, value = argument.partition("=")
         return f"{self.OLD.get(name, name)}{equals}{value}"
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Prints text that may come from outside: control characters in it are spelled out."""
+    click.echo(plain(text), err=err)
 
 
 def run_command(
@@ -52,16 +60,18 @@ def run_command(
     try:
         status = command.main(arguments, name, standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(masked(shown.getvalue().rstrip()), err=True)
         sys.exit(error.exit_code)
     except UserError as error:
-        click.echo(f"{name}: {error}", err=True)
+        echo(f"{name}: {error}", err=True)
         sys.exit(2)
     except EngineDead as error:
-        click.echo(f"{name}: {error}{_indented(go_on())}", err=True)
+        echo(f"{name}: {error}{_indented(go_on())}", err=True)
         sys.exit(3)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
+        echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
         sys.exit(130)
     sys.exit(status if isinstance(status, int) else 0)
 

@@ -8,6 +8,8 @@ Whatever else a record raises in a step of its own (reading its row, its image, 
 its sentences) is that record's fault: `own_step` makes a `BadRecord` of it. What several records
 share (the journal, the output, the model) is outside such steps, and an exception there ends the
 run.
+
+What they say may quote a server or a library, so secrets in it are masked here.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
+from revise_captions.outside_text import masked
+
 
 class UserError(Exception):
     """Shown as one line without a traceback; `hint` is the next command or option to try."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = masked(message), hint
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.hint}" if self.hint else self.message
@@ -31,6 +34,9 @@ class UserError(Exception):
 
 class EngineDead(Exception):
     """The engine stopped answering; the journal makes the run resumable."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
 
 class Reason(StrEnum):
@@ -60,9 +66,8 @@ class BadRecord(Exception):
     """One record cannot be processed. `reason` is machine-readable, `detail` is for people."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
+        self.reason, self.detail = reason, masked(detail)
+        super().__init__(f"{reason}: {self.detail}")
 
 
 @contextmanager
@@ -88,5 +93,5 @@ def own_step(reason: Reason) -> Iterator[None]:
 
 def described(error: BaseException) -> str:
     """An exception's class and its text, on one line of bounded length."""
-    text = " ".join(str(error).split())
+    text = masked(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 
-import click
+from revise_captions.commands import echo
+from revise_captions.outside_text import masked
 
 LOGGER = logging.getLogger("revise_captions")
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -19,7 +20,7 @@ class StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            click.echo(self.format(record), err=True)
+            echo(masked(self.format(record)), err=True)
         except Exception:
             self.handleError(record)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import math
 import socket
 from collections.abc import Callable
@@ -307,6 +308,42 @@ def test_the_key_is_sent(monkeypatch):
     with serving(manners) as url:
         connect(MODEL, url)
     assert manners.seen
+
+
+KEY = 'sk-proj-"0123\\4567'
+ECHOES = {
+    "error": lambda said: Raw(json.dumps({"error": {"message": said}}).encode(), 400),
+    "text": lambda said: Raw(said.encode(), 403),
+    "cut off": lambda said: Raw(f"{'x' * 275} {said}".encode(), 400),
+    "down": lambda said: Raw(said.encode(), 500),
+    "answer": lambda said: Raw(json.dumps({"choices": [{"message": {"content": said}}]}).encode()),
+    "escaped": lambda said: Raw(
+        json.dumps({"error": "".join(f"#{ord(c):04x}" for c in said)}).replace("#", "\\u").encode(),
+        400,
+    ),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_key_that_the_server_repeats_is_masked(monkeypatch, caplog, echo):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    caplog.set_level("DEBUG", "revise_captions")
+    spoil = lambda text, answer: ECHOES[echo](f"Bearer {KEY}") if "sentence" in text else None  # noqa: E731
+    with serving(Manners("vllm", key=KEY, spoil=spoil)) as url:
+        (answer,) = connect(MODEL, url).generate(prompts(1), 8)
+    said = answer.detail if isinstance(answer, Failed) else answer.text
+    assert isinstance(answer, Completion) is (echo == "answer")
+    assert "***" in said
+    for text in (said, *(record.getMessage() for record in caplog.records)):
+        assert all(KEY[k : k + 6] not in text for k in range(len(KEY) - 6))
+
+
+def test_a_refusal_at_the_start_masks_the_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "unguessable-key")
+    spoil = lambda text, answer: Raw(b"no such key: unguessable-key", 401)  # noqa: E731
+    with serving(Manners(spoil=spoil)) as url, pytest.raises(UserError) as refused:
+        connect(MODEL, url)
+    assert refused.value.message.endswith("refuses: 401 no such key: ***")
 
 
 def paragraph() -> JudgeRequest:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import click
 import pytest
 
@@ -56,3 +59,52 @@ def test_a_bug_is_not_hidden():
 
     with pytest.raises(RuntimeError):
         run_command(command, "a-command", [])
+
+
+ESC = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\r"
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        UserError(f"no field {ESC}", hint=f"found {ESC}"),
+        EngineDead(ESC),
+        click.UsageError(ESC),
+        click.FileError(ESC, ESC),
+        click.BadParameter(ESC, param_hint=ESC),
+        UserError("half a character: \ud83d"),
+    ],
+)
+def test_control_characters_are_spelled_out(capsys, outcome):
+    _, err = ends(capsys, outcome, go_on=lambda: ESC)
+    assert "U+" in err
+    assert not set(ESC) & {c for c in err if not c.isprintable()}
+
+
+def test_control_characters_in_the_command_line_are_spelled_out(capsys):
+    for arguments in ([f"--{ESC}"], ["--number", ESC], [ESC]):
+        _, err = ends(capsys, None, arguments=arguments)
+        assert "\x1b" not in err
+
+
+def test_secrets_in_errors_are_masked(capsys, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf-like-secret")
+    _, err = ends(capsys, UserError("with hf-like-secret and Bearer abc123def456"))
+    assert err == "a-command: with *** and Bearer ***\n"
+
+
+def test_the_commands_print_through_echo():
+    """posh's colored text is made of parts that are spelled out already; it has colors."""
+    root = Path(__file__).parents[2]
+    found = [
+        f"{path.relative_to(root)}: {ast.unparse(node)[:40]}"
+        for folder in ("src", "critic", "reviser", "pipelines", "finetune", "datasets")
+        for path in (root / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("click.echo", "click.secho", "print")
+    ]
+    assert [line for line in found if "number_floors" not in line] == [
+        "src/revise_captions/commands.py: click.echo(plain(text), err=err)",
+        "src/revise_captions/posh/score_file.py: click.echo(for_terminal(score, color=sys",
+    ]

@@ -17,8 +17,9 @@ from types import MappingProxyType
 from markupsafe import Markup
 
 from revise_captions.benchmarks.types import Vote
+from revise_captions.outside_text import plain
 from revise_captions.pipelines.annotate.tasks.units import ItemTarget, SentenceInCaption, Unit
-from revise_captions.text.html import plain, visible
+from revise_captions.text.html import visible
 
 RATERS = 5
 FACTUALITY, CRITIQUE, PREFERENCE = "factuality", "critique", "preference"

@@ -21,6 +21,7 @@ import click
 import numpy as np
 from PIL import Image, ImageDraw
 
+from revise_captions.commands import echo
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,
     Captioner,
@@ -170,9 +171,9 @@ def main(out: Path) -> None:
     (out / "contact-sheet.png").write_bytes(encoded(contact_sheet(pictures)))
     for model in dict.fromkeys(TURNS):
         share = right[model] / total[model]
-        click.echo(f"simulated-{model:12} {right[model]:3} of {total[model]:3} true ({share:.0%})")
+        echo(f"simulated-{model:12} {right[model]:3} of {total[model]:3} true ({share:.0%})")
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    click.echo(f"{len(lines)} records, {size / 1e6:.2f} MB in {out}")
+    echo(f"{len(lines)} records, {size / 1e6:.2f} MB in {out}")
 
 
 if __name__ == "__main__":

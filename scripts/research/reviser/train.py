@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from revise_captions.commands import echo
 from revise_captions.errors import UserError
 from revise_captions.finetune.options import add_options, option
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
@@ -370,15 +371,15 @@ def main(data: Path, out: Path, resume: bool, **settings: Any) -> None:
     try:
         train(data, out, ReviserTrainingSettings(**settings), resume=resume, report=_print)
     except UserError as error:
-        click.echo(f"train-reviser: {error}", err=True)
+        echo(f"train-reviser: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        click.echo("stopped; add --resume to continue from the last save", err=True)
+        echo("stopped; add --resume to continue from the last save", err=True)
         sys.exit(130)
 
 
 def _print(line: dict[str, Any]) -> None:
-    click.echo(json.dumps(line))
+    echo(json.dumps(line))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from revise_captions.outside_text import plain
 from revise_captions.posh.judge import PRESENT
 from revise_captions.posh.score import Graded, Score
-from revise_captions.text.html import plain
 
 WEAK = 3.0
 _STYLES = {"wrong": "\x1b[1;31m", "weak": "\x1b[33m"}

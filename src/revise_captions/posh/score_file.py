@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import click
 
+from revise_captions.commands import echo
 from revise_captions.errors import UserError
 from revise_captions.graphs.parse import Coreference
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
@@ -184,7 +185,7 @@ def _scored(
                 outcome.shown += 1
                 click.echo(for_terminal(score, color=sys.stdout.isatty()) + "\n")
             yield item.group, score
-        click.echo(f"{len(outcome.rows)} pairs scored", err=True)
+        echo(f"{len(outcome.rows)} pairs scored", err=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def _print(outcome: PoshCounts, signature: str, echo: Callable[[str], None] = click.echo) -> None:
+def _print(outcome: PoshCounts, signature: str, echo: Callable[[str], None] = echo) -> None:
     for criterion in CRITERIA:
         echo(f"{criterion:<11}{_interval(mean(outcome.rows, criterion))}")
     parts = [side for row in outcome.rows for side in (row.mistakes, row.omissions)]

@@ -8,20 +8,11 @@ from difflib import SequenceMatcher
 
 from markupsafe import Markup, escape
 
-# Controls, line and paragraph separators, bidi embeddings, overrides and isolates, byte-order
-# marks, lone surrogates: they would change how the page reads, or cannot be encoded at all.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
-    "\ufffe\uffff]"
-)
+from revise_captions.outside_text import UNSEEN
+
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 #: Longer sentences are shown as replaced whole: matching takes quadratic time.
 MAX_TOKENS = 600
-
-
-def plain(text: str) -> str:
-    """Text for an attribute or a label; invisible characters are written as `U+202E`."""
-    return _UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
 
 
 def visible(text: str) -> Markup:
@@ -29,7 +20,7 @@ def visible(text: str) -> Markup:
     text = text.replace("\r\n", "\n")
     parts: list[Markup] = []
     cursor = 0
-    for found in _UNSEEN.finditer(text):
+    for found in UNSEEN.finditer(text):
         parts.append(escape(text[cursor : found.start()]))
         parts.append(Markup('<span class="ctl">U+{:04X}</span>').format(ord(found.group())))
         cursor = found.end()

@@ -2,6 +2,7 @@
 
 Retried: no connection, timeouts, 408, 409, 425, 429 and 5xx (`Retry-After` is honored, up to the
 cap), and answers that are not JSON or not of the expected form. Any other refusal is final.
+Where an answer repeats the key that it was sent, the key is masked before anything else sees it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError, described
 from revise_captions.io.rows import parse_json
+from revise_captions.outside_text import masked, without_secrets
 from revise_captions.records import Unscored
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ class Http:
                 f"models on servers need the package {error.name}",
                 hint="pip install 'revise-captions[server]'",
             ) from None
-        self.base, self._tries = base, tries
+        self.base, self._tries, self._key = base, tries, key
         self._client = httpx.Client(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
@@ -148,12 +150,12 @@ class Http:
             response = self._client.request(method, url, json=body)
         except httpx.RequestError as error:
             gone = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-            raise _FailedTry(described(error), gone=gone) from error
+            raise _FailedTry(masked(described(error), self._key), gone=gone) from error
         if response.status_code >= 500 or response.status_code in _AGAIN:
-            raise _FailedTry(_words(response), pause=_retry_after(response))
+            raise _FailedTry(_words(response, self._key), pause=_retry_after(response))
         if response.status_code >= 300:
-            raise Refused(response.status_code, _words(response))
-        found = _json_of(response)
+            raise Refused(response.status_code, _words(response, self._key))
+        found = _json_of(response, self._key)
         if found is None:
             raise _FailedTry("its answer is not JSON")
         if not isinstance(found, dict) or (check is not None and not check(found)):
@@ -174,15 +176,16 @@ def _pause(state: RetryCallState) -> float:
     return max(asked, random.uniform(bound / 2, bound))
 
 
-def _words(response: Any) -> str:
+def _words(response: Any, secret: str | None) -> str:
     """What a refusal says, in one line."""
-    said = _json_of(response)
+    said = _json_of(response, secret)
     for key in ("error", "message"):
         said = said.get(key, said) if isinstance(said, dict) else said
     if isinstance(said, dict):
         said = said.get("detail", said)
     text = " ".join(str(said if said is not None else response.text).split())
-    return f"{response.status_code} {text[:300]}".strip()
+    # masked before it is cut: half a key is told by nothing
+    return f"{response.status_code} {masked(text, secret)[:300]}".strip()
 
 
 def _retry_after(response: Any) -> float:
@@ -193,9 +196,21 @@ def _retry_after(response: Any) -> float:
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
 
 
-def _json_of(response: Any) -> Any:
+def _json_of(response: Any, secret: str | None) -> Any:
     """The JSON value of an answer; None where it is no JSON, nests too deeply, or is `null`."""
     try:
-        return parse_json(response.content.decode("utf-8-sig"))
+        found = parse_json(response.content.decode("utf-8-sig"))
     except ValueError:
         return None
+    return _without(found, secret) if secret else found
+
+
+def _without(value: Any, secret: str) -> Any:
+    """A JSON value with the secret masked in its texts, however they were escaped."""
+    if isinstance(value, str):
+        return without_secrets(value, secret)
+    if isinstance(value, list):
+        return [_without(item, secret) for item in value]
+    if isinstance(value, dict):
+        return {_without(name, secret): _without(item, secret) for name, item in value.items()}
+    return value

@@ -1,0 +1,54 @@
+"""Text from outside, made safe to print, log and write: no secrets, no terminal controls.
+
+`masked` is applied where text enters (a server's answers, errors) and `plain` where it leaves
+(`commands.echo`, the log, reports).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+# Controls, line and paragraph separators, bidi embeddings, overrides and isolates, byte-order
+# marks, lone surrogates: they would change how the text reads, or cannot be encoded at all.
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+    "\ufffe\uffff]"
+)
+MASK = "***"
+#: Shorter values are placeholders (`EMPTY`), which occur in harmless text.
+SHORTEST = 8
+_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
+# What follows `Bearer` or a name like `api_key=`, if it holds a digit; keys with a known prefix
+# (OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google); JSON web tokens.
+_LOOKS_SECRET = re.compile(
+    r"""(?P<name>(?i:\bbearer\s+|(?:api[-_ ]?key|token|secret|password|signature|authorization)"""
+    r"""["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?))(?=[^\s"'<>&,;]*\d)[^\s"'<>&,;]{8,}"""
+    r"""|\b(?:(?:sk|pk|rk)-|hf_|gh[opsu]_|github_pat_|glpat-|xox[abp]-|AKIA|AIza)"""
+    r"""(?=[\w-]*\d)[\w-]{10,}"""
+    r"""|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"""
+)
+
+
+def plain(text: str) -> str:
+    """Text on a terminal, in an attribute or a label; invisible characters become `U+202E`."""
+    return UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
+
+
+def masked(text: str, *secrets: str | None) -> str:
+    """A message with `***` for secrets and for whatever looks like a key or bearer token.
+
+    `secrets`: known ones, besides those in the environment (`OPENAI_API_KEY`, `HF_TOKEN`, …). In
+    data, mask with `without_secrets`, which guesses nothing.
+    """
+    stored = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name))
+    found = without_secrets(text, *secrets, *stored)
+    return _LOOKS_SECRET.sub(lambda match: (match["name"] or "") + MASK, found)
+
+
+def without_secrets(text: str, *secrets: str | None) -> str:
+    """The text with `***` for these secrets."""
+    # the longest first: one may be part of another
+    for secret in sorted((s for s in secrets if s and len(s) >= SHORTEST), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return text
