@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import Fields, recognize, to_record
 from revise_captions.io.images import LoadImage, load_image
 from revise_captions.io.rows import BadRow, Row
@@ -90,7 +91,8 @@ def revise(
     root = None if job.inputs.image_root is None else Path(job.inputs.image_root)
 
     def load(record: Record) -> Image:
-        return load_image(record.image, root=root, allow_urls=job.inputs.allow_urls)
+        urls = job.inputs.allow_urls
+        return load_image(record.image, root=root, allow_urls=urls, keep=reduced)
 
     return _results(records, job, (critic, reviser), load, window)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from revise_captions.critic.paligemma.image_prefetch import Pixels, resized
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.decoding import LIMITS
 from revise_captions.io.images import load_image
 from revise_captions.records import ImageRef
 
@@ -60,7 +61,8 @@ def augmented(image_bytes: bytes, size: int, seed: int) -> Pixels:
 
     rng = np.random.default_rng(seed)
     image = upright(image_bytes)
-    scale = 2 ** rng.uniform(-1, 1)
+    most = math.sqrt(LIMITS.max_pixels / (image.width * image.height))
+    scale = min(2 ** rng.uniform(-1, 1), most)  # no image grows beyond what may be decoded
     target = (max(8, round(image.width * scale)), max(8, round(image.height * scale)))
     filters = (Resampling.BILINEAR, Resampling.BICUBIC, Resampling.LANCZOS, Resampling.BOX)
     image = image.resize(target, filters[rng.integers(len(filters))])

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import Fields
 from revise_captions.io.images import LoadImage, load_image
 from revise_captions.io.readers import Source, open_source
@@ -45,7 +46,7 @@ def _spool(out: str) -> Path:
 
 
 def image_loader(source: Source, inputs: InputOptions) -> LoadImage:
-    """Reads a record's image the way the options allow."""
+    """Reads a record's image the way the options allow; large ones are reduced."""
 
     def load(record: Record) -> Image:
         return load_image(
@@ -53,6 +54,7 @@ def image_loader(source: Source, inputs: InputOptions) -> LoadImage:
             root=inputs.image_root,
             folder=source.folder,
             allow_urls=inputs.allow_urls,
+            keep=reduced,
         )
 
     return load

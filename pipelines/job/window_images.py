@@ -11,14 +11,12 @@ from PIL import Image
 
 from revise_captions.critic.protocol import Critic, PreparesImages
 from revise_captions.errors import BadRecord, Reason, own_step
+from revise_captions.io.decode_budget import DECODE_BUDGET
+from revise_captions.io.decoding import reduced
 from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow
 from revise_captions.records import Record
-
-#: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
-#: which is more than any critic's tower looks at (896 × 896).
-LARGEST = 1_500_000
 
 #: A record with its image; None where the stage looks at no images.
 LoadedRecord = tuple[Record, "Image.Image | None"]
@@ -70,18 +68,9 @@ def _with_image(
         return row
     try:
         with own_step(Reason.IMAGE_UNREADABLE):
-            image = reduced(load(row))
+            image = DECODE_BUDGET.keep(reduced(load(row)))
             if prepare is not None:
                 prepare(image)
     except BadRecord as error:
         return BadRow.of(row, row.source, error)
     return row, image
-
-
-def reduced(image: Image.Image, pixels: int = LARGEST) -> Image.Image:
-    """The image, made smaller where it has more than so many pixels; its shape stays."""
-    share = (pixels / (image.width * image.height)) ** 0.5
-    if share >= 1:
-        return image
-    size = (max(1, int(image.width * share)), max(1, int(image.height * share)))
-    return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)

@@ -6,14 +6,17 @@ import functools
 import io
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from revise_captions.errors import BadRecord, Reason
+from revise_captions.io.decode_budget import DECODE_BUDGET, decoded_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from PIL.Image import Image
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
@@ -21,14 +24,28 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """What one image may cost. `max_pixels` is Pillow's own bound (a quarter of a GiB as RGB)."""
+    """What one image may cost.
+
+    Attributes:
+        max_pixels: Pillow's own bound.
+        max_decoded: Bytes while it is decoded (`decode_budget.decoded_bytes`), known from its
+            header: enough for as many pixels of 8 or 16 bits in PNG, baseline JPEG, BMP or GIF.
+        max_bytes: Of the encoded image.
+        url_seconds: For fetching it.
+    """
 
     max_pixels: int = 89_478_485
+    max_decoded: int = 768 << 20
     max_bytes: int = 64 << 20
     url_seconds: float = 30.0
 
 
 LIMITS = ImageLimits()
+#: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
+#: which is more than any critic's tower looks at (896 × 896).
+LARGEST = 1_500_000
+#: What a caller keeps of a decoded image; the room that the whole took is free afterward.
+Keep = Callable[["Image"], "Image"]
 
 
 _MAGIC = {
@@ -43,8 +60,20 @@ _MAGIC = {
 }
 
 
-def decode(data: bytes, limits: ImageLimits) -> Image:
-    """The first frame, upright, as RGB. Raises BadRecord if it is not an image or too large."""
+def reduced(image: Image, pixels: int = LARGEST) -> Image:
+    """The image, made smaller where it has more than so many pixels; its shape stays."""
+    from PIL.Image import Resampling
+
+    share = (pixels / (image.width * image.height)) ** 0.5
+    if share >= 1:
+        return image
+    size = (max(1, int(image.width * share)), max(1, int(image.height * share)))
+    return image.resize(size, Resampling.BICUBIC, reducing_gap=2.0)
+
+
+def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
+    """The first frame, upright, as RGB, or what `keep` makes of it. Waits for room in the budget
+    that all decoders share. Raises BadRecord if it is not an image or too large."""
     from PIL import Image as pillow
     from PIL import ImageOps
 
@@ -58,8 +87,15 @@ def decode(data: bytes, limits: ImageLimits) -> Image:
             if width * height > limits.max_pixels:
                 detail = f"{width:,} × {height:,} pixels; the limit is {limits.max_pixels:,}"
                 raise too_large(detail)
-            image.load()
-            return _to_rgb(ImageOps.exif_transpose(image))
+            need = decoded_bytes(image, data)
+            if need > limits.max_decoded:
+                detail = f"{need:,} bytes when decoded; the limit is {limits.max_decoded:,}"
+                raise too_large(detail)
+            with DECODE_BUDGET.decoding(need):
+                image.load()
+                ImageOps.exif_transpose(image, in_place=True)
+                rgb = _to_rgb(image)
+                return rgb if keep is None else keep(rgb)
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning, MemoryError) as error:
         raise too_large(str(error) or "not enough memory to decode it") from None
     except BadRecord:
@@ -78,16 +114,35 @@ def _formats() -> tuple[str, ...]:
 
 
 def _to_rgb(image: Image) -> Image:
-    from PIL import Image as pillow
-
     mode = image.mode
     if mode.startswith("I") or mode == "F":
         return _scaled(image)
     if mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
-        rgba = image.convert("RGBA")
-        white = pillow.new("RGBA", rgba.size, (255, 255, 255, 255))
-        return pillow.alpha_composite(white, rgba).convert("RGB")
+        return _by_strips(image, "RGB", _on_white)
     return image if mode == "RGB" else image.convert("RGB")
+
+
+def _by_strips(image: Image, mode: str, convert: Callable[[Image], Image]) -> Image:
+    """The image converted piece by piece, so that no copy of the whole is made on the way."""
+    from PIL import Image as pillow
+
+    result = pillow.new(mode, image.size)
+    rows = max(1, _STRIP // image.width)
+    for top in range(0, image.height, rows):
+        strip = image.crop((0, top, image.width, min(image.height, top + rows)))
+        result.paste(convert(strip), (0, top))
+    return result
+
+
+_STRIP = 1 << 18  # pixels
+
+
+def _on_white(image: Image) -> Image:
+    from PIL import Image as pillow
+
+    rgba = image.convert("RGBA")
+    white = pillow.new("RGBA", rgba.size, (255, 255, 255, 255))
+    return pillow.alpha_composite(white, rgba).convert("RGB")
 
 
 def _scaled(image: Image) -> Image:
@@ -99,15 +154,34 @@ def _scaled(image: Image) -> Image:
     import numpy as np
     from PIL import Image as pillow
 
-    values = np.nan_to_num(np.asarray(image, dtype=np.float64), posinf=0.0, neginf=0.0)
     low, high = 0.0, 65_535.0
     if not image.mode.startswith("I;16"):
-        least, most = float(values.min()), float(values.max())
+        least, most = _range(image)
         bounds = (1.0, 255.0, 65_535.0) if image.mode == "F" else (255.0, 65_535.0)
         fitting = [bound for bound in bounds if least >= 0 and most <= bound]
         low, high = (0.0, fitting[0]) if fitting else (least, most)
-    eight = np.rint((values - low) * (255.0 / max(high - low, 1e-12))).astype(np.uint8)
-    return pillow.fromarray(eight).convert("RGB")
+
+    def eight(strip: Image) -> Image:
+        values = (_values(strip) - low) * (255.0 / max(high - low, 1e-12))
+        return pillow.fromarray(np.rint(values).astype(np.uint8))
+
+    return _by_strips(image, "L", eight).convert("RGB")
+
+
+def _values(image: Image) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.nan_to_num(np.asarray(image, dtype=np.float64), posinf=0.0, neginf=0.0)
+
+
+def _range(image: Image) -> tuple[float, float]:
+    """The smallest and the largest value, found strip by strip."""
+    rows = max(1, _STRIP // image.width)
+    ends = []
+    for top in range(0, image.height, rows):
+        values = _values(image.crop((0, top, image.width, min(image.height, top + rows))))
+        ends += [float(values.min()), float(values.max())]
+    return min(ends), max(ends)
 
 
 _OTHER_KINDS = {

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from revise_captions.errors import BadRecord, Reason, own_step
-from revise_captions.io.decoding import LIMITS, ImageLimits, decode, sniff, too_large
+from revise_captions.io.decoding import LIMITS, ImageLimits, Keep, decode, sniff, too_large
 from revise_captions.records import ImageRef, Record
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def load_image(
     folder: Path = Path(),
     allow_urls: bool = False,
     limits: ImageLimits = LIMITS,
+    keep: Keep | None = None,
 ) -> Image:
     """The image as RGB, upright by its EXIF orientation.
 
@@ -88,13 +89,14 @@ def load_image(
         folder: The input file's own.
         allow_urls: Whether URLs are fetched.
         limits: What one image may cost.
+        keep: What is kept of it, such as `decoding.reduced`; by default all.
 
     Raises:
         BadRecord: The reason says what is wrong with it.
     """
     data = image_bytes(ref, root, folder, allow_urls, limits)
     with own_step(Reason.IMAGE_UNREADABLE):
-        return decode(data, limits)
+        return decode(data, limits, keep)
 
 
 def image_bytes(

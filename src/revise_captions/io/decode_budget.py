@@ -1,0 +1,94 @@
+"""What decoding an image costs, known from its header, and the budget that decoders share."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+#: Bytes of all images that are being decoded, or kept for the critic, at once.
+BUDGET = 1 << 30
+#: Bytes that Pillow holds for a pixel; 4 of every mode that is not named.
+_PIXEL = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N": 2}
+_RGB = 4
+#: Bytes per pixel that a format's own decoder needs besides: canvases, planes, integers of 32 bits.
+#: `tests/io/test_decode_budget.py` measures them.
+_DECODER = {"WEBP": 12, "AVIF": 7, "PPM": 8}
+_BITS_PER_SAMPLE = 258
+_SCAN = b"\xff\xda"
+
+
+def decoded_bytes(image: Image, data: bytes) -> int:
+    """The most memory that decoding, turning and conversion to RGB take at once.
+
+    Args:
+        image: Opened, not loaded.
+        data: The encoded image.
+    """
+    bands = len(image.getbands())
+    needed = _DECODER.get(image.format or "", 0)
+    if image.format in ("JPEG", "MPO") and data.count(_SCAN) > 1:
+        needed = 2 * bands  # the coefficients of all scans, 16 bits each
+    elif image.format == "JPEG2000":
+        needed = 6 * bands
+    elif image.format == "TIFF":
+        # One strip may hold the whole image.
+        needed = -(-sum(image.tag_v2.get(_BITS_PER_SAMPLE, (8,) * bands)) // 8)  # type: ignore
+    scaled = 1 if image.mode.startswith(("I", "F")) else 0
+    pixel = _PIXEL.get(image.mode, 4) + max(needed, _RGB + scaled)
+    return image.width * image.height * pixel
+
+
+class DecodeBudget:
+    """Shared by all threads of a process. An image that finds no room beside what is kept waits,
+    and is decoded once nothing else is."""
+
+    def __init__(self, total: int = BUDGET) -> None:
+        self.total = total
+        self.used = self.peak = 0
+        self._decoding = 0
+        self._kept: dict[int, weakref.ref[Image]] = {}
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def decoding(self, size: int) -> Iterator[None]:
+        """Waits for room for so many bytes, and holds it."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._decoding or self.used + size <= self.total)
+            self._decoding += 1
+            self._add(size)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._decoding -= 1
+                self._add(-size)
+
+    def keep(self, image: Image) -> Image:
+        """Counts a decoded image for as long as anybody holds it."""
+        key, size = id(image), image.width * image.height * _PIXEL.get(image.mode, 4)
+
+        def gone(_: weakref.ref[Image]) -> None:
+            self._kept.pop(key, None)
+            self._add(-size)
+
+        with self._changed:
+            if key not in self._kept:
+                self._kept[key] = weakref.ref(image, gone)
+                self._add(size)
+        return image
+
+    def _add(self, size: int) -> None:
+        with self._changed:
+            self.used += size
+            self.peak = max(self.peak, self.used)
+            if size < 0:
+                self._changed.notify_all()
+
+
+DECODE_BUDGET = DecodeBudget()
