@@ -78,6 +78,14 @@ def test_an_array_with_an_integer_of_5000_digits(tmp_path):
     assert str(record.fields["long"]) == "9" * 5000
 
 
+def test_an_element_of_an_array_that_is_not_utf8_is_that_elements_fault(tmp_path):
+    bad = b'{"image": "a.jpg", "caption": "caf\xe9"}'
+    whole = '{"image": "a.jpg", "caption": "Café \\ud800."}'
+    source = opened(tmp_path / "in.json", b"[" + b", ".join([GOOD, bad, whole.encode()]) + b"]")
+    assert reasons(source) == [None, Reason.INVALID_UTF8, None]
+    assert [item.original for item in source if isinstance(item, BadRow)] == [bad]
+
+
 @pytest.mark.parametrize("name", ["x.--1", "x.-", "x.²", "x." + "9" * 5000, "x.9" + "9" * 20])
 def test_names_that_are_no_path(name, tmp_path):
     assert look_up({"x": ["a"]}, name) is None

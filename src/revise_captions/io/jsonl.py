@@ -220,15 +220,13 @@ class _Text:
         self.at = 0
         self.used = 0
         self._pieces = chunks(path, name)
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        # A byte that is not UTF-8 becomes a lone surrogate, for which its element is refused.
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
 
     def more(self) -> bool:
         """Reads on; False at the end of the file."""
         piece = next(self._pieces, None)
-        try:
-            new = self._decoder.decode(piece or b"", final=piece is None)
-        except UnicodeDecodeError as error:
-            raise self.broken(f"is not UTF-8: {error.reason}") from None
+        new = self._decoder.decode(piece or b"", final=piece is None)
         self.used += self.at
         self.text = self.text[self.at :] + new
         self.at = 0
@@ -255,7 +253,7 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
 
     Yields:
         One row for each element; `line` is the element's number. An element that is too long, too
-        deep or malformed inside its own brackets becomes a bad row.
+        deep, malformed inside its own brackets or not UTF-8 becomes a bad row.
 
     Raises:
         UserError: The file cannot be read, or the array is broken: nothing after that can be read.
@@ -285,6 +283,8 @@ def _element(text: _Text, number: int) -> Row | BadRow:
         if end < len(text.text):
             raw = text.text[text.at : end]
             text.at = end
+            if (bad := _not_utf8(raw, text.name, number)) is not None:
+                return bad
             if nests_too_deeply(raw):
                 return _row_of_text(raw, text.name, number)
             return _checked(value, text.name, number, raw)
@@ -292,7 +292,18 @@ def _element(text: _Text, number: int) -> Row | BadRow:
     if size > MAX_LINE:
         found = f"{size:,} characters"
         return _too_long(text.name, number, found, MAX_LINE, start)
-    return _row_of_text(start, text.name, number)
+    return _not_utf8(start, text.name, number) or _row_of_text(start, text.name, number)
+
+
+def _not_utf8(raw: str, name: str, number: int) -> BadRow | None:
+    """The element as a bad row if some of its bytes are not UTF-8."""
+    try:
+        raw.encode()
+    except UnicodeEncodeError as error:
+        detail = f"character {error.start} is not UTF-8"
+        original = raw.encode("utf-8", "surrogateescape")
+        return BadRow(name, number, Reason.INVALID_UTF8, detail, original)
+    return None
 
 
 _PLAIN = re.compile(r'[^"\[\]{},]*+')

@@ -1,0 +1,385 @@
+"""A fuzzer of the command `revise-captions`: is a record ever lost?
+
+    python -m scripts.checks.fuzz --seconds 60
+    python -m scripts.checks.fuzz --seed 7 --kinds rows,server --keep found
+
+Runs the command in this process on windows of good and hostile rows (`hostile.py`), with scripted
+models or with a model's server that answers badly, and checks after each run that
+
+    every row of the input came out exactly once, in OUT or in the quarantine, in order,
+    good rows came out byte for byte as in a run without the hostile ones,
+    the exit status is 0, or 2 for an archive that is damaged as a whole, and nothing printed
+    a traceback.
+
+Prints the counts as one line of JSON. Ends with 1 where a run broke this; `--keep` keeps its input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import logging
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from PIL import Image
+
+from revise_captions.engines.openai import http, server
+from revise_captions.io import url_fetch
+from revise_captions.io.rows import dumps
+from revise_captions.pipelines import cli
+from scripts.checks import hostile
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests/support"))
+import chat_server
+import scripted_run
+
+FIELDS = ["--image-field", "image", "--caption-field", "caption"]
+#: What hostile rows of the server's runs say: only answers about them are spoiled.
+MARK = "Quux"
+ADDED = ("revised_caption", "revision")
+
+
+class Broken(Exception):
+    """A run that did not keep the promise."""
+
+
+@dataclass
+class Fuzzer:
+    """Runs of one seed. `counts` and `findings` are what `main` prints."""
+
+    seed: int
+    folder: Path
+    keep: Path | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    _known: dict[tuple[str, ...], dict[bytes, bytes]] = field(default_factory=dict)
+    _good: list[bytes] = field(default_factory=hostile.good_rows)
+
+    def attempt(self, number: int, kind: str) -> None:
+        """One run of this kind; its input depends on the seed, the number and the kind alone."""
+        rng = random.Random(f"{self.seed} {number} {kind}")
+        work = self.folder / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        Image.radial_gradient("L").resize((40, 30)).convert("RGB").save(work / "good.png")
+        self.counts["runs"] += 1
+        self.counts[kind] += 1
+        try:
+            with contextlib.chdir(work):
+                KINDS[kind](self, rng)
+        except Exception as error:
+            where = "" if isinstance(error, Broken) else traceback.format_exc()
+            found = {"seed": self.seed, "run": number, "kind": kind}
+            self.findings.append(found | {"what": f"{type(error).__name__}: {error} {where}"})
+            if self.keep is not None:
+                shutil.copytree(work, self.keep / f"{self.seed}-{number}-{kind}")
+
+    # --- Kinds of runs --------------------------------------------------------------------------
+
+    def corpus(self, rng: random.Random) -> None:
+        """Everything that attacks have found, among good rows, as lines and as an array."""
+        self._lines(rng, list(hostile.CORPUS), [*FIELDS, "--report", "r.html"])
+
+    def rows(self, rng: random.Random) -> None:
+        """Rows as lines, plain or compressed."""
+        bad = [hostile.hostile_row(rng, self._good) for _ in range(rng.randint(1, 60))]
+        options = rng.choice(([], ["--report", "r.html"], ["--image-root", "."]))
+        options += rng.choice(([], ["--stage", "critique"], ["--on-unfixable", "drop"]))
+        self._lines(rng, bad, [*FIELDS, *options])
+
+    def array(self, rng: random.Random) -> None:
+        """Rows as one array, of values that are JSON."""
+        bad = [row for row in (hostile.hostile_row(rng, self._good) for _ in range(40)) if _ok(row)]
+        rows = _mixed(rng, self._good, bad)
+        Path("in.json").write_bytes(b"[" + b",\n".join(rows) + b"]")
+        _command("in.json", "out.jsonl", *FIELDS)
+        self._check(rows, Path("out.jsonl"), tuple(FIELDS))
+
+    def revisions(self, rng: random.Random) -> None:
+        """Rows of a critique stage whose revisions were tampered with."""
+        Path("in.jsonl").write_bytes(b"\n".join(self._good))
+        _command("in.jsonl", "judged.jsonl", *FIELDS, "--stage", "critique")
+        judged = Path("judged.jsonl").read_bytes().splitlines()
+        bad = [hostile.hostile_revision(rng, row) for row in judged]
+        options = (*FIELDS, "--stage", rng.choice(("revise", "critique")))
+        self._lines(rng, bad, list(options), judged)
+
+    def archives(self, rng: random.Random) -> None:
+        """A tar of hostile members, and compressed or packed files that are damaged as a whole."""
+        members: list[tuple[str, bytes]] = []
+        keys = [f"k{number}" for number in range(rng.randint(1, 20))]
+        for key in keys:
+            members += hostile.hostile_members(rng, key)
+        data = hostile.tar_of(members, rng.choice(("", "gz")))
+        Path("in.tar").write_bytes(data)
+        names = ["--image-field", "png", "--caption-field", "txt"]
+        if _command("in.tar", "out.jsonl", *names, allowed=(0, 2)) == 0:
+            out, bad = _written(Path("out.jsonl")), _quarantined(Path("out.jsonl"))
+            if len(out) + len(bad) != len(keys):
+                raise Broken(f"{len(keys)} rows in, {len(out)} + {len(bad)} out")
+            self._count(out, bad)
+        for name, packed in (("b.tar", data), ("b.jsonl", _packed(rng, b"\n".join(self._good)))):
+            Path(name).write_bytes(hostile.mutated(rng, packed))
+            _command(name, f"o.{name}", allowed=(0, 2))
+
+    def server(self, rng: random.Random) -> None:
+        """Good answers about good rows, hostile ones about the others."""
+        bad = [
+            json.dumps({"image": "good.png", "caption": f"A {MARK} {k}.", "x": rng.random()})
+            for k in range(5)
+        ]
+        salt = rng.random()
+
+        def spoil(text: str, answer: dict[str, Any]) -> chat_server.Raw | None:
+            if MARK not in text:
+                return None
+            seed = hashlib.sha256(f"{salt}{text}".encode("utf-8", "surrogatepass")).digest()
+            return chat_server.Raw(*hostile.hostile_answer(random.Random(seed), answer))
+
+        kind = rng.choice(("vllm", "openai"))
+        manners = chat_server.Manners(kind, spoil=spoil)
+        with chat_server.serving(manners) as url, _real_models():
+            model = f"{chat_server.MODEL}@{url}"
+            options = ["--critic", model, "--reviser", model, *FIELDS]
+            rows = _mixed(rng, self._good, [row.encode() for row in bad])
+            Path("in.jsonl").write_bytes(b"\n".join(rows))
+            _command("in.jsonl", "out.jsonl", *options)
+            self._check(rows, Path("out.jsonl"), (url,), lambda: self._baseline(options, rows))
+
+    def urls(self, rng: random.Random) -> None:
+        """Images from a web server that sends anything."""
+        with hostile.web_server(rng) as base, _reachable():
+            urls = [f"{base}/{k}" for k in range(10)]
+            urls += [f"{base}{rng.choice(hostile.TARGETS)}" for _ in range(4)]
+            urls += [f"http://{hostile.text(rng, 9)}", *rng.sample(hostile.NAMES, 5)]
+            rows = [json.dumps({"image": url, "caption": hostile.CAPTION}).encode() for url in urls]
+            self._lines(rng, rows, [*FIELDS, "--allow-urls"])
+
+    # --- Checks ---------------------------------------------------------------------------------
+
+    def _lines(
+        self,
+        rng: random.Random,
+        bad: Sequence[bytes],
+        options: Sequence[str],
+        good: Sequence[bytes] | None = None,
+    ) -> None:
+        good = self._good if good is None else good
+        rows = _mixed(rng, good, bad)
+        Path("in.jsonl").write_bytes(_packed(rng, b"\n".join(rows)))
+        _command("in.jsonl", "out.jsonl", *options)
+        rows = [row for row in rows if row and not row.isspace()]
+        known = tuple(option for option in options if option not in ("--report", "r.html"))
+        self._check(rows, Path("out.jsonl"), known, lambda: self._baseline(known, good))
+
+    def _check(
+        self,
+        rows: Sequence[bytes],
+        out: Path,
+        options: tuple[str, ...],
+        baseline: Callable[[], dict[bytes, bytes]] | None = None,
+    ) -> None:
+        """Raises `Broken` where the rows are not all there, once, in order, good ones the same."""
+        written, bad = _written(out), _quarantined(out)
+        self._count(written, bad)
+        if len(written) + len(bad) != len(rows):
+            raise Broken(f"{len(rows)} rows in, {len(written)} + {len(bad)} out")
+        if options not in self._known:
+            make = baseline or (lambda: self._baseline(options, self._good))
+            self._known[options] = make()
+        known = self._known[options]
+        lines, quarantine = iter(written), iter([*bad, None])
+        next_bad = next(quarantine)
+        for row in rows:
+            if next_bad is not None and _original(next_bad) == row:
+                if row in known:
+                    raise Broken(f"a good row was quarantined: {next_bad}")
+                next_bad = next(quarantine)
+                continue
+            line = next(lines, None)
+            if line is None or not _same_fields(row, line):
+                raise Broken(f"out of order, or lost: {row[:200]!r}")
+            if row in known and known[row] != line:
+                raise Broken(f"a good row changed: {row[:200]!r}")
+
+    def _baseline(self, options: Sequence[str], rows: Sequence[bytes]) -> dict[bytes, bytes]:
+        """What becomes of the good rows among these on their own."""
+        good = [row for row in rows if MARK.encode() not in row]
+        Path("alone.jsonl").write_bytes(b"\n".join(good))
+        _command("alone.jsonl", "alone.out.jsonl", *options)
+        return dict(zip(good, _written(Path("alone.out.jsonl")), strict=True))
+
+    def _count(self, written: Sequence[bytes], bad: Sequence[dict[str, Any]]) -> None:
+        self.counts["written"] += len(written)
+        self.counts["quarantined"] += len(bad)
+        self.counts.update(f"reason {row['reason']}" for row in bad)
+
+
+KINDS: dict[str, Callable[[Fuzzer, random.Random], None]] = {
+    "corpus": Fuzzer.corpus,
+    "rows": Fuzzer.rows,
+    "array": Fuzzer.array,
+    "revisions": Fuzzer.revisions,
+    "archives": Fuzzer.archives,
+    "server": Fuzzer.server,
+    "urls": Fuzzer.urls,
+}
+
+
+def _command(*arguments: str, allowed: tuple[int, ...] = (0,)) -> int:
+    """The command's exit status. Raises `Broken` for another than allowed, or a traceback."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    status: object = None
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            cli.main(list(arguments))
+    except SystemExit as stopped:
+        status = stopped.code or 0
+    said = err.getvalue()
+    if status not in allowed or "Traceback" in said:
+        raise Broken(f"status {status}: {said[-3000:]}")
+    assert isinstance(status, int)
+    return status
+
+
+def _mixed(rng: random.Random, good: Sequence[bytes], bad: Sequence[bytes]) -> list[bytes]:
+    """All rows; the good ones keep their order, and one of them comes first."""
+    rows = list(good)
+    for row in bad:
+        rows.insert(rng.randint(1, len(rows)), row)
+    return rows
+
+
+def _packed(rng: random.Random, data: bytes) -> bytes:
+    kind = rng.randrange(4)
+    if kind == 0:
+        return gzip.compress(data, 1)
+    if kind == 1:
+        import zstandard
+
+        return zstandard.compress(data)
+    return data
+
+
+def _ok(row: bytes) -> bool:
+    """Whether brackets tell where this element of an array ends."""
+    try:
+        json.loads(row, parse_int=float)
+    except RecursionError:
+        return row in hostile.CORPUS and row.endswith(b"}")
+    except ValueError:
+        return False
+    return row == row.strip()
+
+
+def _written(out: Path) -> list[bytes]:
+    return out.read_bytes().splitlines() if out.exists() else []
+
+
+def _quarantined(out: Path) -> list[dict[str, Any]]:
+    from revise_captions.pipelines.output.writers import quarantine_path
+
+    path = quarantine_path(str(out))
+    return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+
+def _original(bad: dict[str, Any]) -> bytes:
+    import base64
+
+    if "bytes" in bad:
+        return base64.b64decode(bad["bytes"])
+    return str(bad["text"]).encode("utf-8", "surrogatepass")
+
+
+def _same_fields(row: bytes, line: bytes) -> bool:
+    """Whether an output row holds the fields of this input row."""
+
+    def fields(text: bytes) -> str:
+        data = json.loads(text.decode("utf-8-sig"), parse_int=str)
+        return dumps({name: value for name, value in data.items() if name not in ADDED})
+
+    try:
+        return fields(row) == fields(line)
+    except (ValueError, AttributeError, RecursionError):
+        return False
+
+
+@contextlib.contextmanager
+def _real_models() -> Iterator[None]:
+    """Loads the models that the options name, though the scripted ones are installed."""
+    with contextlib.ExitStack() as stack:
+        for name, loader in LOADERS.items():
+            stack.enter_context(mock.patch.object(scripted_run.models, name, loader))
+        yield
+
+
+LOADERS = {
+    name: getattr(scripted_run.models, name) for name in ("load_critic_of", "load_reviser_of")
+}
+
+
+@contextlib.contextmanager
+def _reachable() -> Iterator[None]:
+    """Lets the command fetch from this machine."""
+    defaults = url_fetch.fetch.__kwdefaults__
+    with mock.patch.dict(defaults, allowed=lambda address: address == "127.0.0.1"):
+        yield
+
+
+def fuzz(seed: int, seconds: float, kinds: Sequence[str], keep: Path | None = None) -> Fuzzer:
+    """Runs of all these kinds in turn, each at least once, until the time is up."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, contextlib.ExitStack() as stack:
+        fuzzer = Fuzzer(seed, Path(folder), keep)
+        for module, name, value in (
+            (http, "FIRST_PAUSE", 0.001),
+            (http, "LONGEST_PAUSE", 0.001),
+            (server, "DEAD_AFTER", 10**9),  # hostile rows are not a server that is gone
+        ):
+            stack.enter_context(mock.patch.object(module, name, value))
+        critic, reviser = LOADERS
+        stack.enter_context(mock.patch.object(scripted_run.models, critic))
+        stack.enter_context(mock.patch.object(scripted_run.models, reviser))
+        scripted_run.install()
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        number = 0
+        while number < len(kinds) or time.monotonic() < end:
+            fuzzer.attempt(number, kinds[number % len(kinds)])
+            number += 1
+    return fuzzer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60.0, help="each kind runs at least once")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="some of: %(default)s")
+    parser.add_argument("--keep", type=Path, help="folder for the input of runs that broke")
+    asked = parser.parse_args()
+    begin = time.monotonic()
+    done = fuzz(asked.seed, asked.seconds, asked.kinds.split(","), asked.keep)
+    counts = dict(sorted(done.counts.items()))
+    result = {"seed": asked.seed, "seconds": round(time.monotonic() - begin, 1), **counts}
+    print(json.dumps({**result, "findings": done.findings}))
+    sys.exit(bool(done.findings))
+
+
+if __name__ == "__main__":
+    main()
