@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revise_captions.outside_text import plain
+from revise_captions.outside_text import csv_cell, markdown_cell, plain
 from revise_captions.stats.leaderboard import COLUMNS, Leaderboard, Ratings
 
 HEADINGS = {
@@ -107,9 +107,8 @@ def text_table(lines: Sequence[Sequence[str]], left: int) -> str:
 
 def markdown_table(lines: Sequence[Sequence[str]], left: int) -> str:
     """As `text_table`, in Markdown."""
-    titles, *body = lines
-    rows = [titles, ["---" if k == left else "---:" for k in range(len(titles))]]
-    rows += [[cell.replace("|", "\\|") for cell in line] for line in body]
+    titles, *body = ([markdown_cell(cell) for cell in line] for line in lines)
+    rows = [titles, ["---" if k == left else "---:" for k in range(len(titles))], *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in rows)
 
 
@@ -121,7 +120,10 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 def latex_table(lines: Sequence[Sequence[str]], left: int) -> str:
     """As `text_table`, in LaTeX with booktabs."""
     titles, *body = (
-        " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in line) + r" \\"
+        # behind a \\\\, LaTeX takes a bracket or asterisk for its argument
+        ("{}" if line[0].startswith(("[", "*")) else "")
+        + " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in line)
+        + r" \\"
         for line in lines
     )
     columns = "".join("l" if k == left else "r" for k in range(len(lines[0])))
@@ -136,10 +138,5 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
         writer = csv.DictWriter(text, list(rows[0]))
         writer.writeheader()
         for row in rows:
-            writer.writerow({**row, "captioner": guarded(str(row["captioner"]))})
+            writer.writerow({**row, "captioner": csv_cell(str(row["captioner"]))})
     return text.getvalue()
-
-
-def guarded(name: str) -> str:
-    """Quotes a name that a spreadsheet would take for a formula."""
-    return f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

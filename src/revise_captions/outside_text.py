@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from html import escape
 
 # Controls, line and paragraph separators, bidi embeddings, overrides and isolates, byte-order
 # marks, lone surrogates: they would change how the text reads, or cannot be encoded at all.
@@ -19,6 +20,10 @@ MASK = "***"
 #: Shorter values are placeholders (`EMPTY`), which occur in harmless text.
 SHORTEST = 8
 _SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
+#: Also in full width: spreadsheets take these for the same signs.
+_FORMULA = tuple("=+-@＝＋－＠|%")
+# Within a word an underscore means nothing.
+_MARKUP = re.compile(r"[\\`*\[\]~|]|(?<![^\W_])_|_(?![^\W_])")
 # What follows `Bearer` or a name like `api_key=`, if it holds a digit; keys with a known prefix
 # (OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google); JSON web tokens.
 _LOOKS_SECRET = re.compile(
@@ -33,6 +38,17 @@ _LOOKS_SECRET = re.compile(
 def plain(text: str) -> str:
     """Text on a terminal, in an attribute or a label; invisible characters become `U+202E`."""
     return UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
+
+
+def markdown_cell(text: str) -> str:
+    """Text in a cell of a Markdown table: no markup, HTML, link or further cell comes of it."""
+    return _MARKUP.sub(r"\\\g<0>", escape(text, quote=False).replace("\n", " "))
+
+
+def csv_cell(text: str) -> str:
+    """Text as a cell that no spreadsheet takes for a formula (CWE-1236): with a `'` before it."""
+    risky = text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r", "\n"))
+    return f"'{text}" if risky else text
 
 
 def masked(text: str, *secrets: str | None) -> str:

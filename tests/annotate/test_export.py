@@ -17,6 +17,7 @@ from PIL import Image
 
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.errors import UserError
+from revise_captions.outside_text import csv_cell
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.tasks import sampling
@@ -26,7 +27,7 @@ from revise_captions.pipelines.annotate.tasks.interfaces import (
     data_of,
     marked,
 )
-from revise_captions.pipelines.annotate.tasks.sheets import guarded, sheet, unguarded
+from revise_captions.pipelines.annotate.tasks.sheets import sheet, unguarded
 from revise_captions.pipelines.annotate.tasks.units import (
     ItemTarget,
     SentenceInCaption,
@@ -150,7 +151,7 @@ def test_raters_do_not_learn_what_the_critic_thinks():
     "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1", "|calc", "=cmd|'/c'!A0"]
 )
 def test_no_cell_is_a_formula(text):
-    cell = guarded(text)
+    cell = csv_cell(text)
     assert cell == f"'{text}"
     assert unguarded(cell) == text
 
@@ -158,12 +159,12 @@ def test_no_cell_is_a_formula(text):
 @given(st.text())
 def test_guarding_is_undone(text):
     if not text.startswith("'"):
-        assert unguarded(guarded(text)) == text
+        assert unguarded(csv_cell(text)) == text
 
 
 def test_ordinary_cells_stay_as_they_are():
     for text in ("", "A cat.", "It's 1+1", "'quoted'", "¿qué?"):
-        assert guarded(text) == text
+        assert csv_cell(text) == text
         assert unguarded(text) == text
 
 

@@ -15,6 +15,7 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.checks import check
 from revise_captions.errors import UserError
 from revise_captions.finetune.data.records import open_split
+from revise_captions.outside_text import csv_cell
 from revise_captions.pipelines.annotate.answers import consensus
 from revise_captions.pipelines.annotate.answers.readers import (
     RaterAnswer,
@@ -23,7 +24,6 @@ from revise_captions.pipelines.annotate.answers.readers import (
 )
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
-from revise_captions.pipelines.annotate.tasks.sheets import guarded
 from revise_captions.pipelines.annotate.tasks.units import read_key
 
 NAMES = tuple(INTERFACES)
@@ -164,7 +164,7 @@ def as_sheets(tasks: list[dict], folder: Path) -> list[Path]:
         with paths[-1].open("w", newline="", encoding="utf-8-sig") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore", delimiter=";")
             writer.writeheader()
-            writer.writerows({k: guarded(str(v)) for k, v in row.items()} for row in own)
+            writer.writerows({k: csv_cell(str(v)) for k, v in row.items()} for row in own)
     return paths
 
 

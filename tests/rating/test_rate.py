@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 from collections import defaultdict
+from html import unescape
 from pathlib import Path
 
 import pytest
 from commands import outcome, read, write_input
+from markdown_it import MarkdownIt
 from PIL import Image
 
 from revise_captions.errors import UserError
@@ -280,10 +284,40 @@ ROW = {
 
 
 def test_names_cannot_break_a_table():
-    assert formats.as_markdown([ROW]).splitlines()[2].startswith("| 1–2 | =A\\|b _U+202E& | – |")
+    assert (
+        formats.as_markdown([ROW]).splitlines()[2].startswith("| 1–2 | =A\\|b \\_U+202E&amp; | – |")
+    )
     assert r"=A|b \_U+202E\& & -- &" in formats.as_latex([ROW])
     assert "'=A|b" in formats.as_csv([ROW])
     assert "\n" not in formats.as_text([ROW]).splitlines()[1]
+
+
+NAMES = (
+    *("<img src=x onerror=alert(1)>", "[a](javascript:b)", "![a](b)"),
+    *("~~s~~", "`c", "**d**", "a|b", "\\|", "_e_", "&lt;"),
+)
+
+
+def test_names_are_text_in_every_format():
+    """Read back by a Markdown renderer: each name is its cell's text, and there is no markup."""
+    render = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render
+    for name in NAMES:
+        for titles in (["kind", "n"], [name, "n"]):
+            text = formats.markdown_table([titles, [name, "1"]], left=0)
+            page = render(text)
+            cells = re.findall(r"<t[dh](?: [^>]*)?>(.*?)</t[dh]>", page, re.DOTALL)
+            assert [unescape(cell) for cell in cells] == [*titles, name, "1"]
+            assert all("<" not in cell for cell in cells)
+    assert formats.markdown_table([["gpt_4o-mini (v2)"], ["1"]], left=0).startswith(
+        "| gpt_4o-mini (v2) |"
+    )
+
+
+def test_no_name_is_an_argument_or_a_formula():
+    assert "\n{}[9cm] &" in formats.latex_table([["a", "b"], ["[9cm]", "1"], ["*", "2"]], left=0)
+    for name in ("=1+1", "+1", "-1", "@x", "|calc", "＝1", " =1", "\t=1", "%0A"):
+        (row,) = csv.DictReader(io.StringIO(formats.as_csv([{**ROW, "captioner": name}])))
+        assert row["captioner"] == f"'{name}"
 
 
 def test_the_page_shows_every_captioner_and_runs_nothing(rate, tmp_path):

@@ -10,20 +10,13 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 
-#: Also in full width: spreadsheets take these for the same signs.
-_SIGNS = tuple("=+-@＝＋－＠|%")
-
-
-def guarded(text: str) -> str:
-    """The text as a cell that no spreadsheet takes for a formula."""
-    risky = text.lstrip().startswith(_SIGNS) or text.startswith(("\t", "\r", "\n"))
-    return f"'{text}" if risky else text
+from revise_captions.outside_text import csv_cell
 
 
 def unguarded(text: str) -> str:
-    """The text before `guarded`."""
+    """The text before `csv_cell`."""
     inner = text[1:]
-    return inner if text.startswith("'") and inner and guarded(inner) == text else text
+    return inner if text.startswith("'") and inner and csv_cell(inner) == text else text
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
@@ -32,5 +25,5 @@ def sheet(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes
     writer = csv.DictWriter(text, list(columns), extrasaction="ignore")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: guarded(str(row.get(name, ""))) for name in columns})
+        writer.writerow({name: csv_cell(str(row.get(name, ""))) for name in columns})
     return text.getvalue().encode("utf-8-sig", "backslashreplace")
