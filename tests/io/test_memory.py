@@ -1,14 +1,22 @@
-"""Memory does not grow with the file: the command's peak, with scripted models."""
+"""Memory grows neither with the file nor with what a file claims: the command's peak, with
+scripted models."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import struct
 import subprocess
 import sys
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 from PIL import Image
 
 SCRIPT = Path(__file__).parents[1] / "support/scripted_run.py"
@@ -48,3 +56,126 @@ def test_ten_times_the_records_need_no_more_memory(tmp_path):
 @pytest.mark.timeout(7200)
 def test_a_million_records_in_less_than_a_gigabyte(tmp_path):
     assert peak(tmp_path, 1_000_000) < 1000
+
+
+# --- Bombs ----------------------------------------------------------------------------------------
+
+MIB = 1 << 20
+GOOD = '{"image": "a.png", "caption": "A dog stands near the tree."}\n'
+
+
+def png_bomb(side: int = 9459) -> bytes:
+    """16 bits, all black: 200 kB that were 2.5 GB when decoded."""
+    packer = zlib.compressobj(9)
+    rows = b"".join(packer.compress(bytes(2 * side + 1)) for _ in range(side)) + packer.flush()
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        check = struct.pack(">I", zlib.crc32(kind + body))
+        return struct.pack(">I", len(body)) + kind + body + check
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 16, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def images(folder: Path) -> tuple[Path, int, int]:
+    (folder / "bomb.png").write_bytes(png_bomb())
+    rows = GOOD + GOOD.replace("a.png", "bomb.png") * 6
+    (folder / "in.jsonl").write_text(rows)
+    return folder / "in.jsonl", 7, 0
+
+
+def line_bomb() -> Iterator[bytes]:
+    yield GOOD.encode() + b'{"image": "a.png", "caption": "'
+    yield from (b"x" * MIB for _ in range(1024))
+    yield b'"}\n' + GOOD.encode()
+
+
+def zst(folder: Path) -> tuple[Path, int, int]:
+    with zstandard.open(folder / "in.jsonl.zst", "wb") as file:
+        for piece in line_bomb():
+            file.write(piece)
+    return folder / "in.jsonl.zst", 2, 1
+
+
+def gz(folder: Path) -> tuple[Path, int, int]:
+    with gzip.open(folder / "in.jsonl.gz", "wb", 1) as file:
+        for piece in line_bomb():
+            file.write(piece)
+    return folder / "in.jsonl.gz", 2, 1
+
+
+def values(folder: Path) -> tuple[Path, int, int]:
+    """60 MB that would be 1.3 GB of Python objects, in a row and in an array's element."""
+    row = '{"image": "a.png", "caption": "A.", "x": [' + "[]," * 20_000_000 + "0]}"
+    (folder / "in.jsonl").write_text(GOOD + row + "\n" + GOOD)
+    return folder / "in.jsonl", 2, 1
+
+
+def elements(folder: Path) -> tuple[Path, int, int]:
+    with gzip.open(folder / "in.json.gz", "wb", 1) as file:
+        file.write(f'[{GOOD}, {{"x": "'.encode())
+        for _ in range(512):
+            file.write(b"x" * MIB)
+        file.write(f'"}}, {GOOD}]'.encode())
+    return folder / "in.json.gz", 2, 1
+
+
+def tar(folder: Path) -> tuple[Path, int, int]:
+    """Three rows of 250 MB each, of which one member is too large; and a good one."""
+    zeros = gzip.compress(bytes(250 * MIB), 1)
+
+    def header(name: str, size: int) -> bytes:
+        info = tarfile.TarInfo(name)
+        info.size = size
+        return gzip.compress(info.tobuf())
+
+    with (folder / "in.tgz").open("wb") as file:
+        for key in range(3):
+            file.write(header(f"{key}.jpg", 250 * MIB) + zeros)
+            file.write(header(f"{key}.txt", 2) + gzip.compress(b"A.".ljust(512, b"\0")))
+        picture = io.BytesIO()
+        Image.new("RGB", (8, 8), "red").save(picture, "PNG")
+        body = picture.getvalue()
+        file.write(header("3.jpg", len(body)) + gzip.compress(body.ljust(512, b"\0")))
+        file.write(header("3.txt", 2) + gzip.compress(b"A.".ljust(512, b"\0")))
+        file.write(gzip.compress(bytes(1024)))
+    return folder / "in.tgz", 1, 3
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("make", [images, zst, gz, values, elements, tar])
+def test_a_bomb_costs_its_record_and_no_more_than_1500_mb(tmp_path, make):
+    """What is small on disk and large in memory, through the whole command."""
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    attack: Callable[[Path], tuple[Path, int, int]] = make
+    source, good, bad = attack(tmp_path)
+    out, mark = tmp_path / "out.jsonl", tmp_path / "peak"
+    subprocess.run(
+        [sys.executable, str(SCRIPT), str(source), str(out), "--report", str(tmp_path / "r.html")],
+        env={**os.environ, "SCRIPTED_PEAK": str(mark)},
+        check=True,
+        capture_output=True,
+    )
+    peak = int(mark.read_text()) * 1024 / 1e6
+    print(f"{make.__name__}: {source.stat().st_size:,} bytes on disk, peak {peak:,.0f} MB")
+    assert len(out.read_text().splitlines()) == good
+    quarantine = tmp_path / "out.quarantine.jsonl"
+    assert len(quarantine.read_text().splitlines() if quarantine.exists() else []) == bad
+    assert peak < 1500
+
+
+def test_an_archive_that_is_a_bomb_as_a_whole_is_refused(tmp_path):
+    """A 3 MB archive of 3 GB ends within its first gigabyte."""
+    zeros = gzip.compress(bytes(250 * MIB), 1)
+    info = tarfile.TarInfo("1.jpg")
+    info.size = 250 * MIB
+    (tmp_path / "in.tgz").write_bytes((gzip.compress(info.tobuf()) + zeros) * 12)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(tmp_path / "in.tgz"), str(tmp_path / "out.jsonl")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "times its size" in done.stderr
+    assert "Traceback" not in done.stderr

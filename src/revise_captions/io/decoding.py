@@ -104,12 +104,18 @@ def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
         raise _undecodable(data, error) from None
 
 
+_BLOCK = 64 << 20
+
+
 @functools.cache
 def _formats() -> tuple[str, ...]:
     """Those of `FORMATS` that this build of Pillow has."""
     from PIL import Image as pillow
 
     pillow.init()
+    # The C library keeps freed blocks of up to 32 MiB for the thread that had them. Pillow's own
+    # are 16 MiB, so that each thread would keep as much as its largest image took.
+    pillow.core.set_block_size(_BLOCK)
     return tuple(name for name in FORMATS if name in pillow.OPEN)
 
 
