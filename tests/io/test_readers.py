@@ -269,6 +269,34 @@ def test_all_rows_of_a_file_are_read_the_same_way(tmp_path):
     assert reasons(source) == [None, Reason.MISSING_CAPTION]
 
 
+@pytest.mark.parametrize("at", [0, 50, 99])
+@pytest.mark.parametrize(
+    "stray",
+    [
+        {"image": "a.jpg", "vlm_caption": "Other."},
+        {"image": "a.jpg", "Caption": "Other."},
+        {"img": "a.jpg", "caption": "A cat.", "recaption": "Other."},
+    ],
+)
+def test_one_stray_row_does_not_choose_the_fields(tmp_path, caplog, stray, at):
+    rows = [row() for _ in range(99)]
+    rows.insert(at, stray)
+    source = opened(tmp_path / "in.jsonl", lines_of(*rows))
+    assert source.fields == Fields("image", ("caption",))
+    assert [line for line, reason in enumerate(reasons(source)) if reason] == [at]
+    assert "99 of the first 100 rows" in caplog.text
+
+
+def test_a_better_name_in_most_rows_still_wins(tmp_path, caplog):
+    rows = [row(recaption="Other.") for _ in range(6)] + [row() for _ in range(4)]
+    assert opened(tmp_path / "in.jsonl", lines_of(*rows)).fields.captions == ("recaption",)
+    assert '"caption" in 10' in caplog.text
+    caplog.clear()
+    rows = [row(recaption="Other.") for _ in range(4)] + [row() for _ in range(6)]
+    assert opened(tmp_path / "in.jsonl", lines_of(*rows)).fields.captions == ("caption",)
+    assert caplog.text == ""  # all rows have it
+
+
 def test_unknown_fields_are_the_users_error(tmp_path):
     with pytest.raises(UserError) as caught:
         opened(tmp_path / "in.jsonl", lines_of({"bild": "a.jpg", "satz": "Eine Katze."}))

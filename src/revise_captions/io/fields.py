@@ -1,14 +1,17 @@
 """Which fields of a row hold its image and its captions, and the `Record` that comes of them.
 
-The fields are chosen once per file from its first rows, the first known name in `CAPTIONS` and
-`IMAGES` winning (in any case), so that all rows are read the same way; a row without them goes to
-the quarantine. Rows are identified by their place in the file: ids may repeat and are not read.
+The fields are chosen once per file from its first rows, so that all rows are read the same way: the
+first name in `CAPTIONS` and `IMAGES` (in any case) that most of these rows have. A row without them
+goes to the quarantine. Rows are identified by their place in the file: ids may repeat and are not
+read.
 """
 
 from __future__ import annotations
 
 import difflib
+import logging
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -19,6 +22,7 @@ from revise_captions.io.images import parse_image
 from revise_captions.io.rows import Row
 from revise_captions.records import ImageRef, Record
 
+logger = logging.getLogger(__name__)
 MAX_CAPTION = 1_000_000
 """Characters; a longer caption is a file in the wrong field."""
 
@@ -99,8 +103,10 @@ def recognize(
     for name in filter(None, (given.image, *given.captions)):
         if rows and all(look_up(row, name) is None for row in rows):
             raise _no_such_field(name, rows)
-    captions = given.captions or tuple(filter(None, [_first_known(rows, CAPTIONS, _is_caption)]))
-    image = given.image or _first_known(rows, IMAGES, _is_image)
+    captions = given.captions or tuple(
+        filter(None, [_most_known(rows, "caption", CAPTIONS, _is_caption)])
+    )
+    image = given.image or _most_known(rows, "image", IMAGES, _is_image)
     if rows and not captions:
         raise _none_known("caption", rows)
     if rows and need_image and image is None:
@@ -192,18 +198,31 @@ def _is_image(value: object) -> bool:
     return isinstance(value, str | bytes | PathLike | Mapping | list) or hasattr(value, "save")
 
 
-def _first_known(rows: Sequence[Mapping[str, Any]], known: Iterable[str], fits: Any) -> str | None:
-    """The known name that comes first in the order, spelled as in the file, and holds a value that
-    fits; names on the top level before those inside a WebDataset row's `json`."""
-    present: dict[str, str] = {}
+def _most_known(
+    rows: Sequence[Mapping[str, Any]], what: str, known: Iterable[str], fits: Any
+) -> str | None:
+    """The known name, spelled as in the file, that decides: the first in the order with a value
+    that fits in more than half of the rows, else the one in most rows. So one stray row decides
+    nothing. Names on the top level come before those inside a WebDataset row's `json`."""
+    counts: Counter[str] = Counter()
     for row in rows:
         nested = row.get("json")
         inner = [f"json.{key}" for key in nested] if isinstance(nested, Mapping) else []
-        for name in [*row, *inner]:
-            if name.lower() not in present and fits(look_up(row, name)):
-                present[name.lower()] = name
-    order = [*known, *(f"json.{name}" for name in known)]
-    return next((present[name] for name in order if name in present), None)
+        names = dict.fromkeys([*row, *inner])
+        counts.update(name for name in names if fits(look_up(row, name)))
+    names = [*known, *(f"json.{name}" for name in known)]
+    order = {name: place for place, name in enumerate(names)}
+    present = sorted((n for n in counts if n.lower() in order), key=lambda n: order[n.lower()])
+    if not present:
+        return None
+    most = max(present, key=counts.__getitem__)
+    chosen = next((name for name in present if 2 * counts[name] > len(rows)), most)
+    others = ", ".join(f'"{name}" in {counts[name]}' for name in present if name != chosen)
+    if others and counts[chosen] < len(rows):
+        found = f'"{chosen}", which {counts[chosen]} of the first {len(rows)} rows have'
+        hint = f"--{what}-field names another"
+        logger.warning("the %s is read from %s (%s); %s", what, found, others, hint)
+    return chosen
 
 
 def _no_such_field(name: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
