@@ -78,6 +78,8 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
     if kind in (InputKind.PARQUET, InputKind.HUB):
         require_pyarrow()
     if out == "-":
+        if sys.stdout is None:
+            raise UserError("standard output is closed", hint="name a file as OUT")
         return
     path = Path(out)
     if not path.parent.is_dir():

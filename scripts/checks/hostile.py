@@ -92,9 +92,9 @@ CORPUS: tuple[bytes, ...] = (
     *(b"\xff\xfe{}", b"\xef\xbb\xbf{}", b"\x00", b"\xed\xa0\x80", b'{"image": "good.png", "ca'),
     *(_with([]), _with([GOOD_IMAGE] * 2), _with(5), _with(True), _with({}), _with({"bytes": 7})),
     *(_with({"bytes": "%%%", "path": None}), _with({"bytes": [1, 2]}), _with([[GOOD_IMAGE]])),
-    *(_with(caption=value) for value in (None, 5, 1.5, True, [], {}, [CAPTION], [[]], [None])),
-    *(_with(caption=[{"from": "gpt", "value": value}]) for value in (None, 5, [], [{}], CAPTION)),
-    *(_with(revision=value) for value in (None, 5, [], {}, {"sentences": 5}, {"sentences": [5]})),
+    *(_with(caption=held) for held in (None, 5, 1.5, True, [], {}, [CAPTION], [[]], [None])),
+    *(_with(caption=[{"from": "gpt", "value": held}]) for held in (None, 5, [], [{}], CAPTION)),
+    *(_with(revision=held) for held in (None, 5, [], {}, {"sentences": 5}, {"sentences": [5]})),
     *(_with(_inline(png_header(*size))) for size in ((60_000, 60_000), (0, 5), (1 << 31, 1))),
     _with(_inline(png_header(3, 3, 16, 6))),
     _with(_inline(b"")),
@@ -264,7 +264,8 @@ def hostile_members(rng: random.Random, key: str) -> list[tuple[str, bytes]]:
 def tar_of(members: Sequence[tuple[str, bytes]], compression: str = "") -> bytes:
     """A tar archive."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=f"w:{compression}") as archive:
+    mode: Any = f"w:{compression}"
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:
         for name, data in members:
             about = tarfile.TarInfo(name)
             about.size = len(data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import ClassVar, NoReturn
@@ -32,7 +34,9 @@ class RenamedOptions(click.Command):
 
 def echo(text: str, *, err: bool = False) -> None:
     """Prints text that may come from outside: control characters in it are spelled out."""
-    click.echo(plain(text), err=err)
+    # An error that cannot be said (standard error is full, too) must not become a traceback.
+    with contextlib.suppress(*((OSError,) if err else ())):
+        click.echo(plain(text), err=err)
 
 
 def run_command(
@@ -46,7 +50,8 @@ def run_command(
     """Runs `command` and exits with a status that scripts can act on, without a traceback.
 
     Status: 0, or the number that the command returned; 2 for a mistake in the command line or the
-    input; 3 if a model stopped answering; 130 after Ctrl-C. A closed output pipe ends in silence.
+    input, and for a file or standard output that cannot be read or written; 3 if a model stopped
+    answering or memory ran out; 130 after Ctrl-C. A closed output pipe ends in silence.
 
     Args:
         command: The command.
@@ -57,8 +62,11 @@ def run_command(
     """
     from revise_captions.errors import EngineDead, UserError
 
+    _occupy_closed_streams()
     try:
         status = command.main(arguments, name, standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # now, while what goes wrong can be said
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
@@ -70,10 +78,40 @@ def run_command(
     except EngineDead as error:
         echo(f"{name}: {error}{_indented(go_on())}", err=True)
         sys.exit(3)
+    except MemoryError:
+        echo(f"{name}: out of memory{_indented(go_on())}", err=True)
+        sys.exit(3)
+    except OSError as error:
+        _forget_output()
+        if not isinstance(error, BrokenPipeError):
+            echo(f"{name}: {error.filename or 'standard output'}: {error.strerror}", err=True)
+        sys.exit(1 if isinstance(error, BrokenPipeError) else 2)
     except (click.exceptions.Abort, KeyboardInterrupt):
         echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
         sys.exit(130)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _occupy_closed_streams() -> None:
+    """Keeps the numbers of closed standard streams from the files that a command opens.
+
+    What would be read from or written to these streams is somebody's data: `sys.stdin` and
+    `sys.stdout` stay None. Messages to a closed standard error are lost, as was asked for.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # for the rest of the process
+
+
+def _forget_output() -> None:
+    """Keeps Python from failing once more to write what is left, when it ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
 
 
 def _indented(line: str) -> str:

@@ -210,8 +210,8 @@ def _most_known(
         inner = [f"json.{key}" for key in nested] if isinstance(nested, Mapping) else []
         names = dict.fromkeys([*row, *inner])
         counts.update(name for name in names if fits(look_up(row, name)))
-    names = [*known, *(f"json.{name}" for name in known)]
-    order = {name: place for place, name in enumerate(names)}
+    ranked = [*known, *(f"json.{name}" for name in known)]
+    order = {name: place for place, name in enumerate(ranked)}
     present = sorted((n for n in counts if n.lower() in order), key=lambda n: order[n.lower()])
     if not present:
         return None

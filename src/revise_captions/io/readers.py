@@ -290,6 +290,8 @@ def _kind_by_content(path: Path, name: str) -> InputKind:
 
 
 def _spool(name: str, path: Path | None) -> Path:
+    if name == "-" and sys.stdin is None:
+        raise UserError("standard input is closed", hint="name a file, or feed it: … | COMMAND -")
     if path is None:
         descriptor, temporary = tempfile.mkstemp(prefix="revise-captions-", suffix=".stdin")
         os.close(descriptor)
