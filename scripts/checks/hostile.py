@@ -43,6 +43,7 @@ NAMES = (
     *("//[x/a.png", "ftp://x", "good.png/", "~/a", "A" * 64, "iVBOR" + "w" * 60, "good.png\n"),
 )
 NUMBERS = ("1e999", "-1e999", "NaN", "Infinity", "9" * 5000, "-" + "9" * 5000, "1E-5000", "-0", "7")
+ODD: tuple[Any, ...] = (None, 5, 1.5, True, [], {}, [CAPTION], [[]], [None], [{}])
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
 
 
@@ -92,9 +93,9 @@ CORPUS: tuple[bytes, ...] = (
     *(b"\xff\xfe{}", b"\xef\xbb\xbf{}", b"\x00", b"\xed\xa0\x80", b'{"image": "good.png", "ca'),
     *(_with([]), _with([GOOD_IMAGE] * 2), _with(5), _with(True), _with({}), _with({"bytes": 7})),
     *(_with({"bytes": "%%%", "path": None}), _with({"bytes": [1, 2]}), _with([[GOOD_IMAGE]])),
-    *(_with(caption=held) for held in (None, 5, 1.5, True, [], {}, [CAPTION], [[]], [None])),
-    *(_with(caption=[{"from": "gpt", "value": held}]) for held in (None, 5, [], [{}], CAPTION)),
-    *(_with(revision=held) for held in (None, 5, [], {}, {"sentences": 5}, {"sentences": [5]})),
+    *(_with(caption=held) for held in ODD),
+    *(_with(caption=[{"from": "gpt", "value": held}]) for held in (*ODD, CAPTION)),
+    *(_with(revision=held) for held in (*ODD, {"sentences": 5}, {"sentences": [5]})),
     *(_with(_inline(png_header(*size))) for size in ((60_000, 60_000), (0, 5), (1 << 31, 1))),
     _with(_inline(png_header(3, 3, 16, 6))),
     _with(_inline(b"")),
