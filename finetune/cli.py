@@ -33,7 +33,7 @@ class FinetuneCommand(GroupedOptions):
 
 @click.command(cls=FinetuneCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--base", required=True, help="Folder or hub id of a model, 'bundled', or 'new'.")
+@click.option("--base", required=True, help="Model folder or Hugging Face id, 'bundled', or 'new'.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
 @click.option("--resume", is_flag=True, help="Continue from the last save in --out.")
 @click.option(

@@ -12,12 +12,12 @@ from revise_captions.finetune.options import grouped, option, option_name
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """Length of training."""
+    """Length of training (at least one limit is required; most presets set one)."""
 
-    minutes: float = option(0.0, "Stop after so many minutes of training (0: no limit).")
-    steps: int = option(0, "Stop after so many optimizer steps (0: no limit).")
-    epochs: float = option(0.0, "Stop after so many passes through the data (0: no limit).")
-    patience: int = option(0, "Stop after so many validations without a better one (0: never).")
+    minutes: float = option(0.0, "Stop after this many minutes of training (0: no limit).")
+    steps: int = option(0, "Stop after this many optimizer steps (0: no limit).")
+    epochs: float = option(0.0, "Stop after this many passes through the data (0: no limit).")
+    patience: int = option(0, "Stop after this many validations without improvement (0: never).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class ModelSettings:
         False, "Start from a checkpoint of another attention mode and retrain it."
     )
     targets: str = option(
-        "language,tower,projector", "Parts to train: some of language, tower, projector."
+        "language,tower,projector", "Parts to train, comma-separated: language, tower, projector."
     )
     dropout: float = option(0.0, "Dropout of attention weights.")
     max_length: int = option(1024, "Longest packed row in tokens, image included.")
     new_words: int = option(
-        0, "Add tokens for at most so many words that a small tokenizer splits into pieces."
+        0, "Add tokens for at most this many words that a small tokenizer splits into pieces."
     )
     vocab_size: int = option(
         2048, "Vocabulary size of a new tokenizer (--base new).", research=True
@@ -69,17 +69,19 @@ class DataSettings:
         "", "Folder or JSONL file of earlier training data to mix in, against forgetting."
     )
     replay_share: float = option(0.5, "Share of the training captions drawn from --replay.")
-    rationales: int = option(2, "Rationales per caption and step, at most.")
+    rationales: int = option(2, "Rationales per caption and step (maximum).")
     rewrites: float = option(
-        0.7, "Probability of asking about a wrong sentence's true rewrite as well."
+        0.7, "Probability of also training on a wrong sentence's true rewrite."
     )
-    auxiliary_sentences: int = option(8, "Auxiliary sentences per caption and step, at most.")
-    robust_share: float = option(0.35, "Share of images rescaled and JPEG-compressed.")
+    auxiliary_sentences: int = option(8, "Auxiliary sentences per caption and step (maximum).")
+    robust_share: float = option(0.35, "Share of images to rescale and JPEG-compress.")
     recolor_share: float = option(
-        0.0, "Share of images in other colors, with sentences that name none.", research=True
+        0.0,
+        "Share of images to recolor, keeping sentences that name no color.",
+        research=True,
     )
     describe_early: float = option(
-        0.35, "Share of captions with a description target, first half.", research=True
+        0.35, "Share of captions with a description target, first half of training.", research=True
     )
     describe_late: float = option(0.15, "The same, second half.", research=True)
 
@@ -89,7 +91,7 @@ class LossSettings:
     """Losses (weights of each task's mean per token; the verdict's is 1)."""
 
     rationale: float = option(0.5, "Weight of the rationale loss.", name="rationale_weight")
-    balance: float = option(0.0, "1: both classes weigh the same in total; 0: by frequency.")
+    balance: float = option(0.0, "Class weights: from 0, by frequency, to 1, equal.")
     follow: float = option(
         0.2, "Weight of the tokens after Yes or No.", name="follow_weight", research=True
     )
@@ -116,7 +118,7 @@ class TowerSettings:
 
     minutes: float = option(
         0.0,
-        "Train the image tower alone on dense labels first, for so long.",
+        "Minutes of training the image tower alone on dense labels first.",
         name="tower_minutes",
         research=True,
     )
@@ -142,7 +144,9 @@ class OptimizerSettings:
         choices=("adamw", "muon"),
     )
     learning_rate: float = option(1.5e-3, "Peak learning rate.")
-    tower_rate: float = option(0.1, "The image tower's rate in the main phase, relative to that.")
+    tower_rate: float = option(
+        0.1, "Learning rate of the image tower in the main phase, as a multiple of --learning-rate."
+    )
     warmup: int = option(200, "Steps of linear warmup.")
     schedule: str = option(
         "cosine", "Learning rate after the warmup.", choices=("cosine", "constant")
@@ -159,7 +163,7 @@ class OptimizerSettings:
 class ComputeSettings:
     """Devices, memory and processes."""
 
-    device: str = option("auto", "auto, cpu, cuda, …")
+    device: str = option("auto", "Device to train on: auto, cpu, cuda, …")
     dtype: str = option(
         "bfloat16",
         "Compute dtype; the optimizer keeps float32 copies of the weights.",
@@ -192,12 +196,12 @@ class ValidationSettings:
         400, "Captions per interim validation (0: all); the last uses all.",
         name="validate_captions",
     )  # fmt: skip
-    samples: int = option(0, "Log the rationales of so many sentences at each validation.")
+    samples: int = option(0, "Log the rationales of this many sentences at each validation.")
     keep: str = option(
         "last", "Weights to write: the last, or the best by validation.", choices=("last", "best")
     )
     wrong_share: float = option(
-        0.0, "Share of wrong sentences in use, to calibrate the threshold for (0: as validated)."
+        0.0, "Share of wrong sentences to calibrate the threshold for (0: as in validation)."
     )
     save_minutes: float = option(5.0, "Minutes between saves.")
     save_steps: int = option(0, "Steps between saves, instead of minutes (0: minutes).")
@@ -246,4 +250,6 @@ def require_limit(settings: TrainingSettings) -> None:
     """Raises UserError for settings under which training would never stop."""
     limits = settings.limits
     if not limits.minutes and not limits.steps and not limits.epochs:
-        raise UserError("training without an end", hint="add --minutes, --steps or --epochs")
+        raise UserError(
+            "nothing limits the length of training", hint="add --minutes, --steps or --epochs"
+        )

@@ -88,7 +88,7 @@ def revise_captions(**options: Any) -> None:
     IN and OUT: .jsonl (also .gz, .zst), `-` (standard input or output), .parquet, a WebDataset
     .tar; IN may also be a Hugging Face dataset's folder or id (`owner/name`, `owner/name:split`).
     Each row keeps its fields and gains `revised_caption` and `revision`. Rows that cannot be
-    processed go to OUT's .quarantine.jsonl with the reason.
+    processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
     """
     from revise_captions.pipelines.job.run import run
     from revise_captions.pipelines.options import JobOptions

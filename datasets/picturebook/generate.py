@@ -1,4 +1,4 @@
-"""Writes picture-book data to a folder: pictures, captions with exact truth, dense labels.
+"""Write picture-book data to a folder: images, captions with exact labels, dense labels.
 
     python -m revise_captions.picturebook.generate OUT --split train --scenes 50000 --captions 4
 
@@ -215,15 +215,19 @@ def write_split(
 @click.command(help=__doc__.splitlines()[0])
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True)
-@click.option("--scenes", default=100, show_default=True)
+@click.option("--scenes", default=100, show_default=True, help="Number of scenes.")
 @click.option("--captions", default=1, show_default=True, help="Captions per scene.")
 @click.option("--size", default=256, show_default=True, help="Width and height in pixels.")
-@click.option("--workers", default=2, show_default=True)
+@click.option("--workers", default=2, show_default=True, help="Number of processes.")
 @click.option(
     "--mode", type=click.Choice(["balanced", "captioners"]), default="balanced", show_default=True
 )
 @click.option(
-    "--draw/--no-draw", "draws", default=True, show_default=True, help="Leave pictures as they are."
+    "--draw/--no-draw",
+    "draws",
+    default=True,
+    show_default=True,
+    help="Draw the images, or keep those already in OUT.",
 )
 @click.option("--raters", is_flag=True, help="Add five simulated raters' votes per sentence.")
 @click.option("--first", default=0, show_default=True, help="Number of the first scene.")

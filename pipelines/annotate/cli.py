@@ -13,7 +13,7 @@ EPILOG = """
 Examples:
   annotate export revised.jsonl tasks --size 300    # tasks for five raters each
   annotate import tasks answers-*.json --out data   # figures, and data for finetune-critic
-  annotate convert chocolate DIR data               # a public data set as training data
+  annotate convert chocolate DIR data               # a public dataset as training data
   annotate match captions.jsonl matched             # unlabeled captions, to adapt a small critic
 """
 

@@ -54,7 +54,7 @@ def _named(what: str, names: list[str], most: int = 5) -> list[str]:
 
 def _next(options: ExportOptions) -> list[str]:
     lines = [
-        "Label Studio: a project for each folder, with config.xml as labelling interface and",
+        "Label Studio: a project for each folder, with config.xml as labeling interface and",
         f"{options.raters} annotations per task; import tasks.json. Sheets: a copy for each rater.",
     ]
     if options.images == "copy" and not options.image_prefix:

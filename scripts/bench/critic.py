@@ -1,4 +1,4 @@
-"""How fast the critic judges, beside the loop that one would write with transformers.
+"""The critic's speed, compared with a plain loop over transformers' `generate`.
 
     python -m scripts.bench.critic [--critic DIR] [--captions 42] [--repeats 5] [--threads 2]
     python -m scripts.bench.critic --dtype bfloat16 --compile --processes 2

@@ -90,7 +90,7 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
     "--reviser": {
         "default": "bundled",
-        "help": "Reviser model: as for --critic, or `drop`, which removes what it would rewrite.",
+        "help": "Reviser model: as for --critic, or `drop`, which deletes flagged sentences.",
     },
     "--engine": {
         "type": click.Choice(["transformers", "vllm", "openai"]),
@@ -123,8 +123,8 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     },
     "--trust-remote-code": {
         "is_flag": True,
-        "help": "Run Python code that comes with an instruct model (`auto_map`). It can do what "
-        "you can: read it first. Without this option no such code runs.",
+        "help": "Run Python code that comes with an instruct model (`auto_map`). It runs "
+        "with your permissions: read it first. Without this option no such code runs.",
     },
     # decisions
     "--threshold": {

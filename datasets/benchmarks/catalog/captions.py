@@ -11,8 +11,8 @@ TABLE = (
         citation="Onoe et al. 2024, DOCCI: Descriptions of Connected and Contrasting Images, ECCV, "
         "arXiv:2404.19753",
         licence="CC BY 4.0",
-        source="storage.googleapis.com/docci/data/docci_descriptions.jsonlines, or hub data set "
-        "google/docci",
+        source="storage.googleapis.com/docci/data/docci_descriptions.jsonlines, or Hugging Face "
+        "dataset google/docci",
         files=("docci_descriptions.json*",),
         reader="readers.docci:read_docci",
         labels="none: captions by people",
@@ -23,7 +23,7 @@ TABLE = (
         citation="Singla et al. 2024, From Pixels to Prose: A Large Dataset of Dense Image "
         "Captions, arXiv:2406.10328",
         licence="CC BY 4.0",
-        source="hub data set tomg-group-umd/pixelprose",
+        source="Hugging Face dataset tomg-group-umd/pixelprose",
         files=("**/*.parquet",),
         reader="readers.docci:read_pixelprose",
         labels="none",
@@ -35,7 +35,7 @@ TABLE = (
         citation="Dong et al. 2024, Benchmarking and Improving Detail Image Caption, "
         "arXiv:2405.19092",
         licence="CC BY-NC-SA 4.0",
-        source="hub data set foundation-multimodal-models/DetailCaps-4870",
+        source="Hugging Face dataset foundation-multimodal-models/DetailCaps-4870",
         files=("**/*.parquet",),
         reader="readers.docci:read_detailcaps",
         labels="scores: by GPT-4, not by people",

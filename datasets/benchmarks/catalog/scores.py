@@ -43,7 +43,7 @@ TABLE = (
         citation="Aditya et al. 2018, Image Understanding using Vision and Reasoning through Scene "
         "Description Graph, CVIU",
         licence="not stated",
-        source="hub data set yuwd/Composite, or en_test_composite_da*.csv as Polos reads it",
+        source="Hugging Face dataset yuwd/Composite, or Polos's en_test_composite_da*.csv",
         files=("**/*.csv|**/*.parquet",),
         reader="readers.polos:read",
         labels="scores: correctness, 1 to 5",
@@ -54,7 +54,8 @@ TABLE = (
         title="Polaris: captions by ten models and people",
         citation=_POLOS,
         licence="see the source",
-        source="hub data set yuwd/Polaris, or polaris.zip of github.com/keio-smilab24/Polos",
+        source="Hugging Face dataset yuwd/Polaris, or polaris.zip from "
+        "github.com/keio-smilab24/Polos",
         files=("**/*.csv|**/*.parquet",),
         reader="readers.polos:read",
         labels="scores: averaged",
@@ -66,7 +67,7 @@ TABLE = (
         citation="Matsuda et al. 2024, DENEB: A Hallucination-Robust Automatic Evaluation Metric "
         "for Image Captioning, ACCV, arXiv:2409.19255",
         licence="see the source",
-        source="hub data set Ka2ukiMatsuda/Nebula",
+        source="Hugging Face dataset Ka2ukiMatsuda/Nebula",
         files=("**/*.csv|**/*.parquet",),
         reader="readers.polos:read",
         labels="scores: averaged",
@@ -78,7 +79,7 @@ TABLE = (
         citation="Matsuda et al. 2025, VELA: An LLM-Hybrid-as-a-Judge Approach for Evaluating Long "
         "Image Captions",
         licence="see the source",
-        source="hub data set Ka2ukiMatsuda/LongCap-Arena",
+        source="Hugging Face dataset Ka2ukiMatsuda/LongCap-Arena",
         files=("**/*.parquet|**/*.csv",),
         reader="readers.polos:read_longcap",
         labels="scores: descriptiveness, relevance, fluency, averaged",
@@ -102,7 +103,7 @@ TABLE = (
         citation="Ananthram et al. 2025, PoSh: Using Scene Graphs To Guide LLMs-as-a-Judge For "
         "Detailed Image Descriptions",
         licence="see the source",
-        source="hub data set amitha/docent-eval-coarse",
+        source="Hugging Face dataset amitha/docent-eval-coarse",
         files=("**/*.parquet|**/*.jsonl",),
         reader="readers.docent:read_coarse",
         labels="preferences: mistakes, omissions, overall quality; five steps",
@@ -113,7 +114,7 @@ TABLE = (
         citation="Ananthram et al. 2025, PoSh: Using Scene Graphs To Guide LLMs-as-a-Judge For "
         "Detailed Image Descriptions",
         licence="see the source",
-        source="hub data set amitha/docent-eval-granular",
+        source="Hugging Face dataset amitha/docent-eval-granular",
         files=("**/*.parquet|**/*.jsonl",),
         reader="readers.docent:read_granular",
         labels="spans: mistakes in the caption, omissions in the reference",

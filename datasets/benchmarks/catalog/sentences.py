@@ -12,7 +12,7 @@ TABLE = (
         citation="Gordon et al. 2025, Unblocking Fine-Grained Evaluation of Detailed Captions, "
         "arXiv:2506.07631",
         licence="CC BY 4.0",
-        source="hub data set google/DOCCI-Critique",
+        source="Hugging Face dataset google/DOCCI-Critique",
         files=("annotations.jsonl",),
         reader="annotation_protocol:read_plain",
         labels="sentences: five raters' votes and rationales",
@@ -38,7 +38,7 @@ TABLE = (
         title="Your own human data: labels of sentences, scores, marked spans, preferences",
         citation="this repository, datasets/benchmarks/plain.py",
         licence="yours",
-        source="you: captions.jsonl and preferences.jsonl as plain.py describes them",
+        source="your own captions.jsonl and preferences.jsonl, as plain.py describes them",
         files=("captions.jsonl",),
         reader="plain:read",
         labels="whatever there is",
@@ -71,7 +71,7 @@ TABLE = (
         citation="Huang et al. 2024, Do LVLMs Understand Charts? Analyzing and Correcting Factual "
         "Errors in Chart Captioning, Findings of ACL, arXiv:2312.10160",
         licence="Apache-2.0",
-        source="hub data set khhuang/CHOCOLATE",
+        source="Hugging Face dataset khhuang/CHOCOLATE",
         files=("chocolate.json",),
         reader="readers.chocolate:read",
         labels="sentences: types of errors; none is factual",

@@ -62,7 +62,7 @@ def open_hub(name: str, split: str | None) -> Any:
             data = datasets.load_dataset(name, split=split, streaming=True)
     except Exception as error:  # a hundred kinds: network, names, scripts, features, files
         hint = "for a hub id: is the name right, is there a network, are you logged in?"
-        raise UserError(f"cannot open the data set {name}: {_line(error)}", hint=hint) from None
+        raise UserError(f"cannot open the dataset {name}: {_line(error)}", hint=hint) from None
     if not isinstance(data, dict):
         return data
     splits = list(data)

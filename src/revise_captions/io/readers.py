@@ -46,7 +46,7 @@ class InputKind(StrEnum):
     JSON = "JSON array"
     PARQUET = "Parquet"
     TAR = "WebDataset tar"
-    HUB = "Hugging Face data set"
+    HUB = "Hugging Face dataset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def open_source(
     """Opens an input, and finds the fields that hold images and captions.
 
     Args:
-        name: A file, `-` for standard input, a data set's folder, or a hub id `owner/name[:split]`.
+        name: A file, `-` for standard input, a dataset's folder, or a hub id `owner/name[:split]`.
         fields: Fields that the user named; the others are found in the first hundred rows.
         need_image: Whether a row without an image is of any use.
         shard: (i, n), with 0 ≤ i < n: every n-th window from the i-th.
@@ -227,7 +227,7 @@ def _open_hub(name: str) -> Source:
         folder, _, split = name.rpartition(":")
     is_folder = Path(folder).is_dir()
     if not is_folder and (not _HUB_ID.fullmatch(name) or _suffix(Path(folder)) in _KINDS):
-        hint = "expected a file, -, a data set's folder, or a Hugging Face id owner/name"
+        hint = "expected a file, -, a dataset's folder, or a Hugging Face id owner/name"
         raise UserError(f"{name} does not exist", hint=hint)
     from revise_captions.io import arrow
 
@@ -285,7 +285,7 @@ def _kind_by_content(path: Path, name: str) -> InputKind:
         return InputKind.JSONL
     if _suffix(path) == ".json":
         return InputKind.JSONL
-    hint = "expected JSON Lines, a JSON array, Parquet, a tar, or a Hugging Face data set"
+    hint = "expected JSON Lines, a JSON array, Parquet, a tar, or a Hugging Face dataset"
     raise UserError(f"{name} has a format that cannot be read", hint=hint)
 
 

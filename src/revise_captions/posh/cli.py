@@ -55,7 +55,9 @@ Examples:
 @shared("--device", "--trust-remote-code")
 @shared("--batch-size", help="Prompts per forward pass of the judge.")
 @click.option(
-    "--no-rewriting", is_flag=True, help="Do not let a language judge rephrase identifiers."
+    "--no-rewriting",
+    is_flag=True,
+    help="Do not let a language-model judge reword how its questions name objects.",
 )
 @click.option(
     "--unreadable-is-absent",
