@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.engines.model_files import answer_ends, explained
 from revise_captions.errors import UserError
+from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser import prompts
 from revise_captions.reviser.decoding import generate
@@ -62,7 +63,9 @@ class Chat:
         return [*ids, *self._encode(text[start:])]
 
     def _encode(self, text: str) -> list[int]:
-        encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+        encoded = self.tokenizer(
+            encodable(text), add_special_tokens=False, split_special_tokens=True
+        )
         return list(encoded["input_ids"])
 
 

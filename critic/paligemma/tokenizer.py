@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from revise_captions.critic import prompts
 from revise_captions.critic.prompts import Piece, Special
+from revise_captions.outside_text import encodable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -120,7 +121,7 @@ class PromptTokenizer:
         return tuple(self._template.encode(text, add_special_tokens=False).ids)
 
     def _text(self, text: str) -> tuple[int, ...]:
-        return tuple(self._plain.encode(text, add_special_tokens=False).ids)
+        return tuple(self._plain.encode(encodable(text), add_special_tokens=False).ids)
 
     def text(self, text: str) -> tuple[int, ...]:
         """Ids of user text: nothing in it can become a special token.
@@ -136,7 +137,8 @@ class PromptTokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Half-open character spans of `text(…)`'s tokens, a leading space included."""
-        spans: list[tuple[int, int]] = self._plain.encode(text, add_special_tokens=False).offsets
+        encoded = self._plain.encode(encodable(text), add_special_tokens=False)
+        spans: list[tuple[int, int]] = encoded.offsets
         return spans
 
     def pieces(self, pieces: Iterable[Piece]) -> list[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from revise_captions.outside_text import encodable
 from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ class RewriteTokenizer:
 
     def texts(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of user texts, each encoded on its own: nothing in them becomes a tag."""
-        encodings = self._plain.encode_batch_fast(list(texts), add_special_tokens=False)
+        encodings = self._plain.encode_batch_fast(
+            list(map(encodable, texts)), add_special_tokens=False
+        )
         return [encoding.ids for encoding in encodings]
 
     def prompts(self, requests: Sequence[RewriteRequest]) -> list[list[int] | None]:

@@ -17,6 +17,7 @@ Prints the counts as one line of JSON. Ends with 1 where a run broke this; `--ke
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
 import gzip
 import hashlib
@@ -50,6 +51,7 @@ import chat_server
 import scripted_run
 
 FIELDS = ["--image-field", "image", "--caption-field", "caption"]
+PICTURE = Path(__file__).parents[2] / "datasets/picturebook/examples/images/test-009.png"
 #: What hostile rows of the server's runs say: only answers about them are spoiled.
 MARK = "Quux"
 ADDED = ("revised_caption", "revision")
@@ -171,6 +173,19 @@ class Fuzzer:
             rows = [json.dumps({"image": url, "caption": hostile.CAPTION}).encode() for url in urls]
             self._lines(rng, rows, [*FIELDS, "--allow-urls"])
 
+    def models(self, rng: random.Random) -> None:
+        """Hostile captions and the bundled models themselves, on an image that they know."""
+        shutil.copy(PICTURE, "good.png")
+        texts = [hostile.text(rng, 300) for _ in range(10)] + ["A dog \ud83d stands."]
+        texts += [f"A dog {rng.choice(hostile.TEXTS)[:9000]} stands." for _ in range(10)]
+        rows_of = ({"image": "good.png", "caption": text, "row": k} for k, text in enumerate(texts))
+        rows = _mixed(rng, self._good[:2], [json.dumps(row).encode() for row in rows_of])
+        Path("in.jsonl").write_bytes(b"\n".join(rows))
+        with _real_models():
+            _command("in.jsonl", "out.jsonl", *FIELDS)
+        # What is computed together may change the last digit: bytes are compared elsewhere.
+        self._check(rows, Path("out.jsonl"), ("models",), dict)
+
     # --- Checks ---------------------------------------------------------------------------------
 
     def _lines(
@@ -239,6 +254,7 @@ KINDS: dict[str, Callable[[Fuzzer, random.Random], None]] = {
     "archives": Fuzzer.archives,
     "server": Fuzzer.server,
     "urls": Fuzzer.urls,
+    "models": Fuzzer.models,
 }
 
 
@@ -300,8 +316,6 @@ def _quarantined(out: Path) -> list[dict[str, Any]]:
 
 
 def _original(bad: dict[str, Any]) -> bytes:
-    import base64
-
     if "bytes" in bad:
         return base64.b64decode(bad["bytes"])
     return str(bad["text"]).encode("utf-8", "surrogatepass")

@@ -40,6 +40,17 @@ def plain(text: str) -> str:
     return UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encodable(text: str) -> str:
+    """The text as a tokenizer or a server takes it, with U+FFFD for every lone surrogate.
+
+    JSON may hold halves of a pair (`"\\ud83d"`), which UTF-8 cannot. Offsets stay the same.
+    """
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def markdown_cell(text: str) -> str:
     """Text in a cell of a Markdown table: no markup, HTML, link or further cell comes of it."""
     return _MARKUP.sub(r"\\\g<0>", escape(text, quote=False).replace("\n", " "))

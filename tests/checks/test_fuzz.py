@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from revise_captions.io import jsonl
+from revise_captions.outside_text import encodable
 from scripts.checks import fuzz
 
 
@@ -15,6 +16,10 @@ def test_everything_that_attacks_have_found():
     done = fuzz.fuzz(0, 0, list(fuzz.KINDS))
     assert done.findings == []
     assert set(fuzz.KINDS) <= set(done.counts)
+
+
+def test_halves_of_a_surrogate_pair_reach_no_tokenizer():
+    assert encodable("A \ud83d\ude00\U0001f600 dog\udfff.") == "A \ufffd\ufffd\U0001f600 dog\ufffd."
 
 
 def test_half_a_minute():

@@ -19,6 +19,7 @@ from revise_captions.errors import UserError
 from revise_captions.graphs.dependencies.nodes import nodes
 from revise_captions.graphs.extract import VERSION, extract
 from revise_captions.graphs.graph import Graph
+from revise_captions.outside_text import encodable
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
 
@@ -133,7 +134,7 @@ def _document(nlp: Language, text: str) -> Doc:
     """Tokens, with the sentences' first ones marked, so that the parser keeps the boundaries."""
     import numpy as np
 
-    doc = nlp.make_doc(text)
+    doc = nlp.make_doc(encodable(text))
     starts = {span.start for span in split(text)}
     marks = np.full(len(doc), -1, dtype=np.int64)
     begins = False

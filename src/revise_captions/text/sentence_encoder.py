@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.errors import UserError
+from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
 
 if TYPE_CHECKING:
@@ -89,7 +90,11 @@ class SentenceEncoder:
 
         with torch.inference_mode():
             batch: Any = self.tokenizer(
-                list(texts), return_tensors="pt", padding=True, truncation=True, max_length=256
+                list(map(encodable, texts)),
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
+                max_length=256,
             )
             batch = batch.to(self.model.device)
             states = self.model(**batch).last_hidden_state.float()

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 
+from revise_captions.outside_text import encodable
+
 # `<` before a letter, slash, bar or underscore (`<|im_end|>`, `</s>`, `<start_of_turn>`), also the
 # full-width bar of DeepSeek's format; `[` before capitals that close (`[INST]`, `[/IMG]`).
 _MARKUP = re.compile(r"<(?=[|/_!A-Za-z｜])|\[(?=/?[A-Z][A-Z_]*\])")
 
 
 def defused(text: str) -> str:
-    """The text with a space behind every bracket that could open a special token."""
-    return _MARKUP.sub(lambda found: found[0] + " ", text)
+    """The text with a space behind every bracket that could open a special token, without lone
+    surrogates, which cannot be sent."""
+    return _MARKUP.sub(lambda found: found[0] + " ", encodable(text))

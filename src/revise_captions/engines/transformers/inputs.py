@@ -32,6 +32,7 @@ from revise_captions.engines.transformers.chat_template import (
     is_safe,
 )
 from revise_captions.errors import UserError
+from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained
 
 if TYPE_CHECKING:
@@ -159,7 +160,9 @@ class PromptEncoder:
         return [*ids, *self._plain(text[start:])]
 
     def _plain(self, text: str) -> list[int]:
-        encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+        encoded = self.tokenizer(
+            encodable(text), add_special_tokens=False, split_special_tokens=True
+        )
         return list(encoded["input_ids"])
 
     def _processed(self, text: str, pictures: Sequence[Image]) -> EncodedPrompt:
@@ -168,7 +171,7 @@ class PromptEncoder:
         # as transformers' own `apply_chat_template` does: no second <bos>
         extra = {"add_special_tokens": False} if self._bos and text.startswith(self._bos) else {}
         images = {"images": [list(pictures)]} if pictures else {}
-        found = dict(self.processor(text=[text], return_tensors="pt", **images, **extra))
+        found = dict(self.processor(text=[encodable(text)], return_tensors="pt", **images, **extra))
         ids = found.pop("input_ids")
         found.pop("attention_mask", None)
         kinds = {k: v[0].tolist() for k, v in found.items() if tuple(v.shape) == tuple(ids.shape)}
