@@ -41,6 +41,7 @@ def write_input(folder: Path, copies: int) -> int:
 def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
     """The command on the folder's input, without a terminal."""
     command = [sys.executable, "-m", "revise_captions.pipelines.cli", "in.jsonl", "out.jsonl"]
+    command += ["--image-root", "/"]  # the examples' own folder
     null = subprocess.DEVNULL
     return subprocess.Popen([*command, *more], cwd=folder, stdout=null, stderr=null)
 

@@ -310,7 +310,7 @@ def test_the_bundled_critic_knows_its_language(pictures, monkeypatch, capsys):
         )
     )
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["in.jsonl", "out.jsonl", "--stage", "critique"])
+        cli.main(["in.jsonl", "out.jsonl", "--stage", "critique", "--image-root", "/"])
     assert stopped.value.code == 0, capsys.readouterr().err
     strange, known = read("out.jsonl")
     reasons = [sentence["reason"] for sentence in strange["revision"]["sentences"]]

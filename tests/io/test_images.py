@@ -253,10 +253,21 @@ def test_a_root_that_is_itself_a_link(tree):
     assert load_image(ImageRef(path="in.png"), root=tree / "alias").size == (2, 2)
 
 
-def test_without_a_root(tree):
+@pytest.mark.parametrize("path", ["../outside.png", "sub/../../outside.png", "/etc/passwd", ".."])
+def test_without_a_root_paths_stay_in_the_inputs_folder(tree, path):
+    error = refused(ImageRef(path=path), folder=tree / "root")
+    assert error.reason is Reason.IMAGE_OUTSIDE_ROOT
+    assert "--image-root" in error.detail
+
+
+def test_without_a_root_links_and_absolute_paths_inside_are_read(tree):
     folder = tree / "root"
-    for path in ("in.png", "../outside.png", str(tree / "outside.png")):
+    for path in ("in.png", "sub/../in.png", "link.png", str(folder / "in.png")):
         assert load_image(ImageRef(path=path), folder=folder).size == (2, 2)
+
+
+def test_with_neither_root_nor_folder_any_path_is_read(tree):
+    assert load_image(ImageRef(path=str(tree / "outside.png"))).size == (2, 2)
 
 
 @pytest.mark.parametrize("path", ["no.png", "in.png/x", "a" * 300 + ".png", "a\0b", "\ud800.png"])
@@ -273,7 +284,7 @@ def test_things_that_are_no_files(tree):
 
     def attempt() -> None:
         results.extend(
-            refused(ImageRef(path=path), folder=tree / "root")
+            refused(ImageRef(path=path), folder=None if path[0] == "/" else tree / "root")
             for path in ("pipe.png", "sub", "/dev/zero", "loop.png", "s3://bucket/a.png")
         )
 

@@ -72,7 +72,7 @@ def load_image(
     ref: ImageRef,
     *,
     root: Path | None = None,
-    folder: Path = Path(),
+    folder: Path | None = None,
     allow_urls: bool = False,
     limits: ImageLimits = LIMITS,
     keep: Keep | None = None,
@@ -85,8 +85,9 @@ def load_image(
     Args:
         ref: Where the image is.
         root: Relative paths start here, and nothing outside is read, whether by `..`, an absolute
-            path or a symbolic link. None: they start at `folder`, and absolute paths are allowed.
-        folder: The input file's own.
+            path or a symbolic link.
+        folder: The input file's own. Without a `root`, relative paths start here, and neither `..`
+            nor an absolute path leads outside; links in it may. With neither, any path is read.
         allow_urls: Whether URLs are fetched.
         limits: What one image may cost.
         keep: What is kept of it, such as `decoding.reduced`; by default all.
@@ -102,7 +103,7 @@ def load_image(
 def image_bytes(
     ref: ImageRef,
     root: Path | None = None,
-    folder: Path = Path(),
+    folder: Path | None = None,
     allow_urls: bool = False,
     limits: ImageLimits = LIMITS,
 ) -> bytes:
@@ -208,13 +209,13 @@ def _fetch(url: str, allow_urls: bool, limits: ImageLimits) -> bytes:
     return fetch(url, limits=FetchLimits(max_bytes=limits.max_bytes, seconds=limits.url_seconds))
 
 
-def resolve_path(path: str, root: Path | None, folder: Path) -> Path:
+def resolve_path(path: str, root: Path | None, folder: Path | None) -> Path:
     """Where an image path leads, as `load_image` says. Raises `BadRecord`; looks for no file."""
     if re.match(r"[a-z][a-z0-9+.-]+://", path):
         detail = f"{_short(path)}: expected a local path or an http(s) URL"
         raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
     if root is None:
-        return folder / path
+        return Path(path) if folder is None else _inside(path, folder)
     try:
         base = root.resolve()
         real = (base / path).resolve()
@@ -226,7 +227,20 @@ def resolve_path(path: str, root: Path | None, folder: Path) -> Path:
     return real
 
 
-def mark_of(path: str, root: Path | None, folder: Path) -> str:
+def _inside(path: str, folder: Path) -> Path:
+    """The path below the input's folder, `..` taken away. Raises `BadRecord` where it leaves it."""
+    base = os.path.abspath(folder)
+    real = os.path.normpath(os.path.join(base, path))
+    if not Path(real).is_relative_to(base):
+        raise BadRecord(
+            Reason.IMAGE_OUTSIDE_ROOT,
+            f"{_short(path)} leads outside the input's folder {base}; --image-root names the "
+            "folder that images may be read from (/ allows any absolute path)",
+        )
+    return Path(real)
+
+
+def mark_of(path: str, root: Path | None, folder: Path | None) -> str:
     """Tells an image file from another version of it, at the cost of two small reads: its size and
     a checksum of its first and last 4 KiB; "" if it is not a regular file.
     """
