@@ -8,11 +8,37 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from types import TracebackType
+from typing import TypeVar
 
 from revise_captions.text.formatting import duration
 
 LINE_SECONDS = 30.0
+
+
+T = TypeVar("T")
+
+
+def shown(items: Iterable[T], doing: str, total: int | None) -> Iterator[T]:
+    """The items; says how many there were: `writing: 120,000 of 1,000,000 rows`."""
+    live = sys.stderr.isatty()
+    written = time.monotonic()
+    count = 0
+    for count, item in enumerate(items, 1):
+        yield item
+        if count % 256 or time.monotonic() - written < (0.2 if live else LINE_SECONDS):
+            continue
+        written = time.monotonic()
+        _show(f"{doing}: {count:,}{f' of {total:,}' if total else ''} rows", live)
+    if live and count:
+        _show("", live)
+
+
+def _show(text: str, live: bool) -> None:
+    end = ("\r\x1b[K", "") if live else ("", "\n")
+    sys.stderr.write(f"{end[0]}{text}{end[1]}")
+    sys.stderr.flush()
 
 
 class Progress:
@@ -41,8 +67,7 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         if self._live and self.records:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _show("", self._live)
 
     def skip(self, records: int) -> None:
         """Records that an earlier run has finished: in the total, in no rate."""
@@ -55,9 +80,7 @@ class Progress:
         if now - self._shown < (0.2 if self._live else LINE_SECONDS):
             return
         self._shown = now
-        end = ("\r\x1b[K", "") if self._live else ("", "\n")
-        sys.stderr.write(f"{end[0]}{self.line(now - self._began)}{end[1]}")
-        sys.stderr.flush()
+        _show(self.line(now - self._began), self._live)
 
     def line(self, seconds: float) -> str:
         """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`."""

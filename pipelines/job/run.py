@@ -15,13 +15,13 @@ from typing import Any
 from revise_captions.io.readers import Source
 from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.models import load_models, run_settings
-from revise_captions.pipelines.job.progress import Progress
+from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.window import journal_windows
 from revise_captions.pipelines.options import InputOptions, JobOptions, RunOptions
 from revise_captions.pipelines.output.journal import Journal, refuse_early
 from revise_captions.pipelines.output.writers import check_output, journal_path, write
-from revise_captions.pipelines.report.results import check_report, show, summarize
+from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
 
 
@@ -47,9 +47,11 @@ def run(job: JobOptions) -> dict[str, Any]:
         models, settings = load_models(job, source)
         decisive = run_settings(models, settings, job)
         with open_journal(job.run, decisive) as journal:
+            # In order from the first row on; after a resume, the journal is counted in the end.
+            tallied = None if len(journal) else RunTally(source, models.threshold, job.run)
             with Progress(source.count()) as progress:
-                journal_windows(source, job.inputs, models, settings, journal, progress)
-            return finish(source, job.inputs, job.run, models, decisive, journal, progress)
+                journal_windows(source, job.inputs, models, settings, journal, progress, tallied)
+            return finish(source, job.inputs, job.run, models, decisive, journal, progress, tallied)
 
 
 def _open(job: JobOptions) -> Source:
@@ -105,14 +107,24 @@ def finish(
     decisive: Mapping[str, Any],
     journal: Journal,
     progress: Progress,
+    tallied: RunTally | None = None,
 ) -> dict[str, Any]:
-    """Writes the output, the report and the table from a complete journal, and deletes it."""
+    """Writes the output, the report and the table from a complete journal, and deletes it.
+
+    `tallied`: the run's figures, where they are complete; otherwise the rows are counted while they
+    are written.
+    """
     speed = Speed(progress.seconds, progress.records, progress.sentences)
-    written = write(source, journal.results(), options.out)
+    each = None
+    if tallied is None:
+        tallied = RunTally(source, models.threshold, options)
+        each = tallied.add
+    doing = "writing" if each is None else "writing and tallying"
+    results = shown(journal.results(), doing, progress.total)
+    with tallied.one_thread():
+        written = write(source, results, options.out, each)
     summary = summarize(
-        source,
-        journal,
-        models.threshold,
+        tallied,
         models.signature,
         options,
         speed,

@@ -33,6 +33,7 @@ from revise_captions.signature import merged
 from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
+    from revise_captions.pipelines.report.results import RunTally
     from revise_captions.pipelines.verify.verifier import Verifier
 
 
@@ -162,14 +163,20 @@ def journal_windows(
     settings: RevisionSettings,
     journal: Journal,
     progress: Progress,
+    tallied: RunTally | None,
 ) -> None:
-    """Revises and journals every window that the journal does not hold yet, in this process."""
+    """Revises and journals every window that the journal does not hold yet, in this process.
+
+    `tallied` counts them on the way.
+    """
     load = None if settings.stage == "revise" else image_loader(source, inputs)
     for number, digest, loaded in unfinished_windows(
         source, inputs.image_root, journal, load, progress, models.critic
     ):
         rows = journalled(revise_window(loaded, models, settings), models, settings)
         journal.append(number, digest, rows)
+        if tallied is not None:
+            tallied.add_window((r if isinstance(r, BadRow) else r[0] for r in loaded), rows)
         progress.advance(len(rows), sentences_of(rows))
 
 

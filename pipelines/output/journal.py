@@ -16,6 +16,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +25,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from revise_captions.errors import Reason, UserError
-from revise_captions.io.rows import BadRow, dumps
+from revise_captions.io.rows import BadRow, Unparsed, dumps
 from revise_captions.records import ImageRef, Record
 
 MAGIC = b"revise-captions journal 1 "
+#: What a row gains, in this order.
+ADDED = ("revised_caption", "revision")
 FSYNC_SECONDS = 1.0
 """A killed process loses nothing; a machine that loses power, at most this much work."""
 
@@ -41,9 +44,12 @@ class RowResult:
 
 
 class _Entry(NamedTuple):
+    """`results`: how many, if this process wrote them and none is a bad row; otherwise 0."""
+
     offset: int
     size: int
     digest: str
+    results: int = 0
 
 
 def run_key(settings: Mapping[str, Any]) -> str:
@@ -154,7 +160,9 @@ class Journal:
         body = f"{window} {digest} {dumps([_to_json(result) for result in results])}".encode()
         line = b"%08x %b\n" % (zlib.crc32(body), body)
         self._write(line)
-        self._windows[window] = _Entry(self._end, len(line), digest)
+        whole = all(isinstance(r, RowResult) and tuple(r.revised) == ADDED for r in results)
+        entry = _Entry(self._end, len(line), digest, len(results) if whole else 0)
+        self._windows[window] = entry
         self._end += len(line)
         if time.monotonic() - self._synced >= FSYNC_SECONDS:
             self._sync()
@@ -169,8 +177,7 @@ class Journal:
                 raise RuntimeError(f"window {window} is not finished, but later ones are")
             entry = self._windows[window]
             line = os.pread(self._file, entry.size, entry.offset)
-            for item in json.loads(line.split(b" ", 3)[3]):
-                yield _from_json(item)
+            yield from _results(line.split(b" ", 3)[3].decode(), entry.results)
 
     def close(self) -> None:
         if self._file >= 0:
@@ -331,6 +338,21 @@ def _to_json(result: RowResult | BadRow) -> list[Any]:
     if isinstance(result, RowResult):
         return [result.line, result.revised]
     return [result.line, str(result.reason), result.detail]
+
+
+#: Where a result begins. Not inside of a text, where each quotation mark has a backslash before it.
+_RESULT = re.compile(r'\[([0-9]+), (?=\{"revised_caption": )')
+
+
+def _results(text: str, count: int) -> Iterator[RowResult | BadRow]:
+    """A window's results; of one that is known to hold `count` and no bad row, unparsed."""
+    begins = list(_RESULT.finditer(text)) if count else []
+    if not count or len(begins) != count:
+        yield from map(_from_json, json.loads(text))
+        return
+    ends = [match.start() - 3 for match in begins[1:]]  # before `], `
+    for match, end in zip(begins, [*ends, len(text.rstrip()) - 2], strict=True):
+        yield RowResult(int(match[1]), Unparsed(text[match.end() : end], ADDED))
 
 
 def _from_json(item: list[Any]) -> RowResult | BadRow:

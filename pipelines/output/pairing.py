@@ -13,11 +13,12 @@ from revise_captions.pipelines.output.journal import RowResult
 
 @dataclass(slots=True)
 class Pairing:
-    """Pairs rows and results in step; bad rows go to the quarantine."""
+    """Pairs rows and results in step; bad rows go to the quarantine. `each` sees all of both."""
 
     source: Source
     results: Iterable[RowResult | BadRow]
     quarantine: Callable[[BadRow], None]
+    each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None
     written: int = 0
     quarantined: int = 0
     _rest: Iterator[RowResult | BadRow] = field(init=False)
@@ -26,7 +27,7 @@ class Pairing:
         self._rest = iter(self.results)
 
     def __iter__(self) -> Iterator[tuple[Row, RowResult]]:
-        for row in self.source.rows():
+        for row in self.source.rows(parsed=self.each is not None):
             result = self.result_for(row)
             if result is not None and isinstance(row, Row):
                 yield row, result
@@ -36,9 +37,11 @@ class Pairing:
         result = next(self._rest, None)
         if result is None or result.line != row.line:
             raise self._changed()
+        if isinstance(result, RowResult) and isinstance(row, BadRow):
+            raise self._changed()
+        if self.each is not None:
+            self.each(row, result)
         if isinstance(result, RowResult):
-            if isinstance(row, BadRow):
-                raise self._changed()
             self.written += 1
             return result
         if isinstance(row, Row):

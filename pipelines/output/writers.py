@@ -99,12 +99,18 @@ def check_output(source: Source, out: str, *, force: bool = False, resume: bool 
         raise UserError(f"{out} exists", hint="choose another name, or overwrite it with --force")
 
 
-def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> OutputCounts:
+def write(
+    source: Source,
+    results: Iterable[RowResult | BadRow],
+    out: str,
+    each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None,
+) -> OutputCounts:
     """Assembles OUT from the source's rows and one result per row, in order.
 
     JSON keeps the input's text and gains two members. Parquet keeps its schema and gains two text
     columns (`revision` as JSON). A tar keeps its members and gains `KEY.revised.txt` and
-    `KEY.revision.json`. Bytes of other formats become base64 in JSON.
+    `KEY.revision.json`. Bytes of other formats become base64 in JSON. `each` sees every row
+    with its result, in the same pass.
 
     Raises:
         UserError: OUT cannot be written (full disk).
@@ -120,7 +126,7 @@ def write(source: Source, results: Iterable[RowResult | BadRow], out: str) -> Ou
                 file = stack.enter_context(_output(out))
             # Entered last, left first: the quarantine is in place before the output appears.
             quarantine = stack.enter_context(_quarantine(quarantine_path(out)))
-            pairing = Pairing(source, results, quarantine)
+            pairing = Pairing(source, results, quarantine, each)
             _writer(kind)(source, pairing, file)
             pairing.finish()
     except BrokenPipeError:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.outside_text import plain
-from revise_captions.pipelines.output.journal import Journal, RowResult, cannot_write
+from revise_captions.pipelines.output.journal import RowResult, cannot_write
 from revise_captions.pipelines.report.summary import Speed, Tally
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from revise_captions.pipelines.options import RunOptions
     from revise_captions.pipelines.output.writers import OutputCounts
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
+    from revise_captions.records import Record
 
 #: Longest side in pixels of an image that waits for the report.
 SHOWN_SIDE = 640
@@ -39,49 +40,73 @@ def check_report(path: Path, out: str) -> None:
     check_target(path)
 
 
+class RunTally:
+    """A run's figures and the report's sample, row by row, in the input's order."""
+
+    def __init__(self, source: Source, threshold: float, options: RunOptions) -> None:
+        self.source = source
+        self.threshold = threshold
+        self.group_by = options.group_by
+        self.tally = Tally(threshold=threshold, group_by=options.group_by)
+        self.sampler: Sampler | None = None
+        self._blas: Any = None
+        if options.report is not None:
+            from revise_captions.pipelines.report.sample import Sampler
+
+            self.sampler = Sampler()
+
+    def add(self, row: Row | BadRow, result: RowResult | BadRow) -> None:
+        group = None
+        if self.group_by is not None and isinstance(row, Row):
+            group = look_up(row.data, self.group_by)
+        if isinstance(result, BadRow):
+            self.tally.quarantine(result.reason)
+        else:
+            self.tally.add(result.revised, line=row.line, source=self.source.name, group=group)
+        if self.sampler is not None:
+            _offer(self.sampler, self.source, row, result, self.threshold, group)
+
+    def add_window(
+        self, rows: Iterable[Record | BadRow], results: Iterable[RowResult | BadRow]
+    ) -> None:
+        with self.one_thread():
+            for row, result in zip(rows, results, strict=True):
+                if isinstance(row, BadRow):
+                    self.add(row, result)
+                else:
+                    self.add(Row(row.line, row.fields, row.raw), result)
+
+    def one_thread(self) -> AbstractContextManager[object]:
+        """The bootstrap's products are so small that threads cost more than they bring."""
+        if self._blas is None:
+            from threadpoolctl import ThreadpoolController
+
+            self._blas = ThreadpoolController()
+        return self._blas.limit(limits=1, user_api="blas")
+
+
 def summarize(
-    source: Source,
-    journal: Journal,
-    threshold: float,
+    tallied: RunTally,
     signature: str,
     options: RunOptions,
     speed: Speed,
     settings: Mapping[str, Any],
     load: LoadImage,
 ) -> dict[str, Any]:
-    """The run's figures, from the journal: the same whether or not the run was ever cut.
+    """The run's figures, the same whether or not the run was ever cut.
 
     Writes the report where one is asked for.
     """
-    from threadpoolctl import threadpool_limits
-
-    tally = Tally(threshold=threshold, group_by=options.group_by)
-    sampler = None
-    if options.report is not None:
-        from revise_captions.pipelines.report.sample import Sampler
-
-        sampler = Sampler()
-    # The bootstrap's products are so small that threads cost more than they bring.
-    with threadpool_limits(1, "blas"):
-        for row, result in zip(source.rows(), journal.results(), strict=True):
-            group = None
-            if options.group_by is not None and isinstance(row, Row):
-                group = look_up(row.data, options.group_by)
-            if isinstance(result, BadRow):
-                tally.quarantine(result.reason)
-            else:
-                tally.add(result.revised, line=row.line, source=source.name, group=group)
-            if sampler is not None:
-                _offer(sampler, source, row, result, threshold, group)
-        summary = tally.to_json(speed)
-    if sampler is not None and options.report is not None:
+    summary = tallied.tally.to_json(speed)
+    if tallied.sampler is not None and options.report is not None:
         from revise_captions.pipelines.report.page import write_report
 
+        source = tallied.source
         try:
             write_report(
                 options.report,
                 summary=summary,
-                rows=with_pictures(sampler, source, load),
+                rows=with_pictures(tallied.sampler, source, load),
                 title=source.name,
                 signature=signature,
                 settings=settings,
@@ -140,7 +165,7 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
     """The sampled rows, with the images that can be read. Reads the input once more."""
     lines = {row.line for row in sampler.rows(lambda row: None) if row.revision is not None}
     wanted: list[Row] = []
-    for row in source.rows():
+    for row in source.rows(parsed=False):
         if not lines:
             break
         if row.line in lines and isinstance(row, Row):

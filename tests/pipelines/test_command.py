@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import re
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ import scripted_run
 import zstandard
 from commands import caption, read, write_input
 from PIL import Image
+
+from revise_captions.pipelines.job import progress, run
+from revise_captions.pipelines.options import JobOptions
 
 
 def test_every_row_keeps_its_fields_and_gains_two(command, tmp_path):
@@ -265,6 +269,42 @@ def test_field_names_and_image_root(command, tmp_path):
     ran = command("in.jsonl", "no.jsonl", "--image-field", "pik")
     assert ran.code == 2
     assert 'did you mean "pic"?' in ran.err
+
+
+def test_figures_counted_on_the_way_are_those_counted_from_the_journal(
+    command, tmp_path, monkeypatch
+):
+    """A run that is resumed counts in the end, and shows the same figures and records."""
+    write_input(tmp_path / "in.jsonl", 200)
+    with (tmp_path / "in.jsonl").open("a") as file:
+        file.write('oops\n{"image": "none.png", "caption": "A dog.", "by": "z"}\n')
+    more = ("--group-by", "by", "--report", "r.html")
+    assert command("in.jsonl", "out.jsonl", *more).code == 0
+    figures = {name: (tmp_path / name).read_text() for name in ("out.jsonl", "r.html")}
+    once = json.loads((tmp_path / "r.json").read_text())
+    finish = run.finish
+    monkeypatch.setattr(run, "finish", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run.run(JobOptions.of({"source": "in.jsonl", "out": "out.jsonl", "force": True}))
+    assert (tmp_path / "out.jsonl.journal").exists()
+    monkeypatch.setattr(run, "finish", finish)
+    assert command("in.jsonl", "out.jsonl", "--resume", "--force", *more).code == 0
+    again = json.loads((tmp_path / "r.json").read_text())
+    once["summary"].pop("speed"), again["summary"].pop("speed")
+    assert once == again
+    assert figures["out.jsonl"] == (tmp_path / "out.jsonl").read_text()
+    assert records_of(figures["r.html"]) == records_of((tmp_path / "r.html").read_text())
+
+
+def records_of(page: str) -> list[str]:
+    return re.findall(r"<article.*?</article>", page, re.DOTALL)
+
+
+def test_the_end_of_a_long_run_shows_progress(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    assert list(progress.shown(range(600), "writing", 1000)) == list(range(600))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["writing: 256 of 1,000 rows", "writing: 512 of 1,000 rows"]
 
 
 def test_unknown_progress_and_lines_of_progress():

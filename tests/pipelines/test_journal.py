@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from revise_captions.errors import Reason, UserError
-from revise_captions.io.rows import BadRow
+from revise_captions.io.rows import BadRow, Unparsed, dumps
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.records import ImageRef, Record
 
@@ -42,6 +42,29 @@ def test_results_come_back_in_the_order_of_windows(tmp_path):
             assert got[0] == result(1)
             assert (got[2].reason, got[2].detail) == (bad.reason, bad.detail)
             assert got[3] == result(4, "\ud800 \u2028\n")
+
+
+def test_results_of_this_process_are_cut_out_of_the_journal_as_they_are(tmp_path):
+    """Whatever a caption spells, also the journal's own brackets."""
+    texts = [
+        '], [9, {"revised_caption": "x"',
+        "\\",
+        '\\"',
+        "\ud800\u2028",
+        "",
+        "]]",
+        '{"a": [1, 2]}',
+    ]
+    written = [result(line, text) for line, text in enumerate(texts, 1)]
+    with Journal.open(tmp_path / "j", SETTINGS) as journal:
+        journal.append(0, "a", written)
+        cut = list(journal.results())
+    assert all(isinstance(item.revised, Unparsed) for item in cut)
+    assert [item.revised.text for item in cut] == [dumps(item.revised) for item in written]
+    with Journal.open(tmp_path / "j", SETTINGS, resume=True) as journal:
+        parsed = list(journal.results())
+    assert not any(isinstance(item.revised, Unparsed) for item in parsed)
+    assert cut == parsed == written
 
 
 def test_a_gap_is_not_passed_over(tmp_path):
@@ -226,7 +249,7 @@ from pathlib import Path
 from revise_captions.pipelines.output import writers
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.io.readers import open_source
-from revise_captions.io.rows import BadRow
+from revise_captions.io.rows import BadRow, Unparsed, dumps
 
 source_name, out, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
 source = open_source(source_name)

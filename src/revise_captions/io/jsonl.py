@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from revise_captions.errors import BadRecord, Reason, UserError, own_step
-from revise_captions.io.rows import BadRow, NestedTooDeeply, Row, nests_too_deeply, parse_json
+from revise_captions.io.rows import (
+    BadRow,
+    NestedTooDeeply,
+    Row,
+    Unparsed,
+    nests_too_deeply,
+    parse_json,
+)
 
 MAX_LINE = 64 << 20
 """Bytes of a line, characters of an array's element. What is longer goes to the quarantine without
@@ -89,13 +96,17 @@ class _Line(NamedTuple):
     size: int
 
 
-def json_lines(path: Path, name: str, max_line: int = MAX_LINE) -> Iterator[Row | BadRow]:
+def json_lines(
+    path: Path, name: str, max_line: int = MAX_LINE, *, parsed: bool = True
+) -> Iterator[Row | BadRow]:
     """Reads JSON Lines.
 
     Args:
         path: The file.
         name: What messages call it.
         max_line: Bytes; a longer line becomes a bad row.
+        parsed: False for a file that has been read before, of whose bad rows the caller knows: a
+            row's data are parsed once somebody looks into them.
 
     Yields:
         One row for each line that is not blank. `line` counts blank lines too, as editors do.
@@ -110,7 +121,7 @@ def json_lines(path: Path, name: str, max_line: int = MAX_LINE) -> Iterator[Row 
             kept = text.decode("utf-8", "replace")
             yield _too_long(name, number, f"{size:,} bytes", max_line, kept)
         elif text and not text.isspace():
-            yield _row(text, name, number)
+            yield _row(text, name, number, parsed)
 
 
 def count_lines(path: Path) -> int:
@@ -147,13 +158,15 @@ def _without_bom(text: bytes, name: str) -> bytes:
     return text.removeprefix(_BOM)
 
 
-def _row(line: bytes, name: str, number: int) -> Row | BadRow:
+def _row(line: bytes, name: str, number: int, parsed: bool) -> Row | BadRow:
     line = line.removesuffix(b"\r")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         detail = f"byte {error.start}: {error.reason}"
         return BadRow(name, number, Reason.INVALID_UTF8, detail, line)
+    if not (parsed or len(text) > MAX_VALUES) and text.startswith("{") and text.endswith("}"):
+        return Row(number, Unparsed(text), text)
     return _row_of_text(text, name, number)
 
 

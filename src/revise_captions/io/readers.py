@@ -61,6 +61,8 @@ class Source:
         read: Reads all rows, bad ones included.
         count_all: Number of rows; None where only reading tells.
         tables: Arrow tables, for formats that have them.
+        read_unparsed: The same rows, parsed only where somebody looks into them; None where a
+            format cannot tell rows apart otherwise.
         spooled: Whether `path` is a copy that `close` removes.
         fields: Which fields hold image and captions.
         shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards work in
@@ -76,6 +78,7 @@ class Source:
     read: Callable[[], Iterator[Row | BadRow]]
     count_all: Callable[[], int | None]
     tables: Callable[[], Tables] | None = None
+    read_unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
     spooled: bool = False
     fields: Fields = NO_FIELDS
     shard: tuple[int, int] = (0, 1)
@@ -95,9 +98,12 @@ class Source:
             else:
                 yield record
 
-    def rows(self) -> Iterator[Row | BadRow]:
-        """Rows as they stand in the file, without making records of them."""
-        return self.select(self.read())
+    def rows(self, *, parsed: bool = True) -> Iterator[Row | BadRow]:
+        """Rows as they stand in the file, without making records of them.
+
+        With `parsed` False, what a row holds may be parsed later, and found to be no JSON then.
+        """
+        return self.select(self.read() if parsed else (self.read_unparsed or self.read)())
 
     def select(self, rows: Iterable[T]) -> Iterator[T]:
         """What shard and limit leave of something that has one item for each row of the file."""
@@ -186,9 +192,11 @@ def _open_file(name: str, path: Path, kind: InputKind) -> Source:
 
     count_all: Callable[[], int | None] = _unknown
     tables: Callable[[], Tables] | None = None
+    unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
     match kind:
         case InputKind.JSONL:
             read = partial(jsonl.json_lines, path, name)
+            unparsed = partial(jsonl.json_lines, path, name, parsed=False)
             count_all = partial(jsonl.count_lines, path)
         case InputKind.JSON:
             read = partial(jsonl.json_array, path, name)
@@ -201,7 +209,7 @@ def _open_file(name: str, path: Path, kind: InputKind) -> Source:
             tables = partial(arrow.parquet_tables, path, name)
             read = partial(_read_tables, tables, name)
             count_all = partial(_count_tables, tables)
-    return Source(name, kind, path, path.parent, read, count_all, tables)
+    return Source(name, kind, path, path.parent, read, count_all, tables, unparsed)
 
 
 def _unknown() -> None:

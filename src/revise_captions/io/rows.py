@@ -5,13 +5,39 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.records import Record
+
+
+class Unparsed(Mapping[str, Any]):
+    """A JSON object that is parsed once somebody looks into it; `keys` where they are known."""
+
+    __slots__ = ("_data", "_keys", "text")
+
+    def __init__(self, text: str, keys: Sequence[str] | None = None) -> None:
+        self.text = text
+        self._keys = keys
+        self._data: Mapping[str, Any] | None = None
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        if self._data is None:
+            self._data = parse_json(self.text)
+        return self._data
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys or self.data)
+
+    def __len__(self) -> int:
+        return len(self._keys or self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +170,7 @@ def splice(raw: str, additions: Mapping[str, Any]) -> str:
     if escaped or any(f'"{name}"' in raw for name in additions):
         raw = _without(raw, additions)
     end = raw.rindex("}")
-    body = dumps(additions)[1:-1]
+    body = (additions.text if isinstance(additions, Unparsed) else dumps(additions))[1:-1]
     empty = raw[:end].rstrip().endswith("{") and raw[:end].strip() == "{"
     return raw[:end] + ("" if empty or not body else ", ") + body + raw[end:]
 
