@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
-from revise_captions.commands import RenamedOptions, echo
+from revise_captions.commands import RenamedOptions, Terminated, echo, terminable
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings, require_limit
@@ -98,13 +98,17 @@ def main(
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     }
     try:
-        _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
+        with terminable():
+            _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
     except UserError as error:
         echo(f"finetune-critic: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         echo("stopped; add --resume to continue from the last save", err=True)
         sys.exit(130)
+    except Terminated as error:
+        echo("stopped; add --resume to continue from the last save", err=True)
+        sys.exit(128 + error.signal)
 
 
 def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, TrainingSettings]:

@@ -123,6 +123,12 @@ class JobOptions:
         _check_verification(self.verify, run.stage)
         parse_shard(self.inputs.shard)
 
+    def reads(self) -> list[str]:
+        """The input, and the models that may be files or folders."""
+        models, verify = self.models, self.verify
+        named = (models.critic, models.adapter, models.reviser, verify.judge, verify.parser)
+        return [name for name in (self.inputs.source, *named) if name]
+
 
 def option_names() -> dict[str, Any]:
     """Every option's default, by its name."""

@@ -12,8 +12,8 @@ from revise_captions.benchmarks.catalog.table import benchmarks
 from revise_captions.benchmarks.checks import Checked
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_json_lines
 from revise_captions.outside_text import plain
-from revise_captions.pipelines.output.writers import write_json_lines
 from revise_captions.records import ImageRef
 
 

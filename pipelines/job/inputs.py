@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ from revise_captions.io.fields import Fields
 from revise_captions.io.images import LoadImage, load_image
 from revise_captions.io.readers import Source, open_source
 from revise_captions.pipelines.options import InputOptions, parse_shard
-from revise_captions.pipelines.output.writers import journal_path
 from revise_captions.records import Record
 
 if TYPE_CHECKING:
@@ -35,14 +33,8 @@ def open_input(inputs: InputOptions, out: str, *, need_image: bool = True) -> So
         need_image=need_image,
         shard=parse_shard(inputs.shard),
         limit=inputs.limit,
-        spool=_spool(out),
+        spool=Path("stdout" if out == "-" else out),
     )
-
-
-def _spool(out: str) -> Path:
-    """A file of this process's own: two runs that name the same OUT do not share a copy."""
-    journal = journal_path(out)
-    return journal.with_name(f"{journal.with_suffix('').name}.stdin.{os.getpid()}")
 
 
 def image_loader(source: Source, inputs: InputOptions) -> LoadImage:

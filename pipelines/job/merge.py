@@ -21,6 +21,7 @@ from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.writers import (
     OutputCounts,
     check_output,
+    old_quarantine_path,
     quarantine_path,
     write,
 )
@@ -51,7 +52,8 @@ def merge(
         for shard in opened:
             if Path(out).exists() and shard.path.samefile(out):
                 raise UserError(f"the output {out} is one of the shards")
-        check_output(source, out, force=force)
+        read = [path for name in shards for path in (name, _quarantine_of(name))]
+        check_output(source, out, force=force, reads=read)
         parts = [
             Shard(name, shard.read(), _quarantined(name))
             for name, shard in zip(shards, opened, strict=True)
@@ -102,8 +104,15 @@ def _own(row: Row) -> object:
     return fields if row.raw is not None else json.loads(dumps(fields))
 
 
+def _quarantine_of(shard: str) -> Path:
+    """The shard's quarantine, or the one that an earlier build wrote and no other output owns."""
+    path, old = quarantine_path(shard), old_quarantine_path(shard)
+    owner = old.with_name(old.name.removesuffix(".quarantine.jsonl") + ".jsonl")
+    return old if old.exists() and not path.exists() and not owner.exists() else path
+
+
 def _quarantined(name: str) -> Iterator[Mapping[str, Any]]:
-    path = quarantine_path(name)
+    path = _quarantine_of(name)
     if not path.exists():
         return
     with path.open(encoding="utf-8") as file:

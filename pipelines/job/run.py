@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 from revise_captions.io.readers import Source
+from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.window import journal_windows
 from revise_captions.pipelines.options import InputOptions, JobOptions, RunOptions
-from revise_captions.pipelines.output.journal import Journal, refuse_early
+from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
 from revise_captions.pipelines.output.writers import check_output, journal_path, write
 from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
@@ -41,7 +43,7 @@ def run(job: JobOptions) -> dict[str, Any]:
         return _dry_run(job)
     refuse_unfinished(job.run)
     with closing(_open(job)) as source:
-        check_outputs(source, job.run)
+        check_outputs(source, job)
         if job.run.runner == "ray":
             return _run_on_ray(source, job)
         models, settings = load_models(job, source)
@@ -63,11 +65,12 @@ def refuse_unfinished(options: RunOptions) -> None:
     refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
 
 
-def check_outputs(source: Source, options: RunOptions) -> None:
-    """Raises `UserError` where OUT or the report could not be written."""
-    check_output(source, options.out, force=options.force, resume=options.resume)
+def check_outputs(source: Source, job: JobOptions) -> None:
+    """Raises `UserError` where OUT or the report could not, or must not, be written."""
+    options, reads = job.run, job.reads()
+    check_output(source, options.out, force=options.force, resume=options.resume, reads=reads)
     if options.report is not None:
-        check_report(options.report, options.out)
+        check_report(options.report, options, [*reads, *source.reads()])
 
 
 def _dry_run(job: JobOptions) -> dict[str, Any]:
@@ -76,7 +79,7 @@ def _dry_run(job: JobOptions) -> dict[str, Any]:
     with closing(_open(job)) as source:
         checks = (
             lambda: refuse_unfinished(job.run),
-            lambda: check_outputs(source, job.run),
+            lambda: check_outputs(source, job),
         )
         return dry_run(source, job, image_loader(source, job.inputs), checks)
 
@@ -118,7 +121,7 @@ def finish(
     each = None
     if tallied is None:
         tallied = RunTally(source, models.threshold, options)
-        each = tallied.add
+        each = partial(_tally, tallied, journal)
     doing = "writing" if each is None else "writing and tallying"
     results = shown(journal.results(), doing, progress.total)
     with tallied.one_thread():
@@ -134,3 +137,14 @@ def finish(
     journal.delete()
     show(summary, options, written)
     return summary
+
+
+def _tally(
+    tallied: RunTally, journal: Journal, row: Row | BadRow, result: RowResult | BadRow
+) -> None:
+    try:
+        tallied.add(row, result)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        if not journal.resumed:  # then it is what this process wrote
+            raise
+        raise journal.not_ours(f"the result of line {row.line}: {error!r}") from None

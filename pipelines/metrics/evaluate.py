@@ -15,6 +15,7 @@ from typing import Any
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_json
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
@@ -22,7 +23,6 @@ from revise_captions.pipelines.metrics.estimates import Figure
 from revise_captions.pipelines.metrics.preferences import preference_level, ratings_of
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
-from revise_captions.pipelines.output.writers import write_json
 from revise_captions.signature import signature
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")

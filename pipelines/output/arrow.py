@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import IO, Any
 from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
-from revise_captions.pipelines.output.journal import sync_folder
+from revise_captions.io.writing import sync_folder, working_file
 from revise_captions.pipelines.output.pairing import Pairing
 
 COLUMNS = ("revised_caption", "revision")
@@ -186,10 +185,9 @@ def _batched(pairs: Pairing, size: int) -> Iterator[list[Any]]:
 @contextmanager
 def data_set_folder(path: Path) -> Iterator[IO[bytes]]:
     """Turns a Parquet file into a folder for `datasets.load_from_disk`, atomically."""
-    work = path.with_name(path.name + ".partial")
-    shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+    held = working_file(path, "partial", folder=True)
+    work = held.path
     try:
-        work.mkdir()
         with (work / "rows.parquet").open("wb") as file:
             yield file
         _save_data_set(work)
@@ -198,7 +196,7 @@ def data_set_folder(path: Path) -> Iterator[IO[bytes]]:
         os.rename(work / "done", path)
         sync_folder(path)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        held.remove()
 
 
 def _save_data_set(work: Path) -> None:

@@ -1,8 +1,9 @@
 """The journal beside an unfinished output: finished windows and their results.
 
 One header line, then one line per window, each with a checksum. Lines are only appended, so a run
-killed at any moment leaves at most one torn line, which the next run removes. The output is
-assembled from the journal alone, so interruptions leave no trace in it.
+killed at any moment leaves at most one torn line. From the first damaged line on, the next run
+removes all lines, says so, and repeats their windows. The output is assembled from the journal
+alone, so interruptions leave no trace in it.
 
     revise-captions journal 1 <crc> {"run_key": …, "settings": {…}}
     <crc> <window> <sha256 of the window's input> [[line, {…}], [line, reason, detail], …]
@@ -15,8 +16,10 @@ import errno
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import re
+import stat
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +29,10 @@ from typing import Any, NamedTuple
 
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.rows import BadRow, Unparsed, dumps
+from revise_captions.io.writing import cannot_write, sync_folder
 from revise_captions.records import ImageRef, Record
 
+logger = logging.getLogger(__name__)
 MAGIC = b"revise-captions journal 1 "
 #: What a row gains, in this order.
 ADDED = ("revised_caption", "revision")
@@ -101,6 +106,7 @@ class Journal:
         self._windows: dict[int, _Entry] = {}
         self._end = 0
         self._synced = time.monotonic()
+        self.resumed = False
 
     @classmethod
     def open(
@@ -174,10 +180,21 @@ class Journal:
         """
         for window in range(len(self._windows)):
             if window not in self._windows:
+                if self.resumed:
+                    raise self.not_ours(f"it has no window {window}, but later ones")
                 raise RuntimeError(f"window {window} is not finished, but later ones are")
             entry = self._windows[window]
             line = os.pread(self._file, entry.size, entry.offset)
-            yield from _results(line.split(b" ", 3)[3].decode(), entry.results)
+            try:
+                items = list(_results(line.split(b" ", 3)[3].decode(), entry.results))
+            except (LookupError, TypeError, ValueError, RecursionError) as error:
+                raise self.not_ours(f"window {window}: {error!r}") from None
+            yield from items
+
+    def not_ours(self, detail: str) -> UserError:
+        """What to raise for a line with a right checksum that this program did not write."""
+        hint = "start over with --force; what else it holds is lost"
+        return UserError(f"{self.path} was changed by another program: {detail}", hint=hint)
 
     def close(self) -> None:
         if self._file >= 0:
@@ -206,6 +223,7 @@ class Journal:
         elif not resume:
             raise _unfinished(self.path)
         elif header["run_key"] == self.run_key:
+            self.resumed = True
             self._scan()
         elif force:
             self._begin()
@@ -234,19 +252,35 @@ class Journal:
         if body is None and line.endswith(b"\n"):
             hint = "delete it to start over; its finished windows are lost"
             raise UserError(f"{self.path} is damaged: its first line is incomplete", hint=hint)
-        return None if body is None else dict(json.loads(body))
+        if body is None:
+            return None
+        try:
+            header = json.loads(body)
+            return {"run_key": header["run_key"], "settings": dict(header["settings"])}
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            raise self.not_ours(f"its first line: {error!r}") from None
 
     def _scan(self) -> None:
-        """Indexes the finished windows and removes a torn line."""
+        """Indexes the finished windows, and removes the lines from the first damaged one on."""
         size = os.fstat(self._file).st_size
+        kept = lost = 0
         for line in self._lines(self._end, size):
-            body = _verified(line)
+            body = None if lost else _verified(line)
             if body is None:
-                break
-            window, digest, _ = body.split(b" ", 2)
-            self._windows[int(window)] = _Entry(self._end, len(line), digest.decode())
+                lost += 1
+                continue
+            try:
+                window, digest, _ = body.decode().split(" ", 2)
+                self._windows[int(window)] = _Entry(self._end, len(line), digest)
+            except ValueError as error:
+                raise self.not_ours(f"line {kept + 2}: {error!r}") from None
             self._end += len(line)
-        if self._end < size:
+            kept += 1
+        if lost:
+            logger.warning(
+                "%s is damaged from line %d on: %d finished windows are kept, %d are repeated",
+                *(self.path, kept + 2, kept, lost),
+            )
             os.ftruncate(self._file, self._end)
 
     def _lines(self, start: int, size: int) -> Iterator[bytes]:
@@ -276,7 +310,7 @@ class Journal:
 
 def refuse_early(path: Path, *, resume: bool = False, force: bool = False) -> None:
     """Raises what `Journal.open` would with any settings, before models are loaded."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     descriptor = _open_locked(path)
     try:
@@ -294,9 +328,13 @@ def _unfinished(path: Path) -> UserError:
 def _open_locked(path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(path, flags, 0o644)
         except OSError as error:
             raise cannot_write(path, error) from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise UserError(f"{path} exists and is no journal", hint="choose another output")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -310,21 +348,6 @@ def _open_locked(path: Path) -> int:
             if os.path.samestat(os.stat(path), os.fstat(descriptor)):
                 return descriptor
         os.close(descriptor)
-
-
-def cannot_write(path: Path | str, error: OSError) -> UserError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    hint = "free some space, then go on with --resume" if full else ""
-    return UserError(f"cannot write {path}: {error.strerror or error}", hint=hint)
-
-
-def sync_folder(path: Path) -> None:
-    """Makes a new or renamed directory entry durable."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _verified(line: bytes) -> bytes | None:
@@ -348,17 +371,27 @@ def _results(text: str, count: int) -> Iterator[RowResult | BadRow]:
     """A window's results; of one that is known to hold `count` and no bad row, unparsed."""
     begins = list(_RESULT.finditer(text)) if count else []
     if not count or len(begins) != count:
-        yield from map(_from_json, json.loads(text))
+        yield from _from_json(json.loads(text))
         return
     ends = [match.start() - 3 for match in begins[1:]]  # before `], `
     for match, end in zip(begins, [*ends, len(text.rstrip()) - 2], strict=True):
         yield RowResult(int(match[1]), Unparsed(text[match.end() : end], ADDED))
 
 
-def _from_json(item: list[Any]) -> RowResult | BadRow:
-    if len(item) == 2:
-        return RowResult(item[0], item[1])
-    return BadRow("", item[0], Reason(item[1]), item[2])
+def _from_json(items: object) -> list[RowResult | BadRow]:
+    """A window's results. Raises one of several errors for what `append` never writes."""
+    found: list[RowResult | BadRow] = []
+    if not isinstance(items, list):
+        raise TypeError("no list of results")
+    for line, *rest in items:
+        if not isinstance(line, int):
+            raise TypeError("a result without a line")
+        if len(rest) == 1:
+            found.append(RowResult(line, {**rest[0]}))
+        else:
+            reason, detail = rest
+            found.append(BadRow("", line, Reason(reason), str(detail)))
+    return found
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -1,12 +1,13 @@
 """The final output: the input's rows plus results, in the input's own format.
 
-The output is written to `OUT.partial`, made durable, and renamed after the quarantine has been, so
-a run that dies leaves no incomplete file under either name.
+The output is written to a working file (`io.writing`), made durable, and renamed after the
+quarantine has been, so a run that dies leaves no incomplete file under either name.
 """
 
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import re
 import sys
@@ -20,11 +21,8 @@ from revise_captions.errors import UserError
 from revise_captions.io.arrow import require_pyarrow
 from revise_captions.io.readers import InputKind, Source, kind_of_name
 from revise_captions.io.rows import BadRow, Row, dumps, splice
-from revise_captions.pipelines.output.journal import (
-    RowResult,
-    cannot_write,
-    sync_folder,
-)
+from revise_captions.io.writing import cannot_write, check_writable, head_of, replacing
+from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.pairing import Pairing
 
 
@@ -43,13 +41,23 @@ def journal_path(out: str) -> Path:
 
 
 def quarantine_path(out: str) -> Path:
-    """`out.quarantine.jsonl` beside `out.jsonl`, `out.jsonl.gz`, `out.parquet`, `out.tar`, …"""
-    if out == "-":
-        return Path("stdout.quarantine.jsonl")
+    """`out.quarantine.jsonl` for `out.jsonl`; for every other name that name and the suffix.
+
+    So `out.jsonl` and `out.jsonl.gz` do not share one.
+    """
+    return Path("stdout.quarantine.jsonl" if out == "-" else f"{_stem(out)}.quarantine.jsonl")
+
+
+def old_quarantine_path(out: str) -> Path:
+    """Where earlier builds kept it: `out.jsonl.gz` and `out.jsonl` shared one."""
     path = Path(out)
     stem = re.sub(r"(?i)\.(gz|zst|zstd)$", "", path.name)
     stem = re.sub(r"(?i)\.(jsonl|ndjson|json|parquet|pq|tar|tgz)$", "", stem)
     return path.with_name(f"{stem}.quarantine.jsonl")
+
+
+def _stem(out: str) -> str:
+    return out.removesuffix(".jsonl")
 
 
 def output_kind(source: Source, out: str) -> InputKind:
@@ -65,38 +73,62 @@ def output_kind(source: Source, out: str) -> InputKind:
     return kind
 
 
-def check_output(source: Source, out: str, *, force: bool = False, resume: bool = False) -> None:
-    """Checks OUT before any work is done.
+def check_output(
+    source: Source,
+    out: str,
+    *,
+    force: bool = False,
+    resume: bool = False,
+    reads: Iterable[Path | str] = (),
+) -> None:
+    """Checks OUT, its quarantine and its journal before any work is done.
 
     `resume` may continue under an existing name with a journal: the run was killed after the output
-    appeared, or was to replace an older one by `force`.
+    appeared, or was to replace an older one by `force`. `reads`: what the run reads besides its
+    source.
 
     Raises:
-        UserError: OUT exists, is the input, or cannot be written.
+        UserError: One of them exists, is the input, or cannot be written.
     """
     kind = output_kind(source, out)
     if kind in (InputKind.PARQUET, InputKind.HUB):
         require_pyarrow()
+    inputs = [*reads, *source.reads()]
+    journal = journal_path(out)
+    check_writable(journal, inputs, force=True)  # `Journal.open` knows its own
     if out == "-":
         if sys.stdout is None:
             raise UserError("standard output is closed", hint="name a file as OUT")
         return
     path = Path(out)
-    if not path.parent.is_dir():
-        raise UserError(f"the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise UserError(f"the folder {path.parent} is not writable")
-    saved = (path / "state.json").is_file()
-    if path.exists() and not (saved if kind is InputKind.HUB else path.is_file()):
-        hint = "choose another name; for a device or a pipe, write to - and redirect"
+    going_on = resume and journal.exists()
+    saved = kind is InputKind.HUB and (path / "state.json").is_file()
+    if path.is_dir() and not saved:
+        hint = "choose another name"
         raise UserError(f"{out} exists and is no {kind} that could be replaced", hint=hint)
-    for name in (path, quarantine_path(out)):
-        if name.exists() and source.path.exists() and name.samefile(source.path):
-            hint = "the input is never overwritten; choose another name"
-            raise UserError(f"the output {name} is the input", hint=hint)
-    going_on = resume and journal_path(out).exists()
-    if path.exists() and not force and not going_on:
-        raise UserError(f"{out} exists", hint="choose another name, or overwrite it with --force")
+    check_writable(path, inputs, force=force or going_on, folder=saved)
+    _check_quarantine(out, inputs, replace=force or going_on)
+
+
+def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) -> None:
+    """An earlier quarantine goes only by `replace`, and only if it is this OUT's."""
+    path = quarantine_path(out)
+    check_writable(path, inputs, force=replace)
+    if not os.path.lexists(path):
+        return
+    hint = "move it, or choose another name for the output"
+    if not is_quarantine(path):
+        raise UserError(f"{path} exists and is no quarantine", hint=hint)
+    # `out` and `out.jsonl` share the name.
+    other = Path(_stem(out) if out.endswith(".jsonl") else f"{out}.jsonl")
+    if other.exists():
+        raise UserError(f"{path} may belong to {other}", hint=hint)
+
+
+def is_quarantine(path: Path) -> bool:
+    """Whether a file is empty or begins as `BadRow.as_json` does."""
+    head = head_of(path)
+    return path.is_file() and (not head or head.startswith(b'{"file": '))
 
 
 def write(
@@ -125,7 +157,8 @@ def write(
             else:
                 file = stack.enter_context(_output(out))
             # Entered last, left first: the quarantine is in place before the output appears.
-            quarantine = stack.enter_context(_quarantine(quarantine_path(out)))
+            refused = _free_quarantine() if out == "-" else quarantine_path(out)
+            quarantine = stack.enter_context(_quarantine(refused))
             pairing = Pairing(source, results, quarantine, each)
             _writer(kind)(source, pairing, file)
             pairing.finish()
@@ -133,7 +166,7 @@ def write(
         raise
     except OSError as error:
         raise cannot_write(out, error) from None
-    path = quarantine_path(out) if pairing.quarantined else None
+    path = refused if pairing.quarantined else None
     return OutputCounts(pairing.written, pairing.quarantined, path)
 
 
@@ -184,40 +217,6 @@ def _object(row: Row, result: RowResult) -> str:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name, complete and durable, when the block succeeds, or never."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    sync_folder(path)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Writes a JSON file of one line, as `replacing` does."""
-    write_json_lines(path, [value])
-
-
-def write_json_lines(path: Path, rows: Iterable[object]) -> int:
-    """Writes JSON Lines, as `replacing` does; returns how many.
-
-    Not with the `jsonlines` library, as `dumps` also writes lone surrogates and bytes.
-    """
-    count = 0
-    with replacing(path) as file:
-        for row in rows:
-            file.write(dumps(row).encode() + b"\n")
-            count += 1
-    return count
-
-
-@contextmanager
 def _output(out: str) -> Iterator[IO[bytes]]:
     if out == "-":
         yield sys.stdout.buffer
@@ -244,9 +243,21 @@ def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
         yield file
 
 
+def _free_quarantine() -> Path:
+    """`stdout.quarantine.jsonl`, or with a number: runs to standard output share none."""
+    names = itertools.chain(["stdout"], (f"stdout.{number}" for number in itertools.count(2)))
+    paths = (quarantine_path(f"{name}.jsonl") for name in names)
+    return next(path for path in paths if not os.path.lexists(path))
+
+
 @contextmanager
 def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
-    """Takes bad rows; the file appears with the first. Removes an earlier run's file."""
+    """Takes bad rows; the file appears with the first. Without one, this OUT's earlier file goes.
+
+    A file that is no quarantine may have taken the name since `check_output` looked.
+    """
+    if os.path.lexists(path) and not is_quarantine(path):
+        raise UserError(f"{path} exists and is no quarantine", hint="move it, then use --resume")
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
+from revise_captions.io.writing import replacing
 from revise_captions.pipelines.options import JobOptions, RunOptions
-from revise_captions.pipelines.output.writers import replacing
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
     Counted,

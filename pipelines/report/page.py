@@ -11,19 +11,20 @@ no request at all. `panels` says how to add a panel.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from revise_captions.errors import UserError
+from revise_captions.io.writing import check_writable, write_text
 from revise_captions.pipelines.report.panels import ReportData, rendered
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.report.templating import asset, content_policy, environment
 
 FORMAT = "revise-captions report"
+#: What every report has in its head.
+TITLE = " · caption revision</title>"
 
 
 def figures_path(path: Path) -> Path:
@@ -33,21 +34,16 @@ def figures_path(path: Path) -> Path:
     )
 
 
-def check_target(path: Path) -> None:
-    """Raises `UserError` if the report would overwrite a JSON file that is not a report's.
+def check_target(path: Path, reads: Iterable[Path | str] = (), *, force: bool = False) -> None:
+    """Raises `UserError` if the report would overwrite anything but an earlier report.
 
-    Call it before a run starts: `data.json` beside `data.html` may be a data set.
+    Call it before a run starts: `data.json` beside `data.html` may be a data set. `force` allows
+    any file that is neither read nor an image.
     """
+    reads = list(reads)
+    check_writable(path, reads, force=force, ours=lambda head: TITLE.encode() in head)
     beside = figures_path(path)
-    if not path.parent.is_dir():
-        raise UserError(
-            f"there is no folder {path.parent} for the report", hint=f"mkdir -p {path.parent}"
-        )
-    if beside.exists() and FORMAT.encode() not in beside.open("rb").read(200):
-        raise UserError(
-            f"the report's figures would overwrite {beside}, which is not a report's",
-            hint="choose another name for --report, or move that file",
-        )
+    check_writable(beside, reads, force=force, ours=lambda head: FORMAT.encode() in head[:200])
 
 
 def write_report(
@@ -58,6 +54,7 @@ def write_report(
     title: str,
     signature: str = "",
     settings: Mapping[str, object] | None = None,
+    force: bool = False,
 ) -> None:
     """Writes `path` and `figures_path(path)`; each appears only when complete.
 
@@ -67,11 +64,12 @@ def write_report(
         summary: From `Tally.to_json`.
         rows: From `Sampler.rows`, in order.
         settings: Shown as they are.
+        force: Whether files that are no reports may be replaced.
 
     Raises:
         UserError: As `check_target`.
     """
-    check_target(path)
+    check_target(path, force=force)
     figures = {
         "format": FORMAT,
         "title": title,
@@ -80,14 +78,8 @@ def write_report(
         "summary": summary,
     }
     text = json.dumps(figures, indent=2, allow_nan=False, default=str) + "\n"
-    _replace(figures_path(path), text)
-    _replace(path, render(json.loads(text), rows))
-
-
-def _replace(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(part, path)
+    write_text(figures_path(path), text)
+    write_text(path, render(json.loads(text), rows))
 
 
 def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.io.writing import cannot_write
 from revise_captions.outside_text import plain
-from revise_captions.pipelines.output.journal import RowResult, cannot_write
+from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.pipelines.output.writers import journal_path, quarantine_path
 from revise_captions.pipelines.report.summary import Speed, Tally
 
 if TYPE_CHECKING:
@@ -31,13 +33,15 @@ SHOWN_SIDE = 640
 SHOWN_TEXT = 10_000
 
 
-def check_report(path: Path, out: str) -> None:
+def check_report(path: Path, options: RunOptions, reads: Sequence[Path | str]) -> None:
     """Raises `UserError` before any work is done if the report could not be written."""
     from revise_captions.pipelines.report.page import check_target, figures_path
 
-    if out != "-" and Path(out).resolve() in (path.resolve(), figures_path(path).resolve()):
-        raise UserError(f"the report {path} would overwrite the output {out}")
-    check_target(path)
+    out = options.out
+    for written in (Path(out), quarantine_path(out), journal_path(out)):
+        if written.resolve() in (path.resolve(), figures_path(path).resolve()):
+            raise UserError(f"the report {path} would overwrite the output {written}")
+    check_target(path, reads, force=options.force)
 
 
 class RunTally:
@@ -110,6 +114,7 @@ def summarize(
                 title=source.name,
                 signature=signature,
                 settings=settings,
+                force=options.force,
             )
         except OSError as error:
             raise cannot_write(options.report, error) from None

@@ -59,7 +59,7 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
     refuse_unfinished(job.run)
     with_critic = "critic" in checks
     with closing(open_input(job.inputs, job.run.out, need_image=with_critic)) as source:
-        check_outputs(source, job.run)
+        check_outputs(source, job)
         check_references(source, job.verify.reference_field)
         signature = _signature_in(source)
         threshold = float(settings_of(signature)["threshold"])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NoReturn
 
 import click
@@ -39,6 +41,41 @@ def echo(text: str, *, err: bool = False) -> None:
         click.echo(plain(text), err=err)
 
 
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP, which end a command as Ctrl-C does: what it holds is put away first."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Has the signals raise `Terminated` here, but not in processes that are forked off.
+
+    A signal that is ignored stays ignored, as under nohup. A second one ends the process at once.
+    """
+    process = os.getpid()
+
+    def handle(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != process:
+            os.kill(os.getpid(), number)
+        else:
+            raise Terminated(number)
+
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []  # only the main thread may ask for signals
+    for number in numbers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def run_command(
     command: click.Command,
     name: str,
@@ -51,20 +88,22 @@ def run_command(
 
     Status: 0, or the number that the command returned; 2 for a mistake in the command line or the
     input, and for a file or standard output that cannot be read or written; 3 if a model stopped
-    answering or memory ran out; 130 after Ctrl-C. A closed output pipe ends in silence.
+    answering or memory ran out; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. A closed
+    output pipe ends in silence.
 
     Args:
         command: The command.
         name: Its name in messages.
         arguments: The command line, `sys.argv[1:]` by default.
-        go_on: Makes the line that says how to continue, after status 3 and 130.
-        interrupted: What to say after Ctrl-C.
+        go_on: Makes the line that says how to continue, after status 3 and those of signals.
+        interrupted: What to say after Ctrl-C and other signals.
     """
     from revise_captions.errors import EngineDead, UserError
 
     _occupy_closed_streams()
     try:
-        status = command.main(arguments, name, standalone_mode=False)
+        with terminable():
+            status = command.main(arguments, name, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()  # now, while what goes wrong can be said
     except click.ClickException as error:
@@ -89,6 +128,9 @@ def run_command(
     except (click.exceptions.Abort, KeyboardInterrupt):
         echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
         sys.exit(130)
+    except Terminated as error:
+        echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
+        sys.exit(128 + error.signal)
     sys.exit(status if isinstance(status, int) else 0)
 
 

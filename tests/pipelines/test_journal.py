@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
 
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.rows import BadRow, Unparsed, dumps
-from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
+from revise_captions.pipelines.output.journal import MAGIC, Journal, RowResult, window_digest
 from revise_captions.records import ImageRef, Record
 
 SETTINGS = {"critic": "bundled", "threshold": 0.5, "rounds": 2}
@@ -108,7 +109,7 @@ def test_every_cut_leaves_the_whole_windows_before_it(tmp_path):
         assert path.read_bytes() == whole
 
 
-def test_a_damaged_line_and_what_follows_are_repeated(tmp_path):
+def test_a_damaged_line_and_what_follows_are_repeated(tmp_path, caplog):
     path = filled(tmp_path / "j")
     data = bytearray(path.read_bytes())
     second = data.index(b"\n", data.index(b"\n") + 1) + 1
@@ -116,6 +117,77 @@ def test_a_damaged_line_and_what_follows_are_repeated(tmp_path):
     path.write_bytes(data)
     with Journal.open(path, SETTINGS, resume=True) as journal:
         assert [journal.done(w, f"d{w}") for w in range(3)] == [True, False, False]
+    said = f"{path} is damaged from line 3 on: 1 finished windows are kept, 2 are repeated"
+    assert caplog.messages == [said]
+
+
+def test_a_cut_line_is_said_and_whole_lines_are_not(tmp_path, caplog):
+    path = filled(tmp_path / "j")
+    Journal.open(path, SETTINGS, resume=True).close()
+    assert caplog.messages == []
+    path.write_bytes(path.read_bytes()[:-1])
+    Journal.open(path, SETTINGS, resume=True).close()
+    said = f"{path} is damaged from line 4 on: 2 finished windows are kept, 1 are repeated"
+    assert caplog.messages == [said]
+
+
+def forged(body: bytes) -> bytes:
+    return b"%08x %b\n" % (zlib.crc32(body), body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"3",
+        b"3 d3",
+        b"three d3 []",
+        b"3 \xff []",
+        b"3 d3 ",
+        b"3 d3 7",
+        b"3 d3 {}",
+        b"3 d3 [7]",
+        b"3 d3 [[]]",
+        b"3 d3 [[7]]",
+        b'3 d3 [["7", {}]]',
+        b"3 d3 [[7, 8]]",
+        b'3 d3 [[7, "no reason", "x"]]',
+        b'3 d3 [[7, "url_failed", "x", "y"]]',
+        b"3 d3 " + b"[" * 100_000,
+        b"5 d5 []",
+        b"%d d5 []" % 10**30,
+    ],
+)
+def test_forged_lines_with_a_right_checksum_are_an_error(tmp_path, body):
+    path = filled(tmp_path / "j")
+    before = path.read_bytes() + forged(body)
+    path.write_bytes(before)
+    with pytest.raises(UserError, match="changed by another program") as caught:  # noqa: SIM117
+        with Journal.open(path, SETTINGS, resume=True) as journal:
+            list(journal.results())
+    assert "--force" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("body", [b"", b"7", b"[]", b"{}", b'{"run_key": 1}', b"[" * 100_000])
+def test_a_forged_header_is_an_error(tmp_path, body):
+    path = tmp_path / "j"
+    path.write_bytes(MAGIC + forged(body))
+    with pytest.raises(UserError, match="changed by another program"):
+        Journal.open(path, SETTINGS, resume=True)
+
+
+def test_what_is_no_file_is_no_journal(tmp_path):
+    os.mkfifo(tmp_path / "j")
+    for options in ({}, {"resume": True}, {"force": True}):
+        with pytest.raises(UserError, match="no journal"):
+            Journal.open(tmp_path / "j", SETTINGS, **options)
+    (tmp_path / "link").symlink_to(filled(tmp_path / "mine"))
+    before = (tmp_path / "mine").read_bytes()
+    for options in ({}, {"resume": True}, {"force": True}):
+        with pytest.raises(UserError, match="cannot write"):
+            Journal.open(tmp_path / "link", SETTINGS, **options)
+    assert (tmp_path / "mine").read_bytes() == before
 
 
 def test_a_damaged_header_is_not_taken_for_an_empty_journal(tmp_path):

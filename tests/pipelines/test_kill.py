@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ from PIL import Image
 SCRIPT = Path(__file__).parents[1] / "support/scripted_run.py"
 RECORDS = 700  # eleven windows
 KILLS = 30
+
+
+def listen() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def start(
@@ -36,7 +42,7 @@ def start(
         stderr=subprocess.PIPE,
         text=True,
         # whoever runs the tests in the background of a shell has them inherit a deaf ear
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=listen,
     )
 
 
@@ -216,6 +222,67 @@ def test_ctrl_c_and_two_runs_at_once(folder):
     assert code == 0, err
     assert (folder / "i.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
     assert leftovers(folder, "i") == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_terminated_and_resumed(folder, number, status):
+    """As after Ctrl-C, and no copy of standard input stays, nor one that a killed run left."""
+    text = (folder / "in.jsonl").read_text()
+    name = f"t{status}"
+    for sent, stalls in ((signal.SIGKILL, "25"), (number, "3")):
+        process = start(
+            folder, "-", f"{name}.jsonl", "--resume", stdin=True, SCRIPTED_STALLS=stalls
+        )
+        assert process.stdin is not None
+        process.stdin.write(text)
+        process.stdin.close()
+        process.stdin = None
+        while len(copies := list(folder.glob(f"{name}.*.stdin"))) != 1:
+            assert process.poll() is None
+            time.sleep(0.02)
+        wait_for_work(folder, name)
+        if sent == number:
+            second = start(folder, "-", f"{name}.jsonl", "--force", stdin=True)
+            second.communicate(text, timeout=550)
+            assert copies[0].exists()  # it is the first's
+        process.send_signal(sent)
+        code, out, err = finish(process)
+    assert (code, out) == (status, "")
+    command = f"revise-captions - {name}.jsonl --resume"
+    assert err.splitlines()[-2:] == [
+        "revise-captions: interrupted",
+        f"  resume with: {command}, with the same standard input",
+    ]
+    assert leftovers(folder, name) == [f"{name}.jsonl.journal"]
+    process = start(folder, *shlex.split(command)[1:], stdin=True)
+    process.communicate(text, timeout=550)
+    assert process.returncode == 0
+    assert len((folder / f"{name}.jsonl").read_bytes()) > 0
+    assert leftovers(folder, name) == []
+
+
+def test_a_damaged_journal(folder):
+    """What is repeated is said; what this program did not write is no traceback."""
+    finish(start(folder, "in.jsonl", "j.jsonl", SCRIPTED_DIES="23"))
+    journal = folder / "j.jsonl.journal"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    row = json.loads(lines[1].split(b" ", 3)[3])
+    row[0][1]["revision"]["sentences"] = "none"
+    body = b" ".join([*lines[1].split(b" ", 3)[1:3], json.dumps(row).encode()])
+    journal.write_bytes(b"".join([lines[0], b"%08x %b\n" % (zlib.crc32(body), body), *lines[2:]]))
+    code, _, err = finish(start(folder, "in.jsonl", "j.jsonl", "--resume"))
+    assert code == 2, err
+    assert "j.jsonl.journal was changed by another program: the result of line 1" in err
+    assert "Traceback" not in err
+    assert not (folder / "j.jsonl").exists()
+    assert not (folder / "j.quarantine.jsonl").exists()
+    lines[2] = lines[2].replace(b"a", b"b", 1)
+    journal.write_bytes(b"".join(lines))
+    code, _, err = finish(start(folder, "in.jsonl", "j.jsonl", "--resume"))
+    assert code == 0, err
+    assert "j.jsonl.journal is damaged from line 3 on: 1 finished windows are kept" in err
+    assert (folder / "j.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert leftovers(folder, "j") == []
 
 
 @pytest.mark.parametrize("share", [0.0001, 0.4, 0.95])

@@ -8,6 +8,8 @@ import gzip
 import io
 import itertools
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,10 +18,13 @@ from pathlib import Path
 import pytest
 import zstandard
 from output_files import REVISION, names, revised, rows, run, write_lines
+from PIL import Image
 
 from revise_captions.errors import UserError
+from revise_captions.io import writing
 from revise_captions.io.readers import InputKind, open_source
 from revise_captions.pipelines.output import writers
+from revise_captions.pipelines.output.journal import refuse_early
 
 # --- JSON ---------------------------------------------------------------------------------------
 
@@ -75,10 +80,56 @@ def test_one_line_out_or_one_in_the_quarantine(tmp_path):
 
 
 def test_an_old_quarantine_goes_when_nothing_is_bad(tmp_path):
-    (tmp_path / "out.quarantine.jsonl").write_text("old\n")
     write_lines(tmp_path / "in.jsonl", rows(2))
-    assert run(tmp_path / "in.jsonl", tmp_path / "out.jsonl").quarantine is None
+    run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bad=[2])
+    assert (tmp_path / "out.quarantine.jsonl").exists()
+    again = run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", force=True)
+    assert again.quarantine is None
     assert names(tmp_path) == {"in.jsonl", "out.jsonl"}
+
+
+def test_a_quarantine_is_not_lost_unasked(tmp_path):
+    source = write_lines(tmp_path / "in.jsonl", rows(2))
+    quarantine = tmp_path / "out.quarantine.jsonl"
+    run(source, tmp_path / "out.jsonl", bad=[2])
+    (tmp_path / "out.jsonl").unlink()
+    before = quarantine.read_bytes()
+    with pytest.raises(UserError, match=r"out\.quarantine\.jsonl exists"):
+        run(source, tmp_path / "out.jsonl")
+    run(source, tmp_path / "out.jsonl.gz")
+    run(source, tmp_path / "out.parquet", bad=[1])
+    assert quarantine.read_bytes() == before
+    with pytest.raises(UserError, match="--force"):
+        run(source, tmp_path / "out")  # whose quarantine has the same name
+    write_lines(tmp_path / "out.jsonl", rows(2))
+    with pytest.raises(UserError, match=r"may belong to .*out\.jsonl"):
+        run(source, tmp_path / "out", force=True)
+    assert quarantine.read_bytes() == before
+
+
+def test_a_foreign_file_with_the_name_of_the_quarantine_stays(tmp_path):
+    source = write_lines(tmp_path / "in.jsonl", rows(2))
+    foreign = tmp_path / "out.quarantine.jsonl"
+    foreign.write_text("precious\n")
+    for bad in ([], [1]):
+        for force in (False, True):
+            with pytest.raises(UserError, match="quarantine"):
+                run(source, tmp_path / "out.jsonl", bad=bad, force=force)
+    opened = open_source(str(source))
+    for bad in ([], [1]):  # it appeared when the run was under way
+        with pytest.raises(UserError, match="no quarantine"):
+            writers.write(opened, revised(opened, bad), str(tmp_path / "out.jsonl"))
+    assert foreign.read_text() == "precious\n"
+    assert names(tmp_path) == {"in.jsonl", "out.quarantine.jsonl"}
+
+
+def test_runs_to_standard_output_share_no_quarantine(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    source = write_lines(tmp_path / "in.jsonl", rows(3))
+    written = [run(source, "-", bad=[bad], force=True).quarantine for bad in (1, 2)]
+    assert run(source, "-").quarantine is None
+    assert written == [Path("stdout.quarantine.jsonl"), Path("stdout.2.quarantine.jsonl")]
+    assert [json.loads(path.read_text())["line"] for path in written] == [1, 2]
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
@@ -93,7 +144,7 @@ def test_compression_follows_the_name_and_is_reproducible(tmp_path, suffix):
     unpack = {"": bytes, ".gz": gzip.decompress, ".zst": _unzstd}[suffix]
     assert unpack(data) == (tmp_path / "plain.jsonl").read_bytes()
     assert out[0].read_bytes() == out[1].read_bytes()
-    assert (tmp_path / "one.quarantine.jsonl").exists()
+    assert writers.quarantine_path(str(out[0])).exists()
 
 
 def _unzstd(data: bytes) -> bytes:
@@ -168,6 +219,91 @@ def test_the_input_is_never_the_output(tmp_path):
         writers.check_output(open_source(str(quarantine)), str(tmp_path / "out.jsonl"), force=True)
 
 
+def test_no_input_is_an_output_by_any_name(tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", rows(1))
+    before = path.read_bytes()
+    for out in ("out.jsonl", "out.jsonl.gz"):
+        for name in (writers.journal_path(out), writers.quarantine_path(out)):
+            os.link(path, tmp_path / name)  # whatever the link that leads there
+            for given in (path, tmp_path / name):
+                with pytest.raises(UserError, match="is the input"):
+                    writers.check_output(open_source(str(given)), str(tmp_path / out), force=True)
+            (tmp_path / name).unlink()
+        working = path.rename(tmp_path / f"{out}.0123abcd.partial")  # what a killed run leaves
+        with pytest.raises(UserError, match="name of a working file"):
+            writers.check_output(open_source(str(working)), str(tmp_path / out), force=True)
+        working.rename(path)
+    os.link(path, tmp_path / "out.jsonl")
+    (tmp_path / "models").mkdir()
+    for reads in ([path], [tmp_path / "in.jsonl"]):
+        with pytest.raises(UserError, match="is the input"):
+            writing.check_writable(tmp_path / "out.jsonl", reads, force=True)
+    weights = write_lines(tmp_path / "models/weights", [])
+    for out in (weights, tmp_path / "models"):
+        for read in (weights, tmp_path / "models"):
+            with pytest.raises(UserError, match="is the input"):
+                writing.check_writable(out, [read, "owner/name"], force=True, folder=True)
+    assert path.read_bytes() == before
+
+
+def test_what_standard_input_comes_from_is_not_overwritten(tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", rows(1))
+    script = "import sys; from pathlib import Path; from revise_captions.io.writing import *\n"
+    script += "check_writable(Path(sys.argv[1]), force=True)"
+    with path.open() as given:
+        command = [sys.executable, "-c", script, str(path)]
+        ran = subprocess.run(command, stdin=given, capture_output=True, text=True, check=False)
+    assert "is the input, by way of standard input" in ran.stderr
+
+
+def test_an_image_is_not_overwritten(tmp_path):
+    picture = tmp_path / "a.jsonl"
+    Image.new("RGB", (2, 2)).save(picture, "png")
+    with pytest.raises(UserError, match="is an image"):
+        writing.check_writable(picture, force=True)
+
+
+def test_links_at_working_names_are_neither_followed_nor_removed(tmp_path, monkeypatch):
+    victim = tmp_path / "precious"
+    victim.write_text("precious")
+    numbers = itertools.chain(["00000000", "00000000"], itertools.count(1))
+    monkeypatch.setattr(writing.secrets, "token_hex", lambda size: f"{next(numbers):0>8}")
+    planted = [f"out.jsonl.{'0' * 8}.partial", "out.jsonl.partial", f"out.jsonl.{'a' * 8}.partial"]
+    for name in planted:
+        (tmp_path / name).symlink_to(victim)
+    source = write_lines(tmp_path / "in.jsonl", rows(2))
+    run(source, tmp_path / "out.jsonl")
+    assert victim.read_text() == "precious"
+    assert names(tmp_path) == {"in.jsonl", "out.jsonl", "precious", *planted}
+    (tmp_path / "out.jsonl.journal").symlink_to(victim)
+    with pytest.raises(UserError, match="cannot write"):
+        refuse_early(tmp_path / "out.jsonl.journal", force=True)
+    assert victim.read_text() == "precious"
+
+
+def test_working_files_of_killed_runs_go_and_no_others(tmp_path):
+    path = tmp_path / "out.jsonl"
+    live, dead = (writing.working_file(path, "partial") for _ in range(2))
+    dead.close()
+    folder = writing.working_file(path, "partial", folder=True)
+    folder.close()
+    kept = ["out.jsonl.partial", "other.jsonl.0123abcd.partial", "out.jsonl.0123abcd.partial"]
+    for name in kept:
+        (tmp_path / name).write_text("of somebody else")
+    os.link(tmp_path / kept[2], tmp_path / "its other name")
+    with writing.replacing(path) as file:
+        file.write(b"x")
+    assert names(tmp_path) == {"out.jsonl", live.path.name, "its other name", *kept}
+    live.remove()
+
+
+def test_names_as_long_as_they_may_be(tmp_path):
+    path = tmp_path / ("ü" * 127)
+    with writing.replacing(path) as file:
+        file.write(b"x")
+    assert names(tmp_path) == {path.name}
+
+
 def test_impossible_outputs(tmp_path):
     source = open_source(str(write_lines(tmp_path / "in.jsonl", rows(1))))
     with pytest.raises(UserError, match="tar"):
@@ -179,18 +315,31 @@ def test_impossible_outputs(tmp_path):
 def test_devices_and_folders_are_not_replaced(tmp_path):
     source = open_source(str(write_lines(tmp_path / "in.jsonl", rows(1))))
     (tmp_path / "folder").mkdir()
-    for name in ("/dev/null", str(tmp_path / "folder")):
+    os.mkfifo(tmp_path / "pipe")
+    links = {
+        "stdout": "/proc/self/fd/1",
+        "null": "/dev/null",
+        "pipe.jsonl": "pipe",
+        "twice": "null",
+    }
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    for name in ("/dev/null", "/dev/stdout", "/dev/fd/1", "folder", "pipe", *links):
         with pytest.raises(UserError, match="could be replaced"):
-            writers.check_output(source, name, force=True)
+            writers.check_output(source, str(tmp_path / name), force=True)
+        with pytest.raises((UserError, IsADirectoryError)), writing.replacing(tmp_path / name):
+            pass
+    assert {name: os.readlink(tmp_path / name) for name in links} == links
+    assert Path("/dev/stdout").is_symlink()
 
 
 @pytest.mark.parametrize(
     ("out", "quarantine"),
     [
         ("a/out.jsonl", "a/out.quarantine.jsonl"),
-        ("out.jsonl.gz", "out.quarantine.jsonl"),
-        ("out.v2.parquet", "out.v2.quarantine.jsonl"),
-        ("out.tar.gz", "out.quarantine.jsonl"),
+        ("out.jsonl.gz", "out.jsonl.gz.quarantine.jsonl"),
+        ("out.v2.parquet", "out.v2.parquet.quarantine.jsonl"),
+        ("out.tar.gz", "out.tar.gz.quarantine.jsonl"),
         ("folder", "folder.quarantine.jsonl"),
     ],
 )
@@ -205,6 +354,7 @@ import os, signal, sys
 from pathlib import Path
 from revise_captions.errors import Reason
 from revise_captions.pipelines.output import writers
+from revise_captions.pipelines.output.journal import refuse_early
 from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
@@ -270,10 +420,10 @@ def test_a_disk_too_small_for_the_output(tmp_path):
     assert names(tmp_path) == {"in.jsonl"}
 
 
-@pytest.mark.parametrize("full", ["out.jsonl.partial", "out.quarantine.jsonl.partial"])
+@pytest.mark.parametrize("full", ["out.jsonl", "out.quarantine.jsonl"])
 def test_no_space_left(tmp_path, monkeypatch, full):
     write_lines(tmp_path / "in.jsonl", [*rows(50), "{oops"])
-    really = Path.open
+    really = os.fdopen
 
     class Full(io.BytesIO):
         def flush(self) -> None:
@@ -281,17 +431,18 @@ def test_no_space_left(tmp_path, monkeypatch, full):
 
         def close(self) -> None: ...
 
-    def open_full(self: Path, *arguments: object, **options: object) -> object:
-        file = really(self, *arguments, **options)
-        return Full() if self.name == full else file
+    def open_full(descriptor: int, *arguments: str) -> object:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        file = really(descriptor, *arguments)
+        return Full() if re.fullmatch(rf"{full}\.\w+\.partial", path.name) else file
 
-    monkeypatch.setattr(Path, "open", open_full)
+    monkeypatch.setattr(os, "fdopen", open_full)
     with pytest.raises(UserError, match="No space left on device") as caught:
         run(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert "--resume" in caught.value.hint
     left = names(tmp_path) - {"in.jsonl"}
     assert left <= {"out.quarantine.jsonl"}  # which is complete by the time it has its name
-    assert full.removesuffix(".partial") not in left
+    assert full not in left
 
 
 # --- Kinds of output ----------------------------------------------------------------------------

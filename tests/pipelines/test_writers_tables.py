@@ -62,7 +62,7 @@ def test_tar_keeps_members_and_gains_two(tmp_path, out):
         ("3.revision.json", revision),
     ]
     assert members(tmp_path / out) == expected
-    bad = json.loads((tmp_path / "out.quarantine.jsonl").read_text())
+    bad = json.loads((tmp_path / f"{out}.quarantine.jsonl").read_text())
     assert json.loads(bad["text"])["txt"] == "Quarantined."
     again = open_source(str(tmp_path / out))
     assert [r.fields["revision"] for r in again] == [REVISION] * 2

@@ -30,10 +30,10 @@ def revised(source: Source, bad: Iterable[int] = ()) -> list[RowResult | BadRow]
 
 
 def run(
-    path: Path, out: Path | str, bad: Iterable[int] = (), **options: object
+    path: Path, out: Path | str, bad: Iterable[int] = (), *, force: bool = False, **options: object
 ) -> writers.OutputCounts:
     source = open_source(str(path), **options)
-    writers.check_output(source, str(out))
+    writers.check_output(source, str(out), force=force)
     return writers.write(source, revised(source, bad), str(out))
 
 

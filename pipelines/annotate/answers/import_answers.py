@@ -19,6 +19,7 @@ from typing import Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import parse_image
 from revise_captions.io.perceptual_hash import groups
+from revise_captions.io.writing import write_json, write_json_lines
 from revise_captions.pipelines.annotate.answers import estimates
 from revise_captions.pipelines.annotate.answers.consensus import (
     CollectedAnswers,
@@ -46,7 +47,6 @@ from revise_captions.pipelines.annotate.tasks.units import (
     Unit,
     read_key,
 )
-from revise_captions.pipelines.output.writers import write_json, write_json_lines
 from revise_captions.records import Span
 
 NO_IMAGE = "an image that cannot be read: no training row"

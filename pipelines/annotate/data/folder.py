@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines.output.writers import replacing, write_json
+from revise_captions.io.writing import replacing, write_json
 
 DATA = "data.json"
 TRAIN, VALIDATION, TEST = "train", "validation", "test"

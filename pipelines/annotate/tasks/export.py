@@ -24,6 +24,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import Fields, to_record
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow, dumps
+from revise_captions.io.writing import replacing, write_json, write_json_lines
 from revise_captions.pipelines.annotate.data.folder import check_new
 from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.tasks.interfaces import (
@@ -49,7 +50,6 @@ from revise_captions.pipelines.annotate.tasks.units import (
     error_types,
     unit,
 )
-from revise_captions.pipelines.output.writers import replacing, write_json, write_json_lines
 from revise_captions.records import ImageRef
 from revise_captions.signature import settings_of
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 from revise_captions.errors import BadRecord, Reason, UserError, own_step
 from revise_captions.io.fields import Fields, recognize, to_record
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.writing import WorkingFile, working_file
 from revise_captions.records import Record
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Source:
         tables: Arrow tables, for formats that have them.
         read_unparsed: The same rows, parsed only where somebody looks into them; None where a
             format cannot tell rows apart otherwise.
-        spooled: Whether `path` is a copy that `close` removes.
+        copy: What `path` is if it was made for this run, for `close` to remove.
         fields: Which fields hold image and captions.
         shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards work in
             the windows of the whole.
@@ -79,7 +80,7 @@ class Source:
     count_all: Callable[[], int | None]
     tables: Callable[[], Tables] | None = None
     read_unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
-    spooled: bool = False
+    copy: WorkingFile | None = None
     fields: Fields = NO_FIELDS
     shard: tuple[int, int] = (0, 1)
     limit: int | None = None
@@ -123,10 +124,14 @@ class Source:
         mine = cycles * self.window + min(max(rest - index * self.window, 0), self.window)
         return mine if self.limit is None else min(mine, self.limit)
 
+    def reads(self) -> list[Path]:
+        """The user's own file or folder, which must not be written; none for a copy."""
+        return [] if self.copy is not None else [self.path]
+
     def close(self) -> None:
         """Removes the copy that was made of standard input or a pipe."""
-        if self.spooled:
-            self.path.unlink(missing_ok=True)
+        if self.copy is not None:
+            self.copy.remove()
 
 
 def open_source(
@@ -147,8 +152,9 @@ def open_source(
         need_image: Whether a row without an image is of any use.
         shard: (i, n), with 0 ≤ i < n: every n-th window from the i-th.
         limit: Rows after which iteration stops.
-        spool: Where standard input, or a pipe, is copied to, as a run reads its input twice; a
-            temporary file by default. Relative image paths then start in the current folder.
+        spool: The output beside which standard input, or a pipe, is copied to a working file, as
+            a run reads its input twice; it goes to a temporary folder by default. Relative image
+            paths then start in the current folder.
         window: Rows per window.
 
     Returns:
@@ -178,9 +184,13 @@ def open_source(
 def open_rows(name: str, spool: Path | None = None) -> Source:
     """As `open_source`, for rows that no records are made of: fields are not searched for."""
     if name == "-" or Path(name).is_fifo():
-        path = _spool(name, spool)
-        opened = _open_file(name, path, _kind_by_content(path, name))
-        return replace(opened, folder=Path(), spooled=True)
+        copy = _spool(name, spool)
+        try:
+            opened = _open_file(name, copy.path, _kind_by_content(copy.path, name))
+        except BaseException:
+            copy.remove()
+            raise
+        return replace(opened, folder=Path(), copy=copy)
     if Path(name).is_file():
         path = Path(name)
         return _open_file(name, path, _kind_by_name(path))
@@ -297,18 +307,23 @@ def _kind_by_content(path: Path, name: str) -> InputKind:
     raise UserError(f"{name} has a format that cannot be read", hint=hint)
 
 
-def _spool(name: str, path: Path | None) -> Path:
+def _spool(name: str, out: Path | None) -> WorkingFile:
     if name == "-" and sys.stdin is None:
         raise UserError("standard input is closed", hint="name a file, or feed it: … | COMMAND -")
-    if path is None:
-        descriptor, temporary = tempfile.mkstemp(prefix="revise-captions-", suffix=".stdin")
-        os.close(descriptor)
-        path = Path(temporary)
+    beside = Path(tempfile.gettempdir(), "revise-captions") if out is None else out
+    try:
+        copy = working_file(beside, "stdin")
+    except OSError as error:
+        raise UserError(f"cannot copy {name} to {beside.parent}: {error.strerror}") from None
     try:
         with ExitStack() as stack:
             pipe = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))
-            shutil.copyfileobj(pipe, stack.enter_context(path.open("wb")), 1 << 20)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise UserError(f"cannot copy {name} to {path}: {error.strerror}") from None
-    return path
+            file = stack.enter_context(os.fdopen(os.dup(copy.descriptor), "wb"))
+            shutil.copyfileobj(pipe, file, 1 << 20)
+    except BaseException as error:
+        copy.remove()
+        if isinstance(error, OSError):
+            detail = f"cannot copy {name} to {copy.path}: {error.strerror}"
+            raise UserError(detail) from None
+        raise
+    return copy
