@@ -23,6 +23,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
+@click.version_option(package_name="revise-captions")
 @click.argument("source", metavar="IN")
 @click.option(
     "--against",

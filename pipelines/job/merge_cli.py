@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import click
 
+from revise_captions.cli_options import SETTINGS, shared
 from revise_captions.commands import echo, run_command
 
 
-@click.command(context_settings={"show_default": True, "max_content_width": 100})
+@click.command(context_settings=SETTINGS)
+@click.version_option(package_name="revise-captions")
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @click.argument("shards", metavar="SHARD…", nargs=-1, required=True)
 @click.option("--force", is_flag=True, help="Replace OUT.")
+@shared("--verbose")
 def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) -> None:
     """Join the outputs of `revise-captions IN SHARD --shard I/N`, given in the order of I, into
     OUT: the same bytes as one run over IN writes. Quarantines are joined too.
