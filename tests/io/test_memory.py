@@ -19,6 +19,8 @@ import pytest
 import zstandard
 from PIL import Image
 
+from revise_captions.io.fields import MAX_CAPTION
+
 SCRIPT = Path(__file__).parents[1] / "support/scripted_run.py"
 
 
@@ -179,3 +181,23 @@ def test_an_archive_that_is_a_bomb_as_a_whole_is_refused(tmp_path):
     assert done.returncode == 2
     assert "times its size" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_caption_at_its_limit_takes_seconds_and_one_beyond_is_refused(tmp_path):
+    """36,000 sentences; nothing between reading and report grows with their square."""
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    text = "A dog stands near the tree. " * (MAX_CAPTION // 28)
+    rows = [{"image": "a.png", "caption": text.ljust(size, "x")} for size in (0, MAX_CAPTION + 1)]
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    subprocess.run(
+        [sys.executable, str(SCRIPT), str(source), str(out), "--report", str(tmp_path / "r.html")],
+        env={**os.environ, "SCRIPTED_FAST": "1"},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (row,) = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(row["revision"]["sentences"]) == MAX_CAPTION // 28
+    (refused,) = (tmp_path / "out.quarantine.jsonl").read_text().splitlines()
+    assert json.loads(refused)["reason"] == "caption_too_long"

@@ -111,6 +111,12 @@ def test_the_warning_names_the_words_as_they_stand_there() -> None:
     assert warning == "content words from neither sentence nor rationale: two, shiny"
 
 
+@pytest.mark.timeout(20)
+def test_a_rewrite_of_a_megabyte_of_tags_is_refused_in_seconds() -> None:
+    result = check("a dog " * 170_000, "It is a cat.", "<a> " * 250_000, mode="strict")
+    assert result.why is Why.LEAKED_MARKUP
+
+
 def test_as_many_sentences_as_before_are_fine() -> None:
     before, after = "A car stops. It is red.", "A car stops. It is blue."
     assert check(before, "It is blue.", after, mode="strict").why is None
