@@ -36,6 +36,7 @@ from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
 from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress, optimizer_state
 from revise_captions.finetune.trainer.validate import ValidationResult
+from revise_captions.io.writing import check_new_folder
 
 if TYPE_CHECKING:
     from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
@@ -158,10 +159,12 @@ def prepare(
     check_sharding(settings, base)
     parallel = start()
     torch.manual_seed(settings.seed)
+    if not resume and (out / "training/state.pt").exists():
+        raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
+    if not resume:
+        check_new_folder(out, but=["training"])
     folder = RunFolder(out)
     saved = folder.load() if resume else None
-    if not resume and (folder.training / "state.pt").exists():
-        raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
     train, validation = open_split(data, "train"), open_split(data, "validation")
     add_replay(train, settings.data.replay, settings.data.replay_share)
     device, _ = device_and_dtype(settings.compute.device, "auto")

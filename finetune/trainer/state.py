@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import torch
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.optim.distributed import Parallel
+from revise_captions.io.writing import replacing
 
 
 @dataclass(slots=True)
@@ -69,16 +69,11 @@ class RunFolder:
 
     def save(self, state: dict[str, Any], name: str = "state.pt") -> None:
         """Writes `training/<name>` atomically. Raises UserError if the disk is full."""
-        draft = self.training / f"{name}.tmp"
         try:
-            with draft.open("wb") as file:
+            with replacing(self.training / name) as file:
                 torch.save(state, file)
-                file.flush()
-                os.fsync(file.fileno())
         except (OSError, RuntimeError) as error:  # torch's own writer raises RuntimeError
-            draft.unlink(missing_ok=True)
             raise self._full(error) from None
-        draft.replace(self.training / name)
 
     def remove_old_parts(self, but: str) -> None:
         """Removes the parts of earlier states, all but those that match the pattern."""

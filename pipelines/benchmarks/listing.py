@@ -12,7 +12,7 @@ from revise_captions.benchmarks.catalog.table import benchmarks
 from revise_captions.benchmarks.checks import Checked
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
-from revise_captions.io.writing import write_json_lines
+from revise_captions.io.writing import check_writable, write_json_lines
 from revise_captions.outside_text import plain
 from revise_captions.records import ImageRef
 
@@ -91,5 +91,6 @@ def export(entry: Benchmark, folder: Path, out: Path, limit: int | None = None) 
         raise UserError(
             f"{out}: the output is JSON Lines", hint="choose a name that ends in .jsonl"
         )
+    check_writable(out, [folder], force=None)
     examples = (item for item in entry.read(folder) if isinstance(item, Example))
     return write_json_lines(out, (row_of(example, folder) for example in islice(examples, limit)))

@@ -15,7 +15,7 @@ from typing import Any
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
-from revise_captions.io.writing import write_json
+from revise_captions.io.writing import check_writable, write_json
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
@@ -65,6 +65,10 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
         UserError: The benchmark or the scores cannot be read.
     """
     entry = benchmark(options.benchmark)
+    if options.out is not None:
+        reads: list[Path | str] = [options.folder, *options.scores]
+        reads += [part for given in options.scores for part in given.split("=")]
+        check_writable(options.out, reads, force=None, ours=_is_figures)
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]
@@ -98,6 +102,11 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     if options.out is not None:
         write_json(options.out, found)
     return found
+
+
+def _is_figures(head: bytes) -> bool:
+    """Whether a file begins as the one that `evaluate` writes."""
+    return head.startswith(b'{"benchmark": ') and b'"captions": ' in head
 
 
 def _figures(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ from revise_captions.records import ImageRef
 #: What reads the images, for the signature, and why a sentence has no score.
 READER = "RapidOCR"
 NO_TEXT = "its image has not been read"
+#: How a row of the cache begins.
+_BEGIN = '{"image": '
 #: Digits with separators of thousands and a decimal point; a minus sign is no part of it.
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 
@@ -88,12 +91,16 @@ def _stored(file: Path) -> dict[str, str | None]:
     try:
         rows = [json.loads(line) for line in whole.split("\n")] if whole else []
         found = {str(row["image"]): row["text"] for row in rows}
+        if any(len(row) > 2 for row in rows) or not (
+            rest.startswith(_BEGIN) or _BEGIN.startswith(rest)
+        ):
+            raise ValueError("its rows are not `image` and `text` alone")
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{file} holds no texts of images: {error}", hint="choose a new file"
         ) from None
     if rest:
-        file.write_text(whole + newline, encoding="utf-8")
+        os.truncate(file, len((whole + newline).encode()))
     return found
 
 

@@ -6,6 +6,7 @@ arithmetic on counts.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
-from revise_captions.io.writing import replacing
+from revise_captions.io.writing import check_writable, head_of, replacing
 from revise_captions.pipelines.options import JobOptions, RunOptions
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
@@ -65,8 +66,9 @@ def rate_captions(options: RatingOptions) -> dict[str, Any]:
         EngineDead: A model stopped; run it again, finished windows are kept.
     """
     people = None if options.people is None else read_people(options.people)
-    options.out.mkdir(parents=True, exist_ok=True)
     stored = options.out / RATINGS
+    _check_out(options)
+    options.out.mkdir(parents=True, exist_ok=True)
     earlier = read_ratings(stored) if stored.exists() else None
     rated = rate(_rows(options)) if options.inputs else None
     if earlier is not None:
@@ -75,6 +77,27 @@ def rate_captions(options: RatingOptions) -> dict[str, Any]:
         raise UserError(f"{options.out} has no {RATINGS}", hint="pass captions to rate")
     write_ratings(stored, rated)
     return write_board(options.out, rated, options.replicates, people)
+
+
+def _check_out(options: RatingOptions) -> None:
+    """Raises `UserError` where --out holds an input, or files that no leaderboard of ours has.
+
+    Without ratings, only what an unfinished run judged may be there.
+    """
+    if not options.out.is_dir():
+        return
+    reads = [_named(given)[1] for given in options.inputs]
+    if options.people is not None:
+        reads.append(str(options.people))
+    names = {
+        RATINGS,
+        "errors.csv",
+        *(f"leaderboard.{kind}" for kind in ("json", "md", "tex", "html")),
+    }
+    names |= {f"{criterion}.csv" for criterion in CRITERIA}
+    ours = (options.out / RATINGS).exists()
+    for name in sorted(names):
+        check_writable(options.out / name, reads, force=None, ours=lambda head: ours)
 
 
 def _rows(options: RatingOptions) -> Iterator[Counted]:
@@ -102,6 +125,8 @@ def _judge(options: RatingOptions, path: str) -> str:
 
     name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
     out = options.out / f"judged-{name}"
+    if os.path.lexists(out) and head_of(out) and not is_judged(str(out)):
+        raise UserError(f"{out} exists and is no output of ours", hint="choose another --out")
     judging = replace(
         options.judging,
         inputs=replace(options.judging.inputs, source=path),

@@ -19,7 +19,7 @@ from typing import Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import parse_image
 from revise_captions.io.perceptual_hash import groups
-from revise_captions.io.writing import write_json, write_json_lines
+from revise_captions.io.writing import check_new_folder, write_json, write_json_lines
 from revise_captions.pipelines.annotate.answers import estimates
 from revise_captions.pipelines.annotate.answers.consensus import (
     CollectedAnswers,
@@ -34,7 +34,6 @@ from revise_captions.pipelines.annotate.answers.readers import (
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
-    check_new,
     open_training_folder,
     splits,
     write_about,
@@ -88,7 +87,7 @@ def import_answers(options: ImportOptions) -> Imported:
     units = read_key(options.export / KEY)
     planned = int(about["raters"])
     least = planned // 2 + 1 if options.min_raters is None else options.min_raters
-    check_new(options.out)
+    check_new_folder(options.out)
     asked = [name for name, number in about["items"].items() if number]
     answers = [answer for path in files_of(options.answers) for answer in read_answers(path)]
     found = collect(units, answers, planned, least, asked)

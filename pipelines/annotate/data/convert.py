@@ -16,10 +16,10 @@ from revise_captions.benchmarks.types import Example, LabeledSentence
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.perceptual_hash import fingerprint, groups
+from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
-    check_new,
     open_training_folder,
     splits,
     write_about,
@@ -76,7 +76,7 @@ def convert_data(options: ConvertOptions) -> Converted:
     """
     entry = benchmark(options.name)
     about = _provenance(entry, options)
-    check_new(options.out)
+    check_new_folder(options.out)
     options = replace(
         options, folder=options.folder.resolve()
     )  # readers put the folder before image paths

@@ -67,12 +67,6 @@ class SplitCounts:
         return found | {"images": len(self.images)}
 
 
-def check_new(out: Path) -> None:
-    """Raises `UserError` if the folder has content."""
-    if out.exists() and any(out.iterdir()):
-        raise UserError(f"{out} is not empty", hint="choose a new folder")
-
-
 def splits(groups: Mapping[str, str], validation: float, test: float = 0.0) -> dict[str, str]:
     """Assigns images to splits by a hash of their group, independently of order.
 

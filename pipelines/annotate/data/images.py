@@ -48,7 +48,8 @@ class ImageFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
                 partial = path.with_name(path.name + ".partial")
-                partial.write_bytes(data)
+                with partial.open("xb") as file:
+                    file.write(data)
                 partial.replace(path)
             self.prints[name] = fingerprint(picture)
         return name

@@ -27,10 +27,10 @@ from revise_captions.io.fields import Fields
 from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow
+from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
     SplitCounts,
-    check_new,
     open_training_folder,
     splits,
     write_about,
@@ -116,7 +116,7 @@ def match(options: MatchOptions) -> Matched:
     Raises:
         UserError: `options.out` is not empty, or fewer than two images have usable sentences.
     """
-    check_new(options.out)
+    check_new_folder(options.out)
     source = open_source(options.captions, fields=options.fields, limit=options.limit)
     left_out: Counter[str] = Counter()
     store = ImageFolder(options.out)

@@ -24,8 +24,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import Fields, to_record
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow, dumps
-from revise_captions.io.writing import replacing, write_json, write_json_lines
-from revise_captions.pipelines.annotate.data.folder import check_new
+from revise_captions.io.writing import check_new_folder, replacing, write_json, write_json_lines
 from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.tasks.interfaces import (
     INTERFACES,
@@ -97,7 +96,7 @@ def export(options: ExportOptions) -> Exported:
         UserError: `options.out` is not empty, or there is nothing to annotate; nothing is written.
     """
     options.design.check()
-    check_new(options.out)
+    check_new_folder(options.out)
     source = open_source(options.run, fields=options.fields)
     draw, signature, bad = _draw(source, options.design)
     if not draw.sizes:

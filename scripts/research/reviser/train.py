@@ -24,6 +24,7 @@ import click
 from revise_captions.commands import echo
 from revise_captions.errors import UserError
 from revise_captions.finetune.options import add_options, option
+from revise_captions.io.writing import check_new_folder
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from scripts.research.reviser.data import ExplainedError, read_errors, stream
 from scripts.research.reviser.synthetic import RewriteExample, edit
@@ -220,6 +221,8 @@ def _start(
     from revise_captions.reviser.bundled_model.reviser import new_model
     from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, as_transformers
 
+    if not resume:
+        check_new_folder(out, but=["training"])
     folder = RunFolder(out)
     state = folder.load() if resume else None
     if resume and state is None:

@@ -50,7 +50,7 @@ def check_writable(
         reads: Files and folders that the command reads; names of other things, such as of models
             on a hub, do no harm. What standard input comes from is always one of them.
         force: Whether an existing file may be replaced. None: the command has no such option.
-        ours: Recognizes files that may be replaced without `force`.
+        ours: Recognizes files that may be replaced without `force`, also in a folder that is read.
         folder: Whether an existing folder may be replaced, like a file.
 
     Raises:
@@ -63,24 +63,25 @@ def check_writable(
     if not os.access(path.parent, os.W_OK):
         raise UserError(f"the folder {path.parent} is not writable")
     _refuse_device(path, folder=folder)
-    inputs = [Path(read) for read in reads]
+    inputs = [Path(read) for read in reads if read]
     for read in inputs:
         if _is_working_name(read, path):
             hint = "rename the input, or choose another name for the output"
             raise UserError(f"{read} has the name of a working file of {path}", hint=hint)
     if not os.path.lexists(path):
         return
+    head = head_of(path)
+    mine = ours is not None and ours(head)
     for read in inputs:
-        if _same_or_inside(path, read):
+        if _same_or_inside(path, read) and not (mine and read.is_dir() and path.is_file()):
             hint = "the input is never overwritten; choose another name"
             raise UserError(f"the output {path} is the input {read}", hint=hint)
     if _is_standard_input(path):
         hint = "the input is never overwritten; choose another name"
         raise UserError(f"the output {path} is the input, by way of standard input", hint=hint)
-    head = head_of(path)
     if _is_image(head):
         raise UserError(f"{path} is an image", hint="images are never overwritten")
-    if not force and not (ours is not None and ours(head)):
+    if not force and not mine:
         other = "overwrite it with --force" if force is not None else "remove it first"
         raise UserError(f"{path} exists", hint=f"choose another name, or {other}")
 

@@ -6,11 +6,11 @@ appears under its name when it is complete.
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ import click
 from revise_captions.commands import echo
 from revise_captions.errors import UserError
 from revise_captions.graphs.parse import Coreference
+from revise_captions.io.writing import cannot_write, check_writable, replacing
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
 from revise_captions.posh.display import for_html, for_terminal
 from revise_captions.posh.judge import Judge
@@ -110,11 +111,13 @@ def run(job: PoshOptions, judge: Judge | None = None) -> PoshCounts:
     """Scores the file and prints the means. Raises UserError before anything is written."""
     if not job.source.is_file():
         raise UserError(f"there is no file {job.source}", hint="IN is a JSON Lines file")
-    for path in (job.out, job.html):
-        if path is not None and path.exists() and not job.force:
-            raise UserError(f"{path} exists", hint="name another file, or add --force")
-    if job.out.resolve() == job.source.resolve():
-        raise UserError("OUT is IN", hint="name another file")
+    reads: list[Path | str] = [job.source, job.judge, job.parser, job.coreference]
+    reads += [job.encoder] if job.encoder else []
+    check_writable(job.out, reads, force=job.force)
+    if job.html is not None:
+        check_writable(job.html, reads, force=job.force)
+        if job.html.resolve() == job.out.resolve():
+            raise UserError(f"--html {job.html} is OUT", hint="name another file")
     judge = judge if judge is not None else load_judge(job)
     coreference = load_coreference(job)
     signature = signature_of(judge, job.parser, coreference)
@@ -137,25 +140,17 @@ def run(job: PoshOptions, judge: Judge | None = None) -> PoshCounts:
     return outcome
 
 
-class _whole:
-    """A file that appears under its name only when it is complete."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.part = path, path.with_name(path.name + ".part")
-
-    def __enter__(self) -> IO[str]:
-        try:
-            self.file = self.part.open("w", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write {self.path}: {error.strerror}") from error
-        return self.file
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.file.close()
-        if kind is None:
-            os.replace(self.part, self.path)
-        else:
-            self.part.unlink(missing_ok=True)
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[str]]:
+    """A text file that appears under its name only when it is complete."""
+    try:
+        with replacing(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+            yield text
+            text.flush()
+            text.detach()
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def _scored(
