@@ -30,11 +30,11 @@ def test_a_lost_record_would_be_found(monkeypatch):
     """The fuzzer sees a reader that skips a row, swaps two, or raises."""
     read = jsonl.json_lines
 
-    def skipping(path: Path, name: str):
-        return (row for row in read(path, name) if row.line != 7)
+    def skipping(path: Path, name: str, **more: bool):
+        return (row for row in read(path, name, **more) if row.line != 7)
 
-    def raising(path: Path, name: str):
-        for row in read(path, name):
+    def raising(path: Path, name: str, **more: bool):
+        for row in read(path, name, **more):
             if row.line == 7:
                 raise RuntimeError("a bug")
             yield row

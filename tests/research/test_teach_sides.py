@@ -47,7 +47,7 @@ def told(sides, pupil, pictures, axis: int) -> float:
     """R² of rows or columns."""
     with torch.no_grad():
         features = pupil.features(pictures)
-    target = sides.places(features.shape[1]).repeat(len(pictures), 1)[:, axis]
+    target = sides.patch_positions(features.shape[1]).repeat(len(pictures), 1)[:, axis]
     return sides.regression(features.flatten(0, 1), target)[1]
 
 
