@@ -22,12 +22,14 @@ MODELS = {f"revise_captions.{name}" for name in ("critic", "reviser", "benchmark
 ENGINES = "revise_captions.engines"
 GRAPHS = "revise_captions.graphs"
 POSH = "revise_captions.posh"
-LOWER = {BASE, ENGINES, GRAPHS, POSH}
+DCSCORE = "revise_captions.dcscore"
+LOWER = {BASE, ENGINES, GRAPHS, POSH, DCSCORE}
 ALLOWED = {
     BASE: {BASE},
     ENGINES: {BASE, ENGINES},
     GRAPHS: {BASE, GRAPHS},
-    POSH: LOWER,
+    POSH: {BASE, ENGINES, GRAPHS, POSH},
+    DCSCORE: LOWER,
     **{package: {*LOWER, package} for package in MODELS},
     "revise_captions.finetune": {*LOWER, *MODELS, "revise_captions.finetune"},
     "revise_captions.pipelines": {*LOWER, *MODELS, "revise_captions.pipelines"},

@@ -1,0 +1,157 @@
+"""From verdicts and matches to DCScore (2503.07906, section 3.1, equations 1 and 2).
+
+    s_p = |P_true| / |P|                                       precision: nothing made up
+    s_r = (|Q| + |P_true \\ Q|) / (|O| + |P_true \\ Q|)          recall: nothing left out
+    s_f = 2 s_p s_r / (s_p + s_r);  s_f' likewise over descriptive units only;  F = (s_f + s_f') / 2
+
+P are the caption's units, P_true the correct ones, O the reference's, Q = P ∩ O those that both
+have. The paper leaves some cases open; here
+
+* P and O are sets: a unit that is said twice counts once, with its first match and verdict;
+* |Q| counts the reference's units that some unit of the caption says, and P_true \\ Q the true
+  units that say none of them, so that s_r is at most 1 however many units say the same;
+* a matched unit that the verifier denies is in Q but not in P_true: the caption says what the
+  reference says (recall), and the verifier does not see it (precision);
+* a caption without units leaves out everything: s_r, s_f are 0, s_p is undefined;
+* where no unit is true, s_p and s_f are 0;
+* a reference without units says nothing of what should be there: no s_r, no s_f, no F;
+* a unit without a verdict is in neither |P| nor |P_true|, one without a match in neither Q nor
+  P_true \\ Q. If units were asked about and none of them has a verdict, there is no s_p and no s_f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revise_captions.dcscore.units import InformationUnit, UnitMatch, UnitVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCounts:
+    """The sizes of the sets of equation 1.
+
+    Attributes:
+        units: |P|, as far as they have a verdict.
+        true: |P_true|.
+        references: |O|; None where there is no reference.
+        matched: |Q|.
+        added: |P_true \\ Q|.
+        unscored: Units of P without a verdict.
+        unmatched: Units of P without an answer from the matcher.
+        denied: Matched units that the verifier denies.
+    """
+
+    units: int
+    true: int
+    references: int | None
+    matched: int
+    added: int
+    unscored: int = 0
+    unmatched: int = 0
+    denied: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        """s_p; None where no unit has a verdict."""
+        return self.true / self.units if self.units else None
+
+    @property
+    def recall(self) -> float | None:
+        """s_r; None without a unit of a reference."""
+        if not self.references:
+            return None
+        return (self.matched + self.added) / (self.references + self.added)
+
+    @property
+    def f1(self) -> float | None:
+        """s_f: 0 for a caption without units, None where s_p or s_r cannot be had."""
+        recall, precision = self.recall, self.precision
+        if recall is None or (precision is None and self.unscored):
+            return None
+        if not precision or not recall:
+            return 0.0
+        return 2 * precision * recall / (precision + recall)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionScore:
+    """DCScore of one caption.
+
+    Attributes:
+        all: Over all units.
+        descriptive: Over the descriptive ones of caption and reference.
+    """
+
+    all: UnitCounts
+    descriptive: UnitCounts
+
+    @property
+    def value(self) -> float | None:
+        """F; None where one of the two F1 scores cannot be had."""
+        first, second = self.all.f1, self.descriptive.f1
+        return None if first is None or second is None else (first + second) / 2
+
+
+def normalized(text: str) -> str:
+    """What makes two units the same: their words, whatever the case and the final stop."""
+    return " ".join(text.casefold().split()).rstrip(" .!")
+
+
+def score(
+    units: Sequence[InformationUnit],
+    verdicts: Sequence[UnitVerdict],
+    references: Sequence[InformationUnit] | None = None,
+    matches: Sequence[UnitMatch] = (),
+) -> CaptionScore:
+    """DCScore of a caption.
+
+    Args:
+        units: The caption's.
+        verdicts: One per unit.
+        references: The reference's units; None where there is no reference: then only s_p is
+            computed.
+        matches: One per unit where there is a reference.
+    """
+    if references is None:
+        matches = [UnitMatch()] * len(units)
+    rows = list(zip(units, verdicts, matches, strict=True))
+    rows = list({normalized(row[0].text): row for row in reversed(rows)}.values())[::-1]
+    own = list(references or ())
+    first = {normalized(unit.text): i for i, unit in reversed(list(enumerate(own)))}
+    same = {i: first[normalized(unit.text)] for i, unit in enumerate(own)}
+
+    def counts(descriptive: bool) -> UnitCounts:
+        there = {i for i in same.values() if own[i].descriptive or not descriptive}
+        said = [
+            (verdict, match, {same[i] for i in match.references} & there)
+            for unit, verdict, match in rows
+            if unit.descriptive or not descriptive
+        ]
+        judged = [row for row in said if row[0].correct is not None]
+        return UnitCounts(
+            units=len(judged),
+            true=sum(bool(verdict.correct) for verdict, _, _ in judged),
+            references=None if references is None else len(there),
+            matched=len(set[int]().union(*(found for _, _, found in said))),
+            added=sum(
+                bool(verdict.correct) and not found and not match.unscored
+                for verdict, match, found in judged
+                if references is not None
+            ),
+            unscored=len(said) - len(judged),
+            unmatched=sum(bool(match.unscored) for _, match, _ in said),
+            denied=sum(verdict.correct is False and bool(found) for verdict, _, found in judged),
+        )
+
+    return CaptionScore(counts(False), counts(True))
+
+
+def verdicts_of(matches: Sequence[UnitMatch]) -> tuple[UnitVerdict, ...]:
+    """Without a verifier: a unit counts as true exactly where the reference says it."""
+    return tuple(
+        UnitVerdict(None, unscored=match.unscored)
+        if match.unscored
+        else UnitVerdict(bool(match.references))
+        for match in matches
+    )
