@@ -8,12 +8,13 @@ from pathlib import Path
 
 from revise_captions.engines.model_spec import HUB_ID, ModelSpec, resolve_model
 from revise_captions.engines.placement import device_and_dtype
+from revise_captions.engines.smollm2 import NAME as SMOLLM2
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
 #: The checkpoint in the package.
 BUNDLED = Path(__file__).parent / "bundled"
-NAMES = ("bundled", "drop")
+NAMES = ("bundled", "drop", SMOLLM2)
 _EXPECTED = (
     "expected `bundled`, `drop`, a folder, a hub id such as Qwen/Qwen3-14B, or a server's model "
     "(MODEL@http://host:8000/v1)"
@@ -31,8 +32,8 @@ def resolve_reviser(
     """What a reviser's name stands for, by looking at files only.
 
     Args:
-        name: `bundled`, `drop`, a folder, a hub id (`@revision` behind it if wanted), or a
-            server's model.
+        name: `bundled`, `drop`, `smollm2`, a folder, a hub id (`@revision` behind it if wanted),
+            or a server's model.
         engine: What computes an instruct model; the bundled reviser is always computed here.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
@@ -51,11 +52,11 @@ def resolve_reviser(
             )
         return ModelSpec(name, "edit", str(BUNDLED), None, "transformers", device, dtype)
     folder = Path(name).expanduser()
-    if name and folder.is_dir():
+    if name and name != SMOLLM2 and folder.is_dir():
         spec = resolve_model(name, device=device, dtype=dtype)
         if _is_edit_model(folder):
             return replace(spec, kind="edit")
-    elif "://" not in name:
+    elif "://" not in name and name != SMOLLM2:
         _check_hub_id(name, folder)
     return resolve_model(
         name,

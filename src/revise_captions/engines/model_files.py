@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from revise_captions.engines import smollm2
 from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import UserError
 from revise_captions.pretrained import code_refused
@@ -16,12 +17,14 @@ FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 
 
 def find_model(name: str, option: str) -> Path:
-    """The folder of a model by folder or hub id (`owner/name`, `owner/name@revision`).
+    """The folder of a model by folder, hub id (`owner/name`, `owner/name@revision`), or `smollm2`.
 
     What the hub has and this machine has not is downloaded. `option`: what the user gave the name
     to, for messages. Raises UserError saying what was asked for, where it was looked for, and how
     to get it.
     """
+    if name == smollm2.NAME:
+        return smollm2.smollm2_folder()
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         if not (folder / "config.json").is_file():
@@ -34,7 +37,8 @@ def find_model(name: str, option: str) -> Path:
     if not HUB_ID.fullmatch(name):
         raise UserError(
             f"{option} {name}: there is no such folder, and it is no hub id",
-            hint="name a folder, a hub id (owner/name), or a server's model (MODEL@http://…/v1)",
+            hint="name a folder, a hub id (owner/name), a server's model (MODEL@http://…/v1), or "
+            "smollm2",
         )
     from huggingface_hub import snapshot_download
 
@@ -69,7 +73,8 @@ def digest(folder: Path) -> str:
 
 def named(name: str, folder: Path) -> str:
     """`name@digest`; of a folder its last part, so that a model may be moved."""
-    own = folder.resolve().name if Path(name).expanduser().is_dir() else name
+    is_folder = name != smollm2.NAME and Path(name).expanduser().is_dir()
+    own = folder.resolve().name if is_folder else name
     return f"{own}@{digest(folder)}"
 
 

