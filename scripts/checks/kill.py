@@ -6,17 +6,20 @@
 A run is killed (SIGKILL) after a random time, resumed and killed again until it completes; then its
 output and quarantine must be those of an uninterrupted run, byte for byte, and nothing else may be
 left in the folder. Runs follow each other until there were as many kills as asked for. Prints one
-JSON line; ends with 1 if anything differed.
+JSON line, with what the killed run was doing; ends with 1 if anything differed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -51,26 +54,36 @@ def outputs(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in OUTPUTS if (folder / name).exists()}
 
 
-def killed_run(folder: Path, longest: float, rng: random.Random, limit: int) -> int:
-    """One run, killed until it completes, at most `limit` times. Returns the number of kills."""
-    kills = 0
+def moment(folder: Path, journal_before: int) -> str:
+    """What the run that was just killed was doing, by the files it leaves."""
+    if any(folder.glob("*.partial")):
+        return "writing the output"
+    if not (folder / "out.jsonl.journal").exists() and (folder / "out.jsonl").exists():
+        return "after the output"
+    return "between windows" if journal_size(folder) > journal_before else "before a window"
+
+
+def journal_size(folder: Path) -> int:
+    journal = folder / "out.jsonl.journal"
+    return journal.stat().st_size if journal.exists() else 0
+
+
+def killed_run(folder: Path, longest: float, rng: random.Random, limit: int) -> list[str]:
+    """One run, killed until it completes, at most `limit` times. Returns each kill's moment."""
+    kills: list[str] = []
     while True:
+        before = journal_size(folder)
         process = start(folder, "--resume")
-        try:
-            if kills < limit:
-                process.wait(rng.uniform(0, longest))
-            else:
-                process.wait()
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            kills += 1
-            if (folder / "out.jsonl").exists() and not (folder / "out.jsonl.journal").exists():
-                return kills  # it was already complete, and only its table was cut off
-            continue
-        if process.returncode != 0:
-            raise SystemExit(f"a resumed run ended with {process.returncode}")
-        return kills
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(rng.uniform(0, longest) if len(kills) < limit else None)
+        process.kill()
+        status = process.wait()
+        if status == -signal.SIGKILL:
+            kills.append(moment(folder, before))
+        elif status != 0:
+            raise SystemExit(f"a resumed run ended with {status}")
+        if status == 0 or kills[-1] == "after the output":
+            return kills
 
 
 @click.command(help=(__doc__ or "").partition("\n")[0])
@@ -79,7 +92,8 @@ def killed_run(folder: Path, longest: float, rng: random.Random, limit: int) -> 
 @click.option("--records", default=264, show_default=True, help="At most this many records.")
 @click.option("--seed", default=0, show_default=True)
 def main(kills: int, copies: int, records: int, seed: int) -> None:
-    rng, began, done, runs, identical = random.Random(seed), time.monotonic(), 0, 0, 0
+    rng, began, runs, identical = random.Random(seed), time.monotonic(), 0, 0
+    killed: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name) / "whole"
         whole.mkdir()
@@ -92,17 +106,18 @@ def main(kills: int, copies: int, records: int, seed: int) -> None:
             raise SystemExit("the uninterrupted run failed")
         longest = 1.1 * (time.monotonic() - first)
         expected, left = outputs(whole), {path.name for path in whole.iterdir()}
-        while done < kills:
+        while len(killed) < kills:
             folder = Path(name) / f"run-{runs}"
             folder.mkdir()
             (folder / "in.jsonl").write_text(text, encoding="utf-8")
-            done += killed_run(folder, longest, rng, kills - done)
+            killed += killed_run(folder, longest, rng, kills - len(killed))
             same = outputs(folder) == expected
             identical += same and {path.name for path in folder.iterdir()} == left
             runs += 1
     figures = {
         "records": min(records, len(lines)),
-        "kills": done,
+        "kills": len(killed),
+        "killed": dict(Counter(killed).most_common()),
         "runs": runs,
         "identical": identical,
         "minutes": round((time.monotonic() - began) / 60, 1),
