@@ -21,6 +21,7 @@ class Draft:
     sentences: tuple[Sentence, ...]
     rounds: int = 0
     stale: int | None = 0
+    error: str = ""
 
 
 def new_draft(image: Image.Image | None, caption: str, spans: Sequence[Span]) -> Draft:
@@ -85,7 +86,7 @@ def revision_of(draft: Draft, signature: str) -> Revision:
     """The draft as a result. A rewrite still pending does not stand in the revised caption."""
     standing = [settled(s) if s.attempts else s for s in draft.sentences]
     revised, _ = compose(draft.caption, standing)
-    return Revision(draft.caption, revised, draft.sentences, draft.rounds, signature)
+    return Revision(draft.caption, revised, draft.sentences, draft.rounds, signature, draft.error)
 
 
 def settled(sentence: Sentence) -> Sentence:
@@ -106,4 +107,6 @@ def resumed(image: Image.Image | None, revision: Revision) -> Draft:
     """A stored revision as a draft: stale from the first rewrite that awaits the critic."""
     waiting = [k for k, s in enumerate(revision.sentences) if s.pending is not None]
     stale = min(waiting, default=None)
-    return Draft(image, revision.caption, revision.sentences, revision.rounds, stale)
+    return Draft(
+        image, revision.caption, revision.sentences, revision.rounds, stale, revision.error
+    )

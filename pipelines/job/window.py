@@ -20,7 +20,7 @@ from revise_captions.io.images import LoadImage, mark_of
 from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of
-from revise_captions.pipelines.job import rounds
+from revise_captions.pipelines.job import unforeseen
 from revise_captions.pipelines.job.inputs import image_loader
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
@@ -68,30 +68,44 @@ def revise_window(
     """One window through the stages. All its captions are judged, explained, rewritten together."""
     results: list[Result | BadRow] = []
     drafts: list[Draft] = []
-    owners: list[tuple[dict[str, Revision], str, str]] = []
+    owners: list[tuple[int, str, str]] = []
     for row in loaded:
         if isinstance(row, BadRow):
             results.append(row)
             continue
         record, image = row
-        revisions: dict[str, Revision] = {}
         try:
             with own_step(Reason.UNEXPECTED_ERROR):
                 new = drafts_of(record, image, settings.stage)
         except BadRecord as error:
             results.append(BadRow.of(record, record.source, error))
             continue
-        for name, (draft, earlier) in new.items():
-            drafts.append(draft)
-            owners.append((revisions, name, merged(earlier, models.signature)))
-        results.append(Result(record, revisions))
-    done = rounds.run_stages(drafts, models, settings)
-    for (revisions, name, signature), draft in zip(owners, done, strict=True):
-        revisions[name] = revision_of(draft, signature)
+        for name, (made, earlier) in new.items():
+            drafts.append(made)
+            owners.append((len(results), name, merged(earlier, models.signature)))
+        results.append(Result(record, {}))
+    done = unforeseen.run_stages(drafts, models, settings)
+    for (at, name, signature), draft in zip(owners, done, strict=True):
+        results[at] = _with_revision(results[at], name, draft, signature)
     if models.verifier is not None:
         pictures = [None if isinstance(row, BadRow) else row[1] for row in loaded]
         return verified(results, pictures, models.verifier)
     return results
+
+
+def _with_revision(
+    result: Result | BadRow, name: str, draft: Draft | BadRecord, signature: str
+) -> Result | BadRow:
+    if isinstance(result, BadRow):  # another of its captions cannot be handled
+        return result
+    try:
+        if isinstance(draft, BadRecord):
+            raise draft
+        with own_step(Reason.UNEXPECTED_ERROR):
+            revision = revision_of(draft, signature)
+    except BadRecord as error:
+        return BadRow.of(result.record, result.record.source, error)
+    return replace(result, revisions={**result.revisions, name: revision})
 
 
 def verified(
@@ -106,7 +120,7 @@ def verified(
         if isinstance(result, Result)
         for revision in result.revisions.values()
     ]
-    found = iter(verifier.verify(cases))
+    found = iter(unforeseen.verify(verifier, cases))
     return [
         result
         if isinstance(result, BadRow)

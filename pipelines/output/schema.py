@@ -13,6 +13,7 @@
 format has always had: null where the critic does not report it, absent from rows that early
 versions wrote. `p_after` is P(factual) of what stands there now,
 in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
+`error` follows `rounds` only where an exception left the caption without answers.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def to_json(revision: Revision, threshold: float, *, review: bool = False) -> di
     """The two keys that the output row gains. `review`: say whether a person should look."""
     sentences = [_sentence_json(sentence, threshold) for sentence in revision.sentences]
     result: dict[str, Any] = {"signature": revision.signature, "rounds": revision.rounds}
+    if revision.error:
+        result["error"] = revision.error
     if review:
         draft = Draft(None, revision.caption, revision.sentences)
         result["needs_review"] = bool(flagged(draft, threshold))
@@ -89,10 +92,11 @@ def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
         sentences = tuple(_sentence(item) for item in stored["sentences"])
         rounds, signature = _round(stored["rounds"]), _of(str, stored["signature"])
         revised = _of(str, row["revised_caption"])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        error = _of(str, stored.get("error", ""))
+    except (KeyError, TypeError, ValueError, OverflowError) as wrong:
         raise BadRecord(
-            Reason.BAD_REVISION, f"`revision` was not written by `--stage critique`: {error!r}"
-        ) from error
+            Reason.BAD_REVISION, f"`revision` was not written by `--stage critique`: {wrong!r}"
+        ) from wrong
     cursor = 0
     for sentence in sentences:
         if not cursor <= sentence.span.start < sentence.span.end <= len(caption):
@@ -101,7 +105,7 @@ def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
                 f"span {list(sentence.span)} does not fit a caption of {len(caption)} characters",
             )
         cursor = sentence.span.end
-    return Revision(caption, revised, sentences, rounds, signature)
+    return Revision(caption, revised, sentences, rounds, signature, error)
 
 
 def _sentence(item: Mapping[str, Any]) -> Sentence:

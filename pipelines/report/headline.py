@@ -24,6 +24,7 @@ _HELP = {
     Unscored.NO_LOGPROBS: "Choose an engine that gives them: `--engine transformers`.",
     Unscored.ENGINE_ERROR: "See the messages above; often a smaller `--batch-size` helps. "
     "Then run again with `--force`.",
+    Unscored.UNEXPECTED: "`revision.error` in the rows names it. Please report it.",
 }
 
 

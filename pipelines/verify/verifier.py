@@ -23,7 +23,7 @@ from revise_captions.pipelines.verify.as_json import (
     found_by_posh,
     found_in_text,
 )
-from revise_captions.records import Record, Revision
+from revise_captions.records import Record, Revision, Unscored
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from revise_captions.posh.judge import Judge
 
 Found = dict[str, Any]
+#: What each check adds to a row.
+PARTS = {"text": ("preservation", "edit_scope"), "critic": ("visual",), "posh": ("posh",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,12 @@ class Verifier:
             for result, scored in zip(found, self._scored(cases), strict=True):
                 result["posh"] = scored
         return found
+
+    def failed(self, error: str) -> Found:
+        """What `verify` returns for a case that makes it fail."""
+        unscored = {"unscored": f"{Unscored.UNEXPECTED}: {error}"}
+        parts = [part for check in self.checks for part in PARTS[check]]
+        return {"signature": self.signature} | {part: dict(unscored) for part in parts}
 
     def _graphs(self, cases: Sequence[Case]) -> Mapping[str, Graph]:
         """The graph of every text that a check needs, each parsed once."""

@@ -40,6 +40,7 @@ class Unscored(StrEnum):
     NO_ANSWER = "the model's answer is neither yes nor no"
     NO_LOGPROBS = "the engine gives no log-probabilities"
     ENGINE_ERROR = "the engine failed on this sentence"
+    UNEXPECTED = "an unexpected error on this caption"
 
 
 class Why(StrEnum):
@@ -147,6 +148,7 @@ class Revision:
         sentences: In order, covering all text that is not white space.
         rounds: How often the reviser has been asked.
         signature: Everything that decided the answers, on one line.
+        error: The exception that left it without answers, if any.
     """
 
     caption: str
@@ -154,6 +156,7 @@ class Revision:
     sentences: tuple[Sentence, ...]
     rounds: int = 0
     signature: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

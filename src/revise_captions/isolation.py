@@ -1,0 +1,88 @@
+"""A batch that records share: the record at fault is told from a model that is gone.
+
+Of a batch that raises, halves are computed, and halves of those, until single records are left. The
+others are then computed once more together, as if the record at fault had never been among them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from revise_captions.errors import EngineDead, UserError, described
+
+logger = logging.getLogger(__name__)
+#: So many records that all fail, each of them alone, are not at fault themselves.
+MANY = 16
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Compute = Callable[[Sequence[Item]], Sequence[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What an item raises when it is computed alone."""
+
+    error: Exception
+
+
+def isolated(
+    items: Sequence[Item], compute: Compute[Item, Answer], ask_plainly: Callable[[], object]
+) -> list[Answer | Raised]:
+    """An answer for each item; for an item that raises alone, what it raises.
+
+    Errors of the run pass: `UserError`, `EngineDead`, MemoryError, those of the operating system.
+
+    Args:
+        items: What to compute together.
+        compute: Answers in the items' order.
+        ask_plainly: Computes something that always works while the models do.
+
+    Raises:
+        EngineDead: `ask_plainly` fails, too, or each of `MANY` items or more: it is not the items.
+    """
+    try:
+        return list(compute(items))
+    except Exception as error:
+        _pass_on(error)
+        first = error
+    logger.debug("a batch of %d failed", len(items), exc_info=first)
+    try:
+        ask_plainly()
+    except Exception as error:
+        _pass_on(error)
+        raise EngineDead(f"the models fail on any caption: {described(error)}") from error
+    found = _halved(items, compute)
+    rest = [k for k, answer in enumerate(found) if not isinstance(answer, Raised)]
+    if not rest and len(items) >= MANY:
+        raise EngineDead(f"the models fail on every caption: {described(first)}") from first
+    if 0 < len(rest) < len(items):
+        try:
+            together = compute([items[k] for k in rest])
+        except Exception as error:  # they only work in parts
+            _pass_on(error)
+        else:
+            for k, answer in zip(rest, together, strict=True):
+                found[k] = answer
+    return found
+
+
+def _halved(items: Sequence[Item], compute: Compute[Item, Answer]) -> list[Answer | Raised]:
+    try:
+        return list(compute(items))
+    except Exception as error:
+        _pass_on(error)
+        if len(items) == 1:
+            return [Raised(error)]
+    middle = len(items) // 2
+    return _halved(items[:middle], compute) + _halved(items[middle:], compute)
+
+
+def _pass_on(error: Exception) -> None:
+    """Raises an error again that concerns the run. Pillow's own OSErrors have no number."""
+    of_the_system = isinstance(error, OSError) and error.errno is not None
+    if of_the_system or isinstance(error, UserError | EngineDead | MemoryError):
+        raise error
