@@ -7,6 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from revise_captions.records import Why
+from revise_captions.reviser.absence import denied
 from revise_captions.reviser.content_words import new_content, repeated_content, words
 
 MODES = ("strict", "warn")
@@ -50,9 +51,10 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
     """Checks a rewrite.
 
     Refused, in this order: text without a letter or digit, a copy of the sentence, control
-    characters and markup that the sentence does not have, more sentences than the original, and, in
-    `strict` mode, content words (by lemma, with numbers and negations) that are in neither the
-    sentence nor the rationale, or more often than these account for.
+    characters and markup that the sentence does not have, more sentences than the original, a claim
+    that another thing is absent (`other_absence`), and, in `strict` mode, content words (by lemma,
+    with numbers and negations) that are in neither the sentence nor the rationale, or more often
+    than these account for.
 
     Args:
         sentence: The original.
@@ -76,12 +78,24 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
         return GuardResult(Why.LEAKED_MARKUP)
     if _sentences(text) > max(1, _sentences(sentence)):
         return GuardResult(Why.NOT_ONE_SENTENCE)
+    if other_absence(text, sentence, rationale):
+        return GuardResult(Why.OTHER_ABSENCE)
     why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
     if not found:
         why, found = Why.REPEATED, repeated_content(text, sentence, rationale)
     if not found:
         return GuardResult(None)
     return GuardResult(why) if mode == "strict" else GuardResult(None, f"{why}: {', '.join(found)}")
+
+
+def other_absence(text: str, sentence: str, rationale: str) -> list[str]:
+    """What `text` says is absent and `sentence` does not, where that is no way to mend it.
+
+    A sentence that denies the wrong thing is not mended by denying another ("There are no dogs."
+    by "There are no lamps."), and no other sentence by denying what the rationale does not name.
+    """
+    before, now = (" ".join(denied(of).values()) for of in (sentence, text))
+    return new_content(now, before or rationale)
 
 
 def leaked(text: str, sentence: str) -> list[str]:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
-from revise_captions.pipelines.report.templating import asset, content_policy, environment
+from revise_captions.pages.templating import environment, render_page
 from revise_captions.stats.leaderboard import ALPHA
 
 
@@ -30,20 +28,14 @@ class CriterionView:
 def page(board: Mapping[str, Any]) -> str:
     """The page of `leaderboard.as_json`."""
     criteria = [_view(name, found) for name, found in board["criteria"].items()]
-    style = asset("report.css") + asset("board.css")
-    return (
-        environment()
-        .get_template("board.html.j2")
-        .render(
-            board=board,
-            criteria=criteria,
-            alpha=ALPHA,
-            lead=lead(criteria[1].table),
-            scatter=scatter(board["people"]["criteria"]["overall"]) if board["people"] else None,
-            policy=content_policy(style),
-            style=Markup(style),
-        )
-    )
+    values = {
+        "board": board,
+        "criteria": criteria,
+        "alpha": ALPHA,
+        "lead": lead(criteria[1].table),
+        "scatter": scatter(board["people"]["criteria"]["overall"]) if board["people"] else None,
+    }
+    return render_page(environment(), "board.html.j2", values)
 
 
 def _view(name: str, found: Mapping[str, Any]) -> CriterionView:

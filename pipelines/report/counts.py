@@ -29,6 +29,7 @@ GUARDS = frozenset(
         Why.EMPTY,
         Why.NOT_ONE_SENTENCE,
         Why.LEAKED_MARKUP,
+        Why.OTHER_ABSENCE,
         Why.NEW_CONTENT,
         Why.REPEATED,
     }

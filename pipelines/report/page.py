@@ -13,15 +13,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from revise_captions.io.writing import check_writable, write_text
+from revise_captions.pages.templating import asset, environment, render_page
+from revise_captions.pipelines.report import charts
 from revise_captions.pipelines.report.panels import ReportData, rendered
 from revise_captions.pipelines.report.sample import ReportRow
-from revise_captions.pipelines.report.templating import asset, content_policy, environment
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
 FORMAT = "revise-captions report"
 #: What every report has in its head.
 TITLE = " · caption revision</title>"
@@ -84,12 +87,12 @@ def write_report(
 
 def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:
     """The page, from the content of its JSON file."""
-    data = ReportData(figures, list(rows), environment())
-    style, script = (asset(name) for name in ("report.css", "report.js"))
-    return data.templates.get_template("report.html.j2").render(
-        data.shared_values(),
-        policy=content_policy(style, script),
-        style=Markup(style),
-        script=Markup(script),
-        panels=rendered(data),
-    )
+    data = ReportData(figures, list(rows), templates())
+    values = data.shared_values() | {"panels": rendered(data)}
+    scripts = (asset("page.js"), asset("records.js", TEMPLATES))
+    return render_page(data.templates, "report.html.j2", values, *scripts)
+
+
+def templates() -> Environment:
+    """The report's own templates, and what their filters need."""
+    return environment(TEMPLATES, step=charts.step_label)

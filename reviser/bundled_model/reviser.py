@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained, load_weights
+from revise_captions.reviser.absence import VERSION as ABSENCE
+from revise_captions.reviser.absence import affirmed
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
     VERSION,
@@ -101,6 +103,9 @@ def new_model(tokenizer: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
 class BundledReviser:
     """Decodes greedily at first, and after failed rewrites takes the best new one of a beam search.
 
+    A sentence that denies what is there is not the model's to mend: its training knew no better
+    than to deny another thing. It says what is there instead, by a rule (`absence.affirmed`).
+
     Attributes:
         model: The network.
         tokenizer: Of its prompts.
@@ -117,9 +122,10 @@ class BundledReviser:
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         prompts = self.tokenizer.prompts(requests)
-        answers: list[str | None] = [None] * len(requests)
-        first = [k for k, r in enumerate(requests) if prompts[k] is not None and not r.failed]
-        again = [k for k, r in enumerate(requests) if prompts[k] is not None and r.failed]
+        answers = [_affirmed(request) for request in requests]
+        open_ = [k for k, answer in enumerate(answers) if answer is None and prompts[k] is not None]
+        first = [k for k in open_ if not requests[k].failed]
+        again = [k for k in open_ if requests[k].failed]
         for chosen, beams in ((first, 1), (again, 1 + 2 * FAILED_TRIES)):
             found = self._answers([requests[k] for k in chosen], beams)
             for k, texts in zip(chosen, found, strict=True):
@@ -147,6 +153,11 @@ class BundledReviser:
         return result
 
 
+def _affirmed(request: RewriteRequest) -> str | None:
+    text = affirmed(request.sentence, request.rationale)
+    return None if text in request.failed else text
+
+
 def load_bundled(
     folder: Path, *, device: str, dtype: str, batch_size: int, name: str
 ) -> BundledReviser:
@@ -170,6 +181,7 @@ def load_bundled(
         "reviser": name,
         "reviser-revision": card.revision,
         "reviser-prompt": card.prompt,
+        "reviser-absence": ABSENCE,
         "reviser-dtype": dtype,
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,

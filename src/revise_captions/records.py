@@ -55,6 +55,7 @@ class Why(StrEnum):
     EMPTY = "empty"
     NOT_ONE_SENTENCE = "more than one sentence"
     LEAKED_MARKUP = "leaked prompt or markup"
+    OTHER_ABSENCE = "says that another thing is absent"
     NEW_CONTENT = "content words from neither sentence nor rationale"
     REPEATED = "a content word more often than sentence and rationale account for"
     NO_REWRITE = "the reviser gave none"

@@ -56,6 +56,14 @@ CASES = [
     ("Two dogs sit.", "One dog is red.", "A red dog and a dog sit.", None),
     ("A dog sits near a dog.", "It is a cat.", "A cat sits near a dog.", None),
     ("他坐在椅子上。", "她在桌子上。", "她坐在桌子上,她在桌子上。", None),
+    # one absence for another, or an absence that the rationale does not state
+    ("There are no dogs.", "A dog, but no lamps.", "There are no lamps.", Why.OTHER_ABSENCE),
+    ("No dog is there.", "A dog, but no lamp.", "There isn't any lamp.", Why.OTHER_ABSENCE),
+    ("There is a dog and a cat.", "It is a bird.", "There is no cat.", Why.OTHER_ABSENCE),
+    ("There are no dogs.", "There is a dog, but no lamp.", "There is a dog.", None),
+    ("There are no dogs or cats.", "There is a cat.", "There are no dogs.", None),
+    ("There is a dog.", "There is no dog.", "There is no dog.", None),
+    ("There is a dog.", "There are not any dogs; it is a cat.", "There are no dogs.", None),
     # nothing to judge
     ("The car is red.", "The car is blue.", "  ", Why.EMPTY),
     ("The car is red.", "The car is blue.", " … ", Why.EMPTY),

@@ -1,18 +1,18 @@
-"""The templates of the HTML pages: escaping, filters, assets, content policy."""
+"""Templates to pages: escaping, filters, the shared style, the content policy."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from revise_captions.outside_text import plain
-from revise_captions.pipelines.report import charts
 from revise_captions.text.formatting import duration, percent, plural, signed
 from revise_captions.text.html import clip
 
@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def environment() -> Environment:
-    """The template environment: escapes everything and spells out invisible characters."""
+def environment(*folders: Path, **filters: Callable[..., object]) -> Environment:
+    """The template environment: escapes everything and spells out invisible characters.
+
+    Args:
+        folders: Where a page's own templates are, besides the shared ones.
+        filters: The page's own filters, by name.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     templates = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([_TEMPLATES, *folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -38,7 +43,6 @@ def environment() -> Environment:
         "percent": percent,
         "count": lambda number: f"{number:,}",
         "duration": duration,
-        "step": charts.step_label,
         "plain": plain,
         "clip": clip,
         "points": _points,
@@ -46,7 +50,8 @@ def environment() -> Environment:
         "score": _score,
         "moved": _moved,
         "setting": lambda v: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False),
-    }
+        "breaks": breaks,
+    } | filters
     templates.globals |= {"plural": plural}
     return templates
 
@@ -56,20 +61,62 @@ def _shown(value: object) -> object:
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def asset(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
+def render_page(
+    templates: Environment,
+    name: str,
+    values: Mapping[str, object],
+    *scripts: str,
+    served: bool = False,
+) -> str:
+    """A page that extends `base.html.j2`, with the shared style.
+
+    Args:
+        templates: From `environment`.
+        name: The page's template.
+        values: What it needs.
+        scripts: The page's scripts; they become one.
+        served: Whether the page may send requests to where it came from.
+    """
+    style, script = asset("page.css"), "".join(scripts)
+    return templates.get_template(name).render(
+        values,
+        policy=content_policy(style, script, served=served),
+        style=Markup(style),
+        script=Markup(script),
+    )
 
 
-def content_policy(style: str, script: str = "") -> str:
-    """A content policy that allows exactly this style, this script and embedded images."""
+def asset(name: str, folder: Path = _TEMPLATES) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def content_policy(style: str, script: str = "", *, served: bool = False) -> str:
+    """A content policy that allows exactly this style, this script and embedded images.
+
+    A `served` page may also load images from its own origin, and send forms and requests there.
+    """
 
     def sha(text: str) -> str:
         return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
     scripts = sha(script) if script else "'none'"
+    own = "'self'" if served else "'none'"
+    images = "data: 'self'" if served else "data:"
     return (
-        f"default-src 'none'; img-src data:; style-src {sha(style)}; script-src {scripts}; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; img-src {images}; style-src {sha(style)}; script-src {scripts}; "
+        f"connect-src {own}; base-uri 'none'; form-action {own}"
+    )
+
+
+_SEPARATORS = re.compile(r"(?<=[^\W_])([-_/.:,@+]+)(?=\w)")
+
+
+def breaks(text: str) -> Markup:
+    """A name that may be broken behind its separators, and in no other place if that suffices."""
+    parts = _SEPARATORS.split(plain(text))
+    return Markup("").join(
+        part if place % 2 == 0 else Markup("{}<wbr>").format(part)
+        for place, part in enumerate(parts)
     )
 
 

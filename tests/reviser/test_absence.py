@@ -1,0 +1,44 @@
+"""What is wrong about an absence is mended by saying what is there."""
+
+import pytest
+
+from revise_captions.reviser.absence import affirmed, denied
+
+LAMPS = "There is a dog in the picture, but there are no lamps."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rationale", "expected"),
+    [
+        ("There are no dogs in the image.", LAMPS, "There is a dog in the image."),
+        ("No dogs can be seen.", LAMPS, "A dog can be seen."),
+        ("No dogs are visible.", LAMPS, "A dog is visible."),
+        ("There is no boy.", "Two boys can be seen. There is no sun.", "There are two boys."),
+        ("There is no tree.", "The picture shows a tree, but no lamp is visible.",
+         "There is a tree."),
+        ("There is no sun in the sky.", "There is the sun, but there is no moon.",
+         "There is the sun in the sky."),
+        ("There are no people.", "There is a boy in the picture. There is no cat.",
+         "There is a boy."),
+        ("There are no dogs.", "There are no lamps.", None),
+        ("There are no dogs and no cats.", LAMPS, None),
+        ("There is a dog.", LAMPS, None),
+        ("", "", None),
+    ],
+)  # fmt: skip
+def test_affirmed(sentence: str, rationale: str, expected: str | None) -> None:
+    assert affirmed(sentence, rationale) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("There are no red dogs in the image.", {"red", "dogs"}),
+        ("There aren't any lamps, but a dog.", {"lamps"}),
+        ("It is not red.", set()),
+        ("No.", set()),
+        ("Nothing is known of notes.", set()),
+    ],
+)
+def test_denied(text: str, expected: set[str]) -> None:
+    assert set(denied(text).values()) == expected
