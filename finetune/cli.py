@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
 import click
 
-from revise_captions.commands import RenamedOptions, Terminated, echo, terminable
+from revise_captions.cli_options import SETTINGS, version_option
+from revise_captions.commands import RenamedOptions, echo, run_command
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings, require_limit
 from revise_captions.finetune.options import GroupedOptions, add_options, help_research
 from revise_captions.finetune.presets import PRESETS, preset_for
 
 DEFAULT = TrainingSettings()
+#: What limits a training, and how long one of the bundled critic lasts that has none.
+LIMITS = ("minutes", "steps", "epochs")
+EPOCHS = 5.0
 
 
 class FinetuneCommand(GroupedOptions):
     """`finetune-critic`, with the old spellings of its options."""
 
     SETTINGS = TrainingSettings
+    PRESETS = PRESETS
     OLD: ClassVar[dict[str, str]] = {
         **RenamedOptions.OLD,
         "--asides": "--auxiliary-sentences",
@@ -31,7 +34,8 @@ class FinetuneCommand(GroupedOptions):
     }
 
 
-@click.command(cls=FinetuneCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=FinetuneCommand, context_settings=SETTINGS)
+@version_option
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--base", required=True, help="Model folder or Hugging Face id, 'bundled', or 'new'.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
@@ -59,7 +63,7 @@ class FinetuneCommand(GroupedOptions):
 @add_options(TrainingSettings)
 @help_research
 @click.pass_context
-def main(
+def finetune_critic(
     context: click.Context,
     /,
     data: Path,
@@ -97,18 +101,17 @@ def main(
         for name, value in settings.items()
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     }
-    try:
-        with terminable():
-            _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
-    except UserError as error:
-        echo(f"finetune-critic: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        echo("stopped; add --resume to continue from the last save", err=True)
-        sys.exit(130)
-    except Terminated as error:
-        echo("stopped; add --resume to continue from the last save", err=True)
-        sys.exit(128 + error.signal)
+    _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(
+        finetune_critic,
+        "finetune-critic",
+        arguments,
+        go_on=lambda: "add --resume to continue from the last save",
+    )
 
 
 def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, TrainingSettings]:
@@ -122,6 +125,9 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, T
 
     name = preset or preset_for(base, own=is_own(base))
     values = {**PRESETS[name], **given}
+    if base == "bundled" and not any(values.get(limit) for limit in LIMITS):
+        values["epochs"] = EPOCHS
+        echo(f"no limit was given, so training lasts {EPOCHS:g} epochs: --epochs", err=True)
     if "attention_mode" in values:
         values["attention_mode"] = AttentionMode(values["attention_mode"])
     if PRESETS[name]:

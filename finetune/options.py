@@ -71,6 +71,8 @@ class GroupedOptions(RenamedOptions):
     """A command whose help has a section for each group of `SETTINGS`, titled by its docstring."""
 
     SETTINGS: ClassVar[Any] = None
+    #: Values by preset and option; the first preset is that of the defaults.
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -85,10 +87,21 @@ class GroupedOptions(RenamedOptions):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             hidden = item is not None and item.metadata["research"]
             if record and (not hidden or ctx.meta.get("research")):
-                sections.setdefault(titles.get(group, "Options"), []).append(record)
+                shown = self._with_presets(parameter, record)
+                sections.setdefault(titles.get(group, "Options"), []).append(shown)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+    def _with_presets(self, parameter: click.Parameter, record: tuple[str, str]) -> tuple[str, str]:
+        """The help with the value that each preset sets, where it is not the default."""
+        name, (flags, text) = parameter.name or "", record
+        set_by = {preset: v[name] for preset, v in self.PRESETS.items() if name in v}
+        others = [f"{preset} {value}" for preset, value in set_by.items()]
+        if not others:
+            return record
+        first = f"{next(iter(self.PRESETS))} {parameter.default}"
+        return flags, f"{text.rpartition('  [default: ')[0]}  [{', '.join([first, *others])}]"
 
 
 def help_research(command: Any) -> Any:

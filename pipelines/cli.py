@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, SETTINGS, shared
+from revise_captions.cli_options import COUNT, SETTINGS, SectionedCommand, shared, version_option
 from revise_captions.commands import run_command
 
 EPILOG = """
@@ -20,8 +20,8 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
+@version_option
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @shared("--config", "--image-field", "--caption-field", "--image-root", "--allow-urls")

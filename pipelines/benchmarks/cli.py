@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from revise_captions.cli_options import SETTINGS
+from revise_captions.cli_options import SETTINGS, version_option
 from revise_captions.commands import run_command
 from revise_captions.pipelines.benchmarks import commands
 
@@ -19,7 +19,7 @@ Examples:
 
 
 @click.group(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 def caption_benchmarks() -> None:
     """List public caption benchmarks, check your copies of them, and export their captions.
 

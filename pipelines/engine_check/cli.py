@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, SETTINGS, shared
+from revise_captions.cli_options import COUNT, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 EPILOG = """
@@ -23,7 +23,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("source", metavar="IN")
 @click.option(
     "--against",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from revise_captions.cli_options import SETTINGS, shared
+from revise_captions.cli_options import SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 
 @click.command(context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @click.argument("shards", metavar="SHARD…", nargs=-1, required=True)

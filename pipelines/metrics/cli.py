@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared
+from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
@@ -34,7 +34,7 @@ Hugging Face model id).
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("benchmark", metavar="BENCHMARK")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FILE, FOLDER, SETTINGS, shared
+from revise_captions.cli_options import (
+    EXISTING_FILE,
+    FOLDER,
+    SETTINGS,
+    SectionedCommand,
+    shared,
+    version_option,
+)
 from revise_captions.commands import echo, run_command
 
 EPILOG = """
@@ -20,8 +27,8 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
+@version_option
 @click.argument("inputs", metavar="[NAME=]IN…", nargs=-1)
 @click.option("--out", required=True, type=FOLDER, help="Folder of the leaderboard.")
 @click.option(

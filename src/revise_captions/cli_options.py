@@ -177,7 +177,51 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
 }
 _SHORT = {"--verbose": "-v"}
 
+#: The sections of a command's help, in their order; a command shows those that it has options for.
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Input and output": (
+        *("--out", "--image-field", "--caption-field", "--captioner-field", "--image-root"),
+        *("--allow-urls", "--limit", "--resume", "--force", "--config"),
+    ),
+    "Models": (
+        *("--critic", "--reviser", "--adapter", "--engine", "--samples", "--device", "--dtype"),
+        *("--batch-size", "--compile", "--trust-remote-code"),
+    ),
+    "What is flagged and kept": (
+        *("--threshold", "--target-precision", "--rounds", "--guard", "--on-unfixable"),
+    ),
+    "Inspection": (
+        *("--dry-run", "--report", "--group-by", "--people", "--replicates", "--verify"),
+        *("--reference-field", "--judge", "--parser"),
+    ),
+    "Large jobs": ("--stage", "--shard", "--runner", "--replicas", "--ray-address"),
+}
+
+
+class SectionedCommand(click.Command):
+    """A command whose help has `SECTIONS`, and in each the options in the order given there."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records = {
+            parameter.opts[-1]: record
+            for parameter in self.get_params(ctx)
+            if (record := parameter.get_help_record(ctx)) is not None and record[1]
+        }
+        for title, names in SECTIONS.items():
+            if rows := [records.pop(name) for name in names if name in records]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        with formatter.section("Other options"):
+            formatter.write_dl(list(records.values()))
+
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def version_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `-V` and `--version`."""
+    version = click.version_option(None, "-V", "--version", package_name="revise-captions")
+    return version(command)
 
 
 def shared(*names: str, **changes: Any) -> Decorator:

@@ -9,11 +9,25 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import ClassVar, NoReturn
 
 import click
 
 from revise_captions.outside_text import masked, plain
+
+#: What this process was called as, if not by the command's own name: `captions rate`.
+_PROGRAM: ContextVar[str] = ContextVar("program", default="")
+
+
+@contextlib.contextmanager
+def program(name: str) -> Iterator[None]:
+    """Has the command that runs here name itself so, in its help and its messages."""
+    token = _PROGRAM.set(name)
+    try:
+        yield
+    finally:
+        _PROGRAM.reset(token)
 
 
 class RenamedOptions(click.Command):
@@ -93,7 +107,7 @@ def run_command(
 
     Args:
         command: The command.
-        name: Its name in messages.
+        name: Its name in messages, unless `program` gives it another.
         arguments: The command line, `sys.argv[1:]` by default.
         go_on: Makes the line that says how to continue, after status 3 and those of signals.
         interrupted: What to say after Ctrl-C and other signals.
@@ -101,6 +115,7 @@ def run_command(
     from revise_captions.errors import EngineDead, UserError
 
     _occupy_closed_streams()
+    name = _PROGRAM.get() or name
     try:
         with terminable():
             status = command.main(arguments, name, standalone_mode=False)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from finetuning import FINETUNE as finetune_critic
 from PIL import Image
 from tinycritic import saved
 
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.checks import check
 from revise_captions.errors import UserError
-from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data
 from revise_captions.finetune.data.records import open_split

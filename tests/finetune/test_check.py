@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from finetuning import FINETUNE as main
 from PIL import Image
 from toyworld import write
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.cli import main
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data, fingerprints, shared
 from revise_captions.io.perceptual_hash import fingerprint

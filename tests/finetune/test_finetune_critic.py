@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from finetuning import FINETUNE as main
 from finetuning import command
 from PIL import Image
 from safetensors.numpy import load_file
@@ -24,7 +25,7 @@ from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import _plain_attention
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
-from revise_captions.finetune.cli import main
+from revise_captions.finetune.cli import finetune_critic
 from revise_captions.finetune.data.image_cache import pixel_cache, preallocated
 from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.export import recalibrate
@@ -138,9 +139,9 @@ def test_old_spellings_of_options_are_understood_and_not_shown(tmp_path):
     given = [str(tmp_path), "--base", "b", "--out", str(tmp_path / "o")]
     runner = CliRunner()
     assert "--regime" not in runner.invoke(main, ["--help"]).output
-    parsed = main.make_context("", [*given, "--regime", "causal"])
+    parsed = finetune_critic.make_context("", [*given, "--regime", "causal"])
     assert parsed.params["attention_mode"] == "causal"
-    parsed = main.make_context("", [*given, "--regime=prefix"])
+    parsed = finetune_critic.make_context("", [*given, "--regime=prefix"])
     assert parsed.params["attention_mode"] == "prefix"
 
 

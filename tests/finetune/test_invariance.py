@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from finetuning import FINETUNE as main
 from safetensors.numpy import load_file
 from tinycritic import saved, tiny
 from torch.nn.functional import cross_entropy
@@ -32,7 +33,6 @@ from revise_captions.critic.paligemma.packing import (
     context_trunk,
     unpack,
 )
-from revise_captions.finetune.cli import main
 from revise_captions.finetune.data import targets
 from revise_captions.finetune.data.image_cache import pixel_cache
 from revise_captions.finetune.data.records import open_split

@@ -7,6 +7,7 @@ import json
 import pytest
 import torch
 from click.testing import CliRunner
+from finetuning import FINETUNE as main
 from tinycritic import saved, tiny
 from torch.nn.functional import cosine_similarity
 from toyworld import write
@@ -31,7 +32,6 @@ from revise_captions.critic.paligemma.packing import (
 )
 from revise_captions.critic.paligemma.tokenizer import TEMPLATES, PromptTokenizer
 from revise_captions.errors import UserError
-from revise_captions.finetune.cli import main
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.new_words import OFTEN, add_words, new_words
 from revise_captions.records import Span

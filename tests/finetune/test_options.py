@@ -6,10 +6,11 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from finetuning import FINETUNE as main
 
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.paligemma.load import BUNDLED
-from revise_captions.finetune.cli import main
+from revise_captions.finetune.cli import finetune_critic
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.options import grouped, option_name
 from revise_captions.finetune.presets import PRESETS
@@ -79,5 +80,5 @@ def test_research_options_are_shown_on_request_only():
 def test_old_spellings_set_the_renamed_options(old, name, tmp_path):
     given = [str(tmp_path), "--base", "b", "--out", str(tmp_path / "o")]
     for words in ([old, "3"], [f"{old}=3"]):
-        assert main.make_context("", [*given, *words]).params[name] == 3
+        assert finetune_critic.make_context("", [*given, *words]).params[name] == 3
     assert old not in CliRunner().invoke(main, ["--help-research"]).output

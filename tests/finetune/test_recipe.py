@@ -9,12 +9,12 @@ import annotated
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from finetuning import FINETUNE as finetune_critic
 from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.finetune.cli import main as finetune_critic
 from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES

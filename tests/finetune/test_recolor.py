@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from finetuning import FINETUNE as main
 from tinycritic import saved
 from toyworld import write
 
-from revise_captions.finetune.cli import main
 from revise_captions.finetune.data.recolor import (
     colorless,
     names_color,

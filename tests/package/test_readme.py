@@ -12,7 +12,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from pages import ALL, OPTION, PAGES, ROOT, SCRIPTS, code, command_lines, entry, inline, options
+from pages import (
+    ALL,
+    OPTION,
+    PAGES,
+    ROOT,
+    SCRIPTS,
+    code,
+    command_lines,
+    command_of,
+    entry,
+    inline,
+    options,
+)
 
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.finetune.data.records import parse
@@ -25,6 +37,7 @@ from revise_captions.pipelines.cli import revise_captions as command
 from revise_captions.pipelines.output.schema import to_json
 from revise_captions.records import Record, Revision, Sentence, Span, Verdict
 from revise_captions.text.sentences import split
+from revise_captions.umbrella import find
 from scripts.research import markdown
 from scripts.research.bundled_models import card
 
@@ -51,6 +64,14 @@ MODULES = (
 def known_options(words: list[str]) -> tuple[set[str], str]:
     """The options that a command line may have, and where they were found."""
     match words:
+        case ["captions", sub, *_] if not sub.startswith("-"):
+            command = find(sub)
+            assert command is not None, f"there is no `captions {sub}`"
+            return options(command_of(command.target.partition(":")[0])), f"captions {sub}"
+        case ["python", "-m", "revise_captions", *rest]:
+            return known_options(["captions", *rest])
+        case ["eval", line]:
+            return known_options(shlex.split(line.removeprefix("$(").removesuffix(")")))
         case [name, *_] if name in SCRIPTS:
             return options(entry(name)), name
         case ["python", "-m", module, *_]:
@@ -71,7 +92,7 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
         case [assignment] if "=" in assignment:
             return set(), "the shell"
         case ["torchrun", "--nproc-per-node", _, "-m", module, *_]:
-            return {*options(importlib.import_module(module).main), "--nproc-per-node"}, module
+            return {*options(command_of(module)), "--nproc-per-node"}, module
     raise AssertionError(f"a command that nothing here knows: {words}")
 
 

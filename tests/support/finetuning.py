@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from PIL import Image
 from toyworld import write
 
 from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.finetune.cli import main
+from revise_captions.finetune import cli
 from revise_captions.finetune.data.records import open_split
 
 SMALL = (
@@ -19,8 +20,20 @@ SMALL = (
 )  # fmt: skip
 
 
+class EntryPoint:
+    """`finetune-critic` as users run it, errors as exit statuses, for `CliRunner.invoke`."""
+
+    name = "finetune-critic"
+
+    def main(self, args: Sequence[str], prog_name: str, **_: object) -> None:
+        cli.main(list(args))
+
+
+FINETUNE = EntryPoint()
+
+
 def command(*arguments: object):
-    return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+    return CliRunner().invoke(FINETUNE, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

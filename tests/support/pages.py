@@ -46,12 +46,19 @@ def command_lines(text: str) -> list[str]:
 def options(of) -> set[str]:
     names = {name for parameter in of.params for name in parameter.opts}
     if isinstance(of, click.Group):
-        names |= set().union(*(options(command) for command in of.commands.values()))
+        context = click.Context(of)
+        inner = (of.get_command(context, name) for name in of.list_commands(context))
+        names |= set().union(*map(options, inner))
     return {name for name in names if name.startswith("--")} | {"--help"}
 
 
 def entry(name: str) -> click.Command:
     """The command that an entry point runs."""
-    module = importlib.import_module(SCRIPTS[name].partition(":")[0])
+    return command_of(SCRIPTS[name].partition(":")[0])
+
+
+def command_of(module_name: str) -> click.Command:
+    """The one command of a module."""
+    module = importlib.import_module(module_name)
     (found,) = {v for v in vars(module).values() if isinstance(v, click.Command)}
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from revise_captions.benchmarks.catalog import captions, scores, sentences
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.errors import UserError
@@ -21,8 +23,10 @@ def benchmark(name: str) -> Benchmark:
     """
     known = benchmarks()
     if name not in known:
+        near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
         raise UserError(
-            f"there is no benchmark “{name}”", hint=f"known are: {', '.join(sorted(known))}"
+            f"there is no benchmark “{name}”", hint=f"{hint}known are: {', '.join(sorted(known))}"
         )
     return known[name]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import FILE, LOCAL_ENGINES, SETTINGS, shared
+from revise_captions.cli_options import FILE, LOCAL_ENGINES, SETTINGS, shared, version_option
 from revise_captions.commands import run_command
 
 EPILOG = """
@@ -20,7 +20,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("out", type=FILE)
 @click.option(
