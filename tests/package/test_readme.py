@@ -86,7 +86,7 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
         case [script] if script.startswith("scripts/"):
             return set(), str((ROOT / script).resolve(strict=True))
         case ["pip", "install", *_]:
-            return set(), "pip"
+            return {"--no-deps"}, "pip"
         case ["vllm" | "ray" | "sbatch", *_]:  # sbatch's own command: test_docs.py
             return {word for word in words if word.startswith("--")}, words[0]
         case [assignment] if "=" in assignment:
