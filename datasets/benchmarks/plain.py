@@ -2,7 +2,7 @@
 
 `captions.jsonl`, a caption a row; everything but the first four may be left out:
 
-    {"id", "image", "model", "caption", "references": […],
+    {"id", "image", "model", "caption", "references": […], "context",
      "sentences": [{"start", "end", "label": "factual" | "nonfactual", "assessable", "rationale",
                     "error_types": […]}],
      "scores": [{"axis", "value", "rater"}],
@@ -51,6 +51,7 @@ def read(folder: Path) -> Iterator[Item]:
                 for e in _within(entry, "errors")
             ),
             references=entry.texts("references") if "references" in entry.data else (),
+            context=entry.text("context") if "context" in entry.data else "",
         )
     if (folder / "preferences.jsonl").exists():
         for entry in rows(folder / "preferences.jsonl"):

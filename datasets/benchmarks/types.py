@@ -127,6 +127,7 @@ class Example:
         references: Reference captions.
         graph: Its scene graph.
         doubts: What does not add up in the published row, in words.
+        context: The text that surrounds the image.
     """
 
     id: str
@@ -141,6 +142,7 @@ class Example:
     references: tuple[str, ...] = ()
     graph: tuple[Triple, ...] = ()
     doubts: tuple[str, ...] = ()
+    context: str = ""
 
     @property
     def caption(self) -> str:

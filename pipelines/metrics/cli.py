@@ -30,6 +30,10 @@ Floors, the trivial baselines that a metric has to beat: length, position, digit
 alone); bleu, rouge-l, meteor, cider, graph-f1 (against references); numbers=FILE (numbers in chart
 captions that OCR does not find in the image), clip=MODEL (CLIPScore or SigLIP; a folder or a
 Hugging Face model id).
+
+\b
+Metrics that are computed here: metric:NAME or metric:NAME=MODEL, for example metric:posh,
+metric:critic=bundled or metric:clipscore=FOLDER. `stress-metric --list` names all.
 """
 
 
@@ -70,7 +74,8 @@ def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> No
     Figures cover every level that the benchmark supports: sentences, captions (segments),
     captioners (systems), preferences, error spans, and agreement between the human raters. Each has
     a bootstrap interval over images, and every SCORES after the first is tested against the first.
-    `caption-benchmarks list` names the benchmarks. SCORES named `floor:…` are computed, not read.
+    `caption-benchmarks list` names the benchmarks. SCORES named `floor:…` or
+    `metric:…` are computed, not read.
     """
     from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 

@@ -16,6 +16,7 @@ the lowest P(factual) of those that overlap it, and none if one of them is unsco
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,8 +27,12 @@ from typing import Any
 from revise_captions.benchmarks.entries import Entry, csv_rows, rows, shown
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
+from revise_captions.metrics.protocol import MetricInput, StoredImage
+from revise_captions.metrics.registry import load_metric, metric_label, scored
 from revise_captions.records import Span
-from revise_captions.signature import settings_of
+from revise_captions.signature import settings_of, signature
+
+logger = logging.getLogger(__name__)
 
 #: Scores that need nothing but the captions. Of sentences, the later, the longer, and those with
 #: more numbers are held to be worse; of whole captions, the longer is held to be better. The
@@ -35,6 +40,8 @@ from revise_captions.signature import settings_of
 PLAIN = ("floor:length", "floor:position", "floor:digits")
 #: Floors that need more, and are named with it.
 GIVEN = ("floor:numbers=FILE", "floor:clip=MODEL")
+#: Before the name of a metric of the registry, which may have an argument: `metric:posh=JUDGE`.
+METRIC = "metric:"
 NOT_THERE = "not in the file"
 NO_SENTENCE = "no judged sentence overlaps it"
 
@@ -93,18 +100,44 @@ class Scores:
 def read_scores(
     given: str, examples: Sequence[Example], column: str = "score", folder: Path = Path()
 ) -> Scores:
-    """Reads `[NAME=]FILE` or computes a floor; `folder` is the root of images."""
+    """Reads `[NAME=]FILE`, or computes a floor or `metric:NAME`; `folder` is the images' root."""
     if given.startswith("floor:"):
         return floor(given, examples, folder)
+    if given.startswith(METRIC):
+        return _computed(given.removeprefix(METRIC), examples, folder)
     name, equals, path = given.partition("=")
     if not equals or Path(given).exists():
         name, path = Path(given).stem, given
     if not Path(path).is_file():
         raise UserError(
             f"there is no score file {path}",
-            hint=f"expected a file, NAME=FILE, or one of {', '.join(known_floors())}",
+            hint=f"expected a file, NAME=FILE, {METRIC}NAME, or one of {', '.join(known_floors())}",
         )
     return _joined(name, f"sha256 {_digest(Path(path))}", _entries(Path(path)), examples, column)
+
+
+def metric_input(example: Example, folder: Path) -> MetricInput:
+    """A benchmark's caption as a metric gets it; `folder` is the root of images."""
+    ref = example.record.image
+    image = StoredImage(ref, folder) if ref.path or ref.url or ref.data else None
+    return MetricInput(example.caption, image, example.context, example.references)
+
+
+def _computed(given: str, examples: Sequence[Example], folder: Path) -> Scores:
+    """Scores of whole captions by a metric of the registry."""
+    metric = load_metric(given)
+    found = scored(metric, [metric_input(example, folder) for example in examples])
+    if truncated := sum(bool(score.truncated) for score in found):
+        logger.warning("%s read %s of %d texts in part only", given, truncated, len(found))
+    return Scores(
+        metric_label(given),
+        signature(metric.settings),
+        {example.id: score.value for example, score in zip(examples, found, strict=True)},
+        {},
+        {},
+        Counter(score.reason for score in found if score.reason),
+        probabilities=False,
+    )
 
 
 def _digest(path: Path) -> str:

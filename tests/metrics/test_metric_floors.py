@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import tinytowers
 from PIL import Image, ImageDraw, ImageFont
 
 from revise_captions.benchmarks.catalog.table import benchmark
@@ -237,58 +238,9 @@ def test_left_out_floors_are_said(folder, monkeypatch):
 
 @pytest.fixture(scope="module")
 def encoders(tmp_path_factory):
-    """A tiny CLIP and a tiny SigLIP with random weights and a word tokenizer."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import (
-        CLIPConfig,
-        CLIPImageProcessor,
-        CLIPModel,
-        CLIPProcessor,
-        PreTrainedTokenizerFast,
-        SiglipConfig,
-        SiglipImageProcessor,
-        SiglipModel,
-        SiglipProcessor,
-    )  # fmt: skip
-
-    torch.manual_seed(0)
-    words = [
-        "<pad>",
-        "<s>",
-        "</s>",
-        "<unk>",
-        *["a", "man", "dog", "black", "runs", "on", "grass", "photo", "depicts"],
-    ]
-    tokenizer = Tokenizer(models.WordLevel({w: k for k, w in enumerate(words)}, "<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        "<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
-    )
-    text = {"vocab_size": len(words), "hidden_size": 32, "intermediate_size": 32,
-            "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 16,
-            "projection_dim": 16, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
-            "projection_size": 32}  # fmt: skip
-    vision = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2,
-              "num_attention_heads": 2, "image_size": 16, "patch_size": 8,
-              "projection_dim": 16}  # fmt: skip
-    folders = {}
-    for name, config, model, images, processor in (
-        ("clip", CLIPConfig, CLIPModel, CLIPImageProcessor, CLIPProcessor),
-        ("siglip", SiglipConfig, SiglipModel, SiglipImageProcessor, SiglipProcessor),
-    ):
-        fast = PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<s>", eos_token="</s>",
-            unk_token="<unk>", model_max_length=16, model_input_names=["input_ids"],
-        )  # fmt: skip
-        size = {"height": 16, "width": 16}
-        own = images(size=size) if name == "siglip" else images(
-            size={"shortest_edge": 16}, crop_size=size)  # fmt: skip
-        folder = folders[name] = tmp_path_factory.mktemp(name)
-        made = model(config(text_config=text, vision_config=vision, projection_dim=16))
-        made.save_pretrained(folder)
-        processor(image_processor=own, tokenizer=fast).save_pretrained(folder)
-    return folders
+    return {
+        name: tinytowers.save(name, tmp_path_factory.mktemp(name)) for name in ("clip", "siglip")
+    }
 
 
 @pytest.mark.parametrize("name", ["clip", "siglip"])

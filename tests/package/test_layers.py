@@ -21,14 +21,16 @@ BASE = "revise_captions"
 MODELS = {f"revise_captions.{name}" for name in ("critic", "reviser", "benchmarks", "picturebook")}
 ENGINES = "revise_captions.engines"
 GRAPHS = "revise_captions.graphs"
+METRICS = "revise_captions.metrics"
 POSH = "revise_captions.posh"
 DCSCORE = "revise_captions.dcscore"
-LOWER = {BASE, ENGINES, GRAPHS, POSH, DCSCORE}
+LOWER = {BASE, ENGINES, GRAPHS, METRICS, POSH, DCSCORE}
 ALLOWED = {
     BASE: {BASE},
     ENGINES: {BASE, ENGINES},
     GRAPHS: {BASE, GRAPHS},
-    POSH: {BASE, ENGINES, GRAPHS, POSH},
+    METRICS: {BASE, ENGINES, METRICS},
+    POSH: {BASE, ENGINES, GRAPHS, METRICS, POSH},
     DCSCORE: LOWER,
     **{package: {*LOWER, package} for package in MODELS},
     "revise_captions.finetune": {*LOWER, *MODELS, "revise_captions.finetune"},

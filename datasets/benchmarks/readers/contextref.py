@@ -45,7 +45,15 @@ def read(folder: Path) -> Iterator[Example]:
                 record(entries[0], caption, ImageRef(path=f"{image}.jpg")),
                 image,
                 scores=tuple(score for entry in entries for score in _scores(entry)),
+                context=_context(entries[0]),
             )
+
+
+def _context(entry: Entry) -> str:
+    """Title, section and caption, as far as the row has them: what stands around the image."""
+    keys = ("page_title", "section_title", "page_context", "section_context", "caption")
+    found = [str(entry.data[key]).strip() for key in keys if entry.data.get(key)]
+    return "\n".join(text for text in dict.fromkeys(found) if text not in ("", "NA"))
 
 
 def _passes(entry: Entry) -> bool:

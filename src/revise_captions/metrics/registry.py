@@ -1,0 +1,121 @@
+"""Metrics by name, ours and those of other installed packages: entry points of `GROUP`.
+
+    [project.entry-points."revise_captions.metrics"]
+    exclamations = "my_package.exclamations:load"
+
+`load(argument, options)` returns a `Metric`; its docstring's first line is what lists say of it.
+The argument is what stands after `=` in `exclamations=ARGUMENT`, usually a model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
+from pathlib import Path
+from typing import cast
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
+
+GROUP = "revise_captions.metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """How a metric's models run.
+
+    Attributes:
+        engine: What computes chat models: see `engines.model_spec.ModelSpec`.
+        device: `auto`, `cpu`, `cuda`, …
+        batch_size: Texts in one forward pass.
+    """
+
+    engine: str = "transformers"
+    device: str = "auto"
+    batch_size: int = 16
+
+
+Load = Callable[[str, MetricOptions], Metric]
+
+
+def metric_entries() -> dict[str, EntryPoint]:
+    """Entry points by name. Raises UserError if two packages use one name."""
+    found = list(entry_points(group=GROUP))
+    for name, count in Counter(entry.name for entry in found).items():
+        homes = sorted({entry.value for entry in found if entry.name == name})
+        if count > 1 and len(homes) > 1:
+            raise UserError(
+                f"two packages have a metric {name!r}: {', '.join(homes)}", hint="uninstall one"
+            )
+    return {entry.name: entry for entry in sorted(found, key=lambda entry: entry.name)}
+
+
+def metric_names() -> tuple[str, ...]:
+    """Names of all installed metrics."""
+    return tuple(metric_entries())
+
+
+def load_metric(given: str, options: MetricOptions | None = None) -> Metric:
+    """Loads `NAME` or `NAME=ARGUMENT`.
+
+    Raises:
+        UserError: There is no such metric, or it cannot be loaded.
+    """
+    name, _, argument = given.partition("=")
+    entries = metric_entries()
+    if name not in entries:
+        raise UserError(
+            f"there is no metric {name!r}", hint=f"installed are: {', '.join(entries) or 'none'}"
+        )
+    try:
+        load = cast(Load, entries[name].load())
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"the metric {name!r} cannot be imported: {error}") from error
+    return load(argument, options or MetricOptions())
+
+
+def metric_label(given: str) -> str:
+    """What tables call `NAME` or `NAME=ARGUMENT`: of a folder, its last part."""
+    name, _, argument = given.partition("=")
+    return f"{name}={Path(argument).name or argument}" if argument else name
+
+
+def scored(metric: Metric, items: Sequence[MetricInput]) -> list[MetricScore]:
+    """Scores of all items: what lacks something the metric needs, or cannot be read, has none.
+
+    Raises:
+        UserError: The metric does not keep its protocol.
+    """
+    unreadable: dict[str, str] = {}
+    reasons = [_missing(item, metric.needs, unreadable) for item in items]
+    results = [MetricScore(None, reason) for reason in reasons]
+    asked = [k for k, reason in enumerate(reasons) if not reason]
+    answers = metric.score([items[k] for k in asked]) if asked else []
+    if len(answers) != len(asked):
+        raise UserError(
+            f"the metric {metric.name} gave {len(answers)} scores for {len(asked)} texts"
+        )
+    for k, answer in zip(asked, answers, strict=True):
+        results[k] = answer
+        if answer.value is None and not answer.reason:
+            results[k] = MetricScore(None, "no reason given", answer.truncated)
+        elif answer.value is not None and not isfinite(answer.value):
+            results[k] = MetricScore(None, f"the score is {answer.value}", answer.truncated)
+    return results
+
+
+def _missing(item: MetricInput, needs: frozenset[Needs], unreadable: dict[str, str]) -> str:
+    """Why an item cannot be scored, "" if it can; `unreadable` remembers images."""
+    reason = item.lacks(needs)
+    if reason or item.image is None or Needs.IMAGE not in needs:
+        return reason
+    if item.image.key not in unreadable:
+        unreadable[item.image.key] = ""
+        try:
+            item.image.load()
+        except BadRecord as error:
+            unreadable[item.image.key] = f"image: {error}"
+    return unreadable[item.image.key]

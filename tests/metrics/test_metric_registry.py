@@ -1,0 +1,151 @@
+"""Metrics by name: the protocol, our own entry points, and a package of somebody else's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from revise_captions.critic.metric import CriticMetric
+from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.errors import UserError
+from revise_captions.metrics import (
+    MetricInput,
+    MetricOptions,
+    MetricScore,
+    Needs,
+    StoredImage,
+    load_metric,
+    metric_names,
+    scored,
+)
+from revise_captions.pipelines.metrics import cli
+from revise_captions.posh.score import Pair, score_captions
+from revise_captions.records import ImageRef, Verdict
+
+HERE = Path(__file__).parent
+
+
+class Halves:
+    """A metric that breaks its protocol as `broken` says."""
+
+    name, settings = "halves", {"halves": "1"}
+
+    def __init__(self, needs=frozenset(), broken=""):
+        self.needs, self.broken = needs, broken
+
+    def score(self, items):
+        values = [float("nan") if self.broken == "nan" else len(i.text) / 2 for i in items]
+        return [MetricScore(v) for v in values[1 if self.broken == "short" else 0 :]]
+
+
+def stored(tmp_path: Path, name: str) -> StoredImage:
+    return StoredImage(ImageRef(path=name), tmp_path)
+
+
+def test_what_lacks_something_is_unscored_with_the_reason(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "good.png")
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    items = [
+        MetricInput("ab", stored(tmp_path, "good.png"), "A page."),
+        MetricInput("ab", stored(tmp_path, "bad.png"), "A page."),
+        MetricInput("ab", None, "A page."),
+        MetricInput("ab", stored(tmp_path, "good.png"), " \n"),
+        MetricInput("  ", stored(tmp_path, "good.png"), "A page."),
+    ]
+    found = scored(Halves(frozenset({Needs.IMAGE, Needs.CONTEXT})), items)
+    assert found[0] == MetricScore(1.0)
+    assert [score.value for score in found[1:]] == [None] * 4
+    assert found[1].reason.startswith("image: image_unreadable")
+    assert [s.reason for s in found[2:]] == ["no image", "no context", "the text is empty"]
+
+
+def test_a_metric_that_breaks_the_protocol_is_caught():
+    items = [MetricInput("ab"), MetricInput("abcd")]
+    with pytest.raises(UserError, match="gave 1 scores for 2 texts"):
+        scored(Halves(broken="short"), items)
+    assert scored(Halves(broken="nan"), items)[0] == MetricScore(None, "the score is nan")
+
+
+def test_there_is_no_such_metric():
+    with pytest.raises(UserError, match=r"no metric 'luck'\n  installed are: .*length"):
+        load_metric("luck")
+
+
+def test_our_own_metrics_are_declared_and_say_what_they_are():
+    from revise_captions.metrics.registry import metric_entries
+
+    assert {"cosine", "critic", "likelihood", "posh", "clipscore", "blip2"} <= set(metric_names())
+    for entry in metric_entries().values():
+        assert (entry.load().__doc__ or "").strip()
+
+
+def test_cosine_is_that_of_the_nearest_reference():
+    cosine = load_metric("cosine")
+    text, near, far = "A dog on a sofa.", "A dog lies on a couch.", "Stock prices fell."
+    score = cosine.score([MetricInput(text, references=(far, near, " "))])[0]
+    a, b, c = cosine.encoder([text, near, far])
+    assert score.value == pytest.approx(max(a @ b, a @ c))
+    assert np.argmax([a @ c, a @ b]) == 1
+    assert score.truncated == 0
+    long = cosine.score([MetricInput("dog " * 300, references=(near,))])[0]
+    assert long.truncated == 300 + 2 - 256  # [CLS] and [SEP]
+
+
+def test_posh_is_what_score_posh_computes():
+    posh = load_metric("posh")
+    found = scored(posh, [MetricInput("A dog on a sofa.", references=("A cat on a sofa.",))])
+    pair = Pair("A dog on a sofa.", ("A cat on a sofa.",))
+    assert found[0].value == next(score_captions([pair], posh.judge)).overall
+
+
+def test_a_critics_score_is_the_mean_of_its_sentences(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    says = {"A dog.": 0.9, "A cat.": 0.2, "A page.": 0.0}
+    critic = ScriptedCritic({text: Verdict(p) for text, p in says.items()})
+    item = MetricInput("A dog. A cat.", stored(tmp_path, "a.png"), "A page.")
+    plain, contextual = CriticMetric(critic), CriticMetric(critic, contextual=True)
+    assert scored(plain, [item])[0].value == pytest.approx(0.55)
+    assert scored(contextual, [item])[0].value == pytest.approx(0.55)  # the page is not judged
+    assert scored(contextual, [MetricInput("A dog.", item.image)])[0].reason == "no context"
+
+
+def test_a_package_of_ones_own_is_found(tmp_path, monkeypatch, capsys):
+    """The ten lines of docs/metrics.md, as an installer lays them down, through the command."""
+    package = HERE.parent / "support/shouting_metric"
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    ((group, declared),) = project["entry-points"].items()
+    info = tmp_path / "site/shouting_metric-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n"
+    )
+    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in declared.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    shutil.copy(package / "shouting_metric.py", info.parent)
+    monkeypatch.syspath_prepend(str(info.parent))
+    assert load_metric("shouting").score([MetricInput("No!!")])[0].value == -2
+    rows = [
+        {"id": str(k), "image": f"{k}.png", "model": "m", "caption": "a" + "!" * k,
+         "scores": [{"axis": "calm", "value": 5 - k, "rater": "r"}]}
+        for k in range(4)
+    ]  # fmt: skip
+    (tmp_path / "captions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    call = ["plain", str(tmp_path), "metric:shouting", "metric:length", "--level", "segment"]
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*call, "--replicates", "100", "--json", str(tmp_path / "out.json")])
+    assert stopped.value.code == 0
+    figures = json.loads((tmp_path / "out.json").read_text())["figures"]
+    (pearson,) = [f for f in figures if (f["metric"], f["name"]) == ("shouting", "pearson")]
+    assert pearson["value"] == pytest.approx(1)
+    assert "shouting:1.0" in capsys.readouterr().out  # in the signature
+
+
+def test_options_reach_the_metric():
+    with pytest.raises(UserError, match="takes no argument"):
+        load_metric("length=3", MetricOptions())
