@@ -13,6 +13,7 @@ stay with the object whichever of its mentions they were said of (POSH, A.1.2).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
@@ -29,17 +30,42 @@ Clusters = Mapping[int, tuple[int, ...]]
 Claim = TypeVar("Claim", Attribute, Relation)
 
 
+@dataclass(frozen=True, slots=True)
+class TextReading:
+    """A parsed text: its words, its scene graph, and who is who.
+
+    Attributes:
+        nodes: The words, one node each.
+        graph: The scene graph, with what the text denies.
+        objects: For each mention's node the objects that it speaks of, as indexes into the graph's.
+    """
+
+    nodes: Sequence[Node]
+    graph: Graph
+    objects: Mapping[int, tuple[int, ...]]
+
+
 def extract(text: str, nodes: Sequence[Node], links: Sequence[Sequence[Span]] = ()) -> Graph:
     """The scene graph of a parsed text. `links`: clusters of mentions from another coreference."""
+    return read(text, nodes, links).graph
+
+
+def read(text: str, nodes: Sequence[Node], links: Sequence[Sequence[Span]] = ()) -> TextReading:
+    """`extract`, with the words and their objects."""
     draft = GraphDraft(text, nodes, quoted=quotes.inside(nodes, quotes.quoted(text)))
     things.find(draft)
-    return _assemble(draft, coreference.resolve(draft, links))
-
-
-def _assemble(draft: GraphDraft, clusters: Clusters) -> Graph:
-    """Numbers objects in the order of their first mention and points everything at them."""
+    clusters = coreference.resolve(draft, links)
     tops = dict.fromkeys(top for index in sorted(draft.things) for top in clusters.get(index, ()))
     number = {top: i for i, top in enumerate(tops)}
+    objects = {
+        node: tuple(number[top] for top in found if top in number)
+        for node, found in clusters.items()
+    }
+    return TextReading(nodes, _assemble(draft, clusters, number), objects)
+
+
+def _assemble(draft: GraphDraft, clusters: Clusters, number: Mapping[int, int]) -> Graph:
+    """Numbers objects in the order of their first mention and points everything at them."""
 
     def objects_of(node: int) -> list[int]:
         thing = draft.thing_of(node)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from revise_captions.errors import UserError
 from revise_captions.graphs.dependencies.nodes import nodes
-from revise_captions.graphs.extract import VERSION, extract
+from revise_captions.graphs.extract import VERSION, TextReading, read
 from revise_captions.graphs.graph import Graph
 from revise_captions.outside_text import encodable
 from revise_captions.records import Span
@@ -109,11 +109,19 @@ def parse(
         >>> next(parse(["A man in a hat feeds two horses."])).triples()
         [('horses', 'is', '2'), ('man', 'in', 'hat'), ('man', 'feed', 'horses')]
     """
+    for reading in read_texts(texts, pipeline, coreference=coreference):
+        yield reading.graph
+
+
+def read_texts(
+    texts: Iterable[str], pipeline: str = BUNDLED, *, coreference: Coreference | None = None
+) -> Iterator[TextReading]:
+    """`parse`, with the words of each text and the objects that they speak of."""
     nlp = load_pipeline(pipeline)
     for batch in _batches(_document(nlp, text) for text in texts):
         for doc in nlp.pipe(batch, batch_size=_BATCH):
             links = coreference.clusters(doc.text) if coreference is not None else ()
-            yield extract(doc.text, nodes(doc), links)
+            yield read(doc.text, nodes(doc), links)
 
 
 def _batches(docs: Iterable[Doc]) -> Iterator[list[Doc]]:
