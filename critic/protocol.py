@@ -23,12 +23,15 @@ class JudgeRequest:
         text: The caption.
         spans: Its sentences, half-open `[start, end)` in code points.
         first: Index of the first sentence to judge.
+        apart: The spans are statements of their own, not sentences of one text: each is judged
+            without context.
     """
 
     image: Image.Image
     text: str
     spans: tuple[Span, ...]
     first: int = 0
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,9 +359,11 @@ class PaliGemmaCritic:
     def _drop_factual(
         self, requests: Sequence[JudgeRequest], verdicts: Sequence[Sequence[Verdict]]
     ) -> None:
-        """Frees the prefix caches of captions without an error: only errors are explained."""
+        """Frees the prefix caches of captions without an error: only errors are explained, and
+        those of sentences in their text."""
         for request, found in zip(requests, verdicts, strict=True):
-            if not any(v.p_factual is not None and v.p_factual < self.threshold for v in found):
+            wrong = any(v.p_factual is not None and v.p_factual < self.threshold for v in found)
+            if request.apart or not wrong:
                 self.prefix_caches.drop(request)
 
     # --- Explaining -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.packing import Branch, Trunk, context_trunk, question
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
-from revise_captions.records import Unscored, Verdict
+from revise_captions.records import Span, Unscored, Verdict
 
 #: New tokens of a rationale.
 MAX_RATIONALE = 64
@@ -34,7 +34,7 @@ def judge_queries(
         ending in the answer Yes; and the trunk they leave.
     """
     text, spans = request.text, request.spans
-    trunk = context_trunk(tokenizer, text, spans)
+    trunk = context_trunk(tokenizer, text, spans[:1] if request.apart else spans)
     foreign = vocabulary.foreign(text, spans)
     verdicts, asked = [], []
     for index in range(request.first, len(spans)):
@@ -43,9 +43,15 @@ def judge_queries(
             continue
         # forks only grow: once one is too long, no later sentence needs to be tokenized
         verdicts.append(Verdict(None, Unscored.TOO_LONG))
-        if images + trunk.forks[index] >= longest:
+        if images + trunk.forks[0 if request.apart else index] >= longest:
             continue
-        branch = question(tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes)
+        if request.apart:  # the branch of a text without any sentence before it
+            said, whole = spans[index].of(text), (Span(0, 0),)
+            branch = question(
+                tokenizer, trunk, "", whole, 0, answer=tokenizer.answer_yes, instead=said
+            )
+        else:
+            branch = question(tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes)
         if images + branch.fork + len(branch.ids) <= longest:
             asked.append((index, branch))
     return verdicts, asked, trunk
