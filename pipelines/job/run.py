@@ -16,6 +16,7 @@ from typing import Any
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.inputs import image_loader, open_input
+from revise_captions.pipelines.job.missing_images import warn_of_missing_images
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
@@ -57,7 +58,11 @@ def run(job: JobOptions) -> dict[str, Any]:
 
 
 def _open(job: JobOptions) -> Source:
-    return open_input(job.inputs, job.run.out, need_image=job.run.stage != "revise")
+    looks = job.run.stage != "revise"
+    source = open_input(job.inputs, job.run.out, need_image=looks)
+    if looks:
+        warn_of_missing_images(source, job.inputs.image_root)
+    return source
 
 
 def refuse_unfinished(options: RunOptions) -> None:

@@ -12,17 +12,27 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.arrow import require_pyarrow
-from revise_captions.io.readers import InputKind, Source, kind_of_name
-from revise_captions.io.rows import BadRow, Row, dumps, splice
+from revise_captions.io.layouts.kinds import FOLDERS, InputKind, kind_of_name
+from revise_captions.io.readers import Source
+from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write, check_writable, head_of, replacing
+from revise_captions.pipelines.output.coco import write_coco
+from revise_captions.pipelines.output.delimited import write_delimited
+from revise_captions.pipelines.output.image_folder import (
+    MARK,
+    replacing_folder,
+    write_beside,
+    write_with_metadata,
+)
 from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.pipelines.output.lines import object_text, write_lines
 from revise_captions.pipelines.output.pairing import Pairing
 
 
@@ -67,10 +77,17 @@ def output_kind(source: Source, out: str) -> InputKind:
     kind = kind_of_name(out) or source.kind
     if kind is InputKind.JSON and source.kind is InputKind.JSONL:
         return InputKind.JSONL  # JSON Lines that are named .json
-    if kind is InputKind.TAR and source.kind is not InputKind.TAR:
+    if kind is InputKind.JSON and source.kind is InputKind.COCO:
+        return InputKind.COCO
+    if kind in _FROM_THEMSELVES and kind not in (source.kind, source.rows_kind):
         hint = "name the output .jsonl or .parquet"
-        raise UserError(f"{out}: a tar output needs a tar input, not {source.kind}", hint=hint)
+        found = f"{out}: an output as {kind} needs such an input, not {source.kind}"
+        raise UserError(found, hint=hint)
     return kind
+
+
+#: What only an input of the same kind has all parts of.
+_FROM_THEMSELVES = (InputKind.TAR, InputKind.CSV)
 
 
 def check_output(
@@ -102,12 +119,20 @@ def check_output(
         return
     path = Path(out)
     going_on = resume and journal.exists()
-    saved = kind is InputKind.HUB and (path / "state.json").is_file()
-    if path.is_dir() and not saved:
+    if kind in FOLDERS and path.resolve().is_relative_to(source.path.resolve()):
+        raise UserError(f"{out} is inside the input", hint="choose a folder beside it")
+    ours = _is_folder_of(kind, path)
+    if path.is_dir() and not ours:
         hint = "choose another name"
         raise UserError(f"{out} exists and is no {kind} that could be replaced", hint=hint)
-    check_writable(path, inputs, force=force or going_on, folder=saved)
+    check_writable(path, inputs, force=force or going_on, folder=ours)
     _check_quarantine(out, inputs, replace=force or going_on)
+
+
+def _is_folder_of(kind: InputKind, path: Path) -> bool:
+    """Whether an existing folder is one that a run wrote as this kind."""
+    mark = "state.json" if kind is InputKind.HUB else MARK
+    return kind in FOLDERS and (path / mark).is_file()
 
 
 def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) -> None:
@@ -139,10 +164,10 @@ def write(
 ) -> OutputCounts:
     """Assembles OUT from the source's rows and one result per row, in order.
 
-    JSON keeps the input's text and gains two members. Parquet keeps its schema and gains two text
-    columns (`revision` as JSON). A tar keeps its members and gains `KEY.revised.txt` and
-    `KEY.revision.json`. Bytes of other formats become base64 in JSON. `each` sees every row
-    with its result, in the same pass.
+    JSON keeps the input's text and gains two members, CSV two columns. Parquet keeps its schema
+    and gains two text columns (`revision` as JSON). A tar keeps its members and gains
+    `KEY.revised.txt` and `KEY.revision.json`, a folder of images files of such names. Bytes of
+    other formats become base64 in JSON. `each` sees every row with its result, in the same pass.
 
     Raises:
         UserError: OUT cannot be written (full disk).
@@ -150,12 +175,7 @@ def write(
     kind = output_kind(source, out)
     try:
         with ExitStack() as stack:
-            if kind is InputKind.HUB:
-                from revise_captions.pipelines.output.arrow import data_set_folder
-
-                file = stack.enter_context(data_set_folder(Path(out)))
-            else:
-                file = stack.enter_context(_output(out))
+            file: Any = stack.enter_context(_opened(kind, out))
             # Entered last, left first: the quarantine is in place before the output appears.
             refused = _free_quarantine() if out == "-" else quarantine_path(out)
             quarantine = stack.enter_context(_quarantine(refused))
@@ -170,15 +190,33 @@ def write(
     return OutputCounts(pairing.written, pairing.quarantined, path)
 
 
-def _writer(kind: InputKind) -> Callable[[Source, Pairing, IO[bytes]], None]:
-    if kind is InputKind.JSONL:
-        return _write_lines
-    if kind is InputKind.JSON:
-        return _write_array
-    if kind is InputKind.TAR:
-        from revise_captions.pipelines.output.webdataset import write_tar
+def _opened(kind: InputKind, out: str) -> AbstractContextManager[Any]:
+    """Where a writer of this kind writes: a file, or a new folder of images."""
+    if kind is InputKind.HUB:
+        from revise_captions.pipelines.output.arrow import data_set_folder
 
-        return write_tar
+        return data_set_folder(Path(out))
+    return replacing_folder(Path(out)) if kind in FOLDERS else _output(out)
+
+
+def _writer(kind: InputKind) -> Callable[[Source, Pairing, Any], None]:
+    match kind:
+        case InputKind.JSONL:
+            return write_lines
+        case InputKind.JSON:
+            return _write_array
+        case InputKind.CSV:
+            return write_delimited
+        case InputKind.COCO:
+            return write_coco
+        case InputKind.METADATA:
+            return write_with_metadata
+        case InputKind.SIDECARS:
+            return write_beside
+        case InputKind.TAR:
+            from revise_captions.pipelines.output.webdataset import write_tar
+
+            return write_tar
     from revise_captions.pipelines.output.arrow import write_parquet
 
     return write_parquet
@@ -187,30 +225,12 @@ def _writer(kind: InputKind) -> Callable[[Source, Pairing, IO[bytes]], None]:
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def _write_lines(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
-    one_line = source.kind is InputKind.JSON
-    for row, result in pairs:
-        text = _object(row, result)
-        # A line end inside JSON text is white space: strings write theirs as an escape.
-        text = _BREAK.sub(" ", text) if one_line else text
-        file.write(text.encode() + b"\n")
-
-
 def _write_array(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
     separator = b"[\n"
     for row, result in pairs:
-        file.write(separator + _object(row, result).encode())
+        file.write(separator + object_text(source, row, result).encode())
         separator = b",\n"
     file.write(b"\n]\n" if separator == b",\n" else b"[]\n")
-
-
-_BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
-
-
-def _object(row: Row, result: RowResult) -> str:
-    if row.raw is None:
-        return dumps({**row.data, **result.revised})
-    return splice(row.raw, result.revised)
 
 
 # --- Files --------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ class Reason(StrEnum):
     """Why a record was quarantined. The values are part of the output format."""
 
     MALFORMED_JSON = "malformed_json"
+    MALFORMED_CSV = "malformed_csv"
     NOT_AN_OBJECT = "not_an_object"
     INVALID_UTF8 = "invalid_utf8"
     LINE_TOO_LONG = "line_too_long"

@@ -344,7 +344,7 @@ def test_missing_files(tmp_path, monkeypatch, name):
 
 def test_unknown_kind(tmp_path):
     with pytest.raises(UserError, match="has a format that cannot be read"):
-        opened(tmp_path / "in.csv", "image,caption\na.jpg,A cat.\n")
+        opened(tmp_path / "in.txt", "image, caption: a.jpg\nA cat.\n")
 
 
 # --- JSON text ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import Reason, UserError, described
-from revise_captions.io.rows import BadRow, Row, parse_json
+from revise_captions.io.rows import BadRow, Row, with_objects
 
 BATCH = 64
 """Rows held at once: few enough for full-size images."""
@@ -100,7 +100,7 @@ def table_rows(tables: Tables, name: str) -> Iterator[Row | BadRow]:
 def rows_of(table: Any, name: str, first: int) -> Iterator[Row | BadRow]:
     """The rows of one table, numbered from `first`. Text that is not UTF-8 makes a bad row.
 
-    A text column `revision`, which an earlier stage wrote, comes back as the object it holds.
+    Text columns that an earlier stage wrote come back as the objects they hold.
     """
     try:
         rows: list[dict[str, Any] | None] = table.to_pylist()
@@ -109,17 +109,7 @@ def rows_of(table: Any, name: str, first: int) -> Iterator[Row | BadRow]:
     for index, data in enumerate(rows):
         number = first + index
         row = _by_value(table, index, name, number) if data is None else Row(number, data)
-        yield row if isinstance(row, BadRow) else _with_revision(row)
-
-
-def _with_revision(row: Row) -> Row:
-    text = row.data.get("revision")
-    if not isinstance(text, str) or not text.startswith("{"):
-        return row
-    try:
-        return Row(row.line, {**row.data, "revision": parse_json(text)})
-    except ValueError:
-        return row  # a column of that name that is not ours
+        yield row if isinstance(row, BadRow) else with_objects(row)
 
 
 def _by_value(table: Any, index: int, name: str, number: int) -> Row | BadRow:

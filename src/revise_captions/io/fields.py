@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
-from revise_captions.io.images import parse_image
+from revise_captions.io.images import images_in_chat, is_chat, parse_image
 from revise_captions.io.rows import Row
 from revise_captions.records import ImageRef, Record
 
@@ -72,6 +72,8 @@ IMAGES = (
     "image_url",
     "img_url",
     "url",  # PixelProse, LAION
+    "messages",  # chat format with the image among the parts of a turn
+    "conversations",
 )
 _ASSISTANT = ("gpt", "assistant", "model", "chatgpt", "bot")
 
@@ -195,6 +197,8 @@ def _is_caption(value: object) -> bool:
 
 
 def _is_image(value: object) -> bool:
+    if is_chat(value):
+        return bool(images_in_chat(value))
     return isinstance(value, str | bytes | PathLike | Mapping | list) or hasattr(value, "save")
 
 

@@ -14,9 +14,9 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from revise_captions.errors import BadRecord, Reason, own_step
@@ -36,7 +36,8 @@ def parse_image(value: object) -> ImageRef:
     Args:
         value: A data URI, an http(s) URL, base64 of an image, or a path (`file://` too); encoded
             bytes; Hugging Face's `{"bytes": …, "path": …}` (bytes first); a Pillow image; or a
-            list of exactly one of these.
+            list of exactly one of these; or the turns of a chat, or the parts of one turn, with
+            exactly one image among the parts.
 
     Raises:
         BadRecord: MISSING_IMAGE or IMAGE_UNREADABLE.
@@ -55,17 +56,53 @@ def _parse(value: object) -> ImageRef:
             return _parse_text(value)
         case os.PathLike():
             return ImageRef(path=os.fsdecode(value))
+        case list() if is_chat(value):
+            return _parse_only(images_in_chat(value))
         case [one]:
             return _parse(one)
         case list() | tuple():
-            detail = f"{len(value)} images in one record; expected one"
-            raise BadRecord(Reason.MISSING_IMAGE, detail)
+            return _parse_only(value)
         case dict():
             return _parse_mapping(value)
     if hasattr(value, "save") and hasattr(value, "convert"):
         return ImageRef(data=_as_png(value))
     detail = f"the image field holds {type(value).__name__}; expected a path, a URL, or bytes"
     raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+
+
+def _parse_only(values: Sequence[object]) -> ImageRef:
+    if len(values) != 1:
+        detail = f"{len(values)} images in one record; expected one"
+        raise BadRecord(Reason.MISSING_IMAGE, detail)
+    return _parse(values[0])
+
+
+def is_chat(value: object) -> TypeGuard[list[object]]:
+    """Whether a value is a list of turns (`role` or `from`), or of a turn's parts (`type`)."""
+    return isinstance(value, list) and any(
+        isinstance(item, dict) and ("role" in item or "from" in item or "type" in item)
+        for item in value
+    )
+
+
+def images_in_chat(items: Iterable[object]) -> list[object]:
+    """The images among the parts of turns, in order: `{"type": "image", "image": …}` (or `path`,
+    `url`, `base64`, `data`), `{"type": "image_url", "image_url": {"url": …}}`, `{"type": "image",
+    "source": {"data": …}}`."""
+    found: list[object] = []
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        content = item.get("content", item.get("value"))
+        if isinstance(content, list):
+            found += images_in_chat(content)
+        elif "image" in str(item.get("type", "image")):
+            values = (item.get(name) for name in _IN_PARTS)
+            found += [value for value in values if value][:1]
+    return found
+
+
+_IN_PARTS = ("image", "image_url", "source", "path", "url", "base64", "data", "bytes")
 
 
 def load_image(
@@ -144,7 +181,7 @@ def _parse_mapping(value: dict[Any, Any]) -> ImageRef:
     encoded = value.get("bytes")
     if isinstance(encoded, str):
         return ImageRef(data=_base64_bytes(encoded))
-    for name in ("bytes", "path", "url"):
+    for name in ("bytes", "path", "url", "data"):
         if value.get(name):
             return _parse(value[name])
     names = ", ".join(map(str, value)) or "none"

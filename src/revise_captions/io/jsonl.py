@@ -12,7 +12,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,11 +89,13 @@ def _zstd(file: Any) -> Iterator[bytes]:
 # --- Lines --------------------------------------------------------------------------------------
 
 
-class _Line(NamedTuple):
-    """`start` is all of the line, or its beginning where `size` (bytes) is over the limit."""
+class Line(NamedTuple):
+    """`start` is all of the line, or its beginning where `size` (bytes) is over the limit; `ended`
+    is False for a last line without a line end."""
 
     start: bytes
     size: int
+    ended: bool = True
 
 
 def json_lines(
@@ -114,12 +116,12 @@ def json_lines(
     Raises:
         UserError: The file cannot be read or decompressed, or is UTF-16.
     """
-    for number, (text, size) in enumerate(_lines(chunks(path, name), max_line), 1):
+    for number, (text, size, _) in enumerate(lines(chunks(path, name), max_line), 1):
         if number == 1:
-            text = _without_bom(text, name)
+            text = without_bom(text, name)
         if size > max_line:
             kept = text.decode("utf-8", "replace")
-            yield _too_long(name, number, f"{size:,} bytes", max_line, kept)
+            yield too_long(name, number, f"{size:,} bytes", max_line, kept)
         elif text and not text.isspace():
             yield _row(text, name, number, parsed)
 
@@ -128,11 +130,12 @@ def count_lines(path: Path) -> int:
     """How many lines are not blank."""
     return sum(
         bool(line.start and not line.start.isspace())
-        for line in _lines(chunks(path, str(path)), MAX_LINE)
+        for line in lines(chunks(path, str(path)), MAX_LINE)
     )
 
 
-def _lines(pieces: Iterator[bytes], max_line: int) -> Iterator[_Line]:
+def lines(pieces: Iterator[bytes], max_line: int) -> Iterator[Line]:
+    """The lines of a file that `chunks` reads, without their line feeds."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -140,7 +143,7 @@ def _lines(pieces: Iterator[bytes], max_line: int) -> Iterator[_Line]:
         for part in whole:
             size += len(part)
             line = b"".join([*held, part]) if held else part
-            yield _Line(line if size <= max_line else line[:KEPT_OF_LONG_LINE], size)
+            yield Line(line if size <= max_line else line[:KEPT_OF_LONG_LINE], size)
             held, size = [], 0
         if rest:
             held.append(rest)
@@ -148,10 +151,10 @@ def _lines(pieces: Iterator[bytes], max_line: int) -> Iterator[_Line]:
             if size > max_line:
                 held = [b"".join(p[:KEPT_OF_LONG_LINE] for p in held)[:KEPT_OF_LONG_LINE]]
     if held:
-        yield _Line(b"".join(held), size)
+        yield Line(b"".join(held), size, ended=False)
 
 
-def _without_bom(text: bytes, name: str) -> bytes:
+def without_bom(text: bytes, name: str) -> bytes:
     if text.startswith((b"\xff\xfe", b"\xfe\xff")):
         hint = f"iconv -f UTF-16 -t UTF-8 {name} > utf8.jsonl"
         raise UserError(f"{name} is UTF-16; expected UTF-8", hint=hint)
@@ -197,7 +200,7 @@ def _parse(text: str) -> Any:
         raise BadRecord(Reason.MALFORMED_JSON, str(error)) from None
 
 
-def _too_long(name: str, number: int, found: str, limit: int, kept: str) -> BadRow:
+def too_long(name: str, number: int, found: str, limit: int, kept: str) -> BadRow:
     detail = f"{found}; the limit is {limit:,}. Its first {len(kept):,} characters are kept"
     return BadRow(name, number, Reason.LINE_TOO_LONG, detail, kept)
 
@@ -224,14 +227,18 @@ _JSON_NAMES = {
 _BETWEEN = re.compile(r"[ \t\n\r]*")
 
 
-class _Text:
-    """A window over the file's text: `text[at:]` is what has been read and not yet used."""
+class Text:
+    """A window over the file's text: `text[at:]` is what has been read and not yet used.
+
+    `passed` is called with what is dropped, for those who copy it.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self.text = ""
         self.at = 0
         self.used = 0
+        self.passed: Callable[[str], object] = len
         self._pieces = chunks(path, name)
         # A byte that is not UTF-8 becomes a lone surrogate, for which its element is refused.
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
@@ -240,10 +247,15 @@ class _Text:
         """Reads on; False at the end of the file."""
         piece = next(self._pieces, None)
         new = self._decoder.decode(piece or b"", final=piece is None)
-        self.used += self.at
-        self.text = self.text[self.at :] + new
-        self.at = 0
+        self.drop()
+        self.text += new
         return piece is not None
+
+    def drop(self) -> None:
+        """Forgets what has been used."""
+        self.passed(self.text[: self.at])
+        self.used += self.at
+        self.text, self.at = self.text[self.at :], 0
 
     def peek(self) -> str:
         """The next character that is not white space, "" at the end."""
@@ -271,9 +283,14 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
     Raises:
         UserError: The file cannot be read, or the array is broken: nothing after that can be read.
     """
-    text = _Text(path, name)
+    text = Text(path, name)
     if text.peek() != "[":
         raise text.broken("is no JSON array")
+    yield from array_elements(text)
+
+
+def array_elements(text: Text) -> Iterator[Row | BadRow]:
+    """The elements of the array that begins here, as `json_array` reads them; stops behind it."""
     text.at += 1
     number = 0
     while (sign := text.peek()) != "]":
@@ -283,13 +300,15 @@ def json_array(path: Path, name: str) -> Iterator[Row | BadRow]:
             text.at += 1
             text.peek()
         number += 1
-        yield _element(text, number)
+        yield element(text, number)
+    text.at += 1
 
 
 _decoder = json.JSONDecoder()
 
 
-def _element(text: _Text, number: int) -> Row | BadRow:
+def element(text: Text, number: int) -> Row | BadRow:
+    """The array's element that begins here."""
     # Most elements lie whole in what has been read; the parser itself finds where they end.
     with contextlib.suppress(ValueError, RecursionError):
         value, end = _decoder.raw_decode(text.text, text.at)
@@ -304,7 +323,7 @@ def _element(text: _Text, number: int) -> Row | BadRow:
     start, size = _cut_out(text, number)
     if size > MAX_LINE:
         found = f"{size:,} characters"
-        return _too_long(text.name, number, found, MAX_LINE, start)
+        return too_long(text.name, number, found, MAX_LINE, start)
     return _not_utf8(start, text.name, number) or _row_of_text(start, text.name, number)
 
 
@@ -323,7 +342,7 @@ _PLAIN = re.compile(r'[^"\[\]{},]*+')
 _IN_STRING = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
-def _cut_out(text: _Text, number: int) -> tuple[str, int]:
+def _cut_out(text: Text, number: int) -> tuple[str, int]:
     """The element that begins here, by its brackets, and its length; of one over `MAX_LINE` only
     the beginning."""
     held: list[str] = []
@@ -331,7 +350,7 @@ def _cut_out(text: _Text, number: int) -> tuple[str, int]:
     quoted = False
     while True:
         begin = text.at
-        depth, quoted, ended = _scan(text, depth, quoted)
+        depth, quoted, ended = scan(text, depth, quoted)
         held.append(text.text[begin : text.at])
         size += text.at - begin
         if size > MAX_LINE:
@@ -342,7 +361,7 @@ def _cut_out(text: _Text, number: int) -> tuple[str, int]:
             raise text.broken(f"breaks in element {number}")
 
 
-def _scan(text: _Text, depth: int, quoted: bool) -> tuple[int, bool, bool]:
+def scan(text: Text, depth: int, quoted: bool) -> tuple[int, bool, bool]:
     """Moves on to the element's end (third value True) or to the end of what has been read."""
     whole, at = text.text, text.at
     ended = False

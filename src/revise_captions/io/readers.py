@@ -1,8 +1,9 @@
 """Any supported input as one `Source`: an ordered, repeatable stream of records and bad rows.
 
-JSON Lines and JSON arrays (also gzip or Zstandard), Parquet, WebDataset tars, Hugging Face data
-sets. Nothing is held beyond a batch of rows. Every row is a `Record`, or a `BadRow` that says why
-not, in the order of the file; blank lines are no rows.
+JSON Lines, JSON arrays, COCO JSON, CSV (all also gzip or Zstandard), Parquet, WebDataset tars,
+folders of images, Hugging Face data sets. Nothing is held beyond a batch of rows, and for COCO the
+images' names. Every row is a `Record`, or a `BadRow` that says why not, in the order of the file;
+blank lines are no rows.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from revise_captions.errors import BadRecord, Reason, UserError, own_step
 from revise_captions.io.fields import Fields, recognize, to_record
+from revise_captions.io.layouts.kinds import (
+    InputKind,
+    kind_of_content,
+    kind_of_file,
+    kind_of_folder,
+    kind_of_name,
+)
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import WorkingFile, working_file
 from revise_captions.records import Record
@@ -40,16 +47,6 @@ FIRST_ROWS = 100
 NO_FIELDS = Fields()
 
 
-class InputKind(StrEnum):
-    """The formats of input."""
-
-    JSONL = "JSON Lines"
-    JSON = "JSON array"
-    PARQUET = "Parquet"
-    TAR = "WebDataset tar"
-    HUB = "Hugging Face dataset"
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """An input that has been opened: iterate for `Record | BadRow`, as often as needed.
@@ -64,6 +61,7 @@ class Source:
         tables: Arrow tables, for formats that have them.
         read_unparsed: The same rows, parsed only where somebody looks into them; None where a
             format cannot tell rows apart otherwise.
+        metadata: The file that holds the rows, where `path` is a folder of images with one.
         copy: What `path` is if it was made for this run, for `close` to remove.
         fields: Which fields hold image and captions.
         shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards work in
@@ -80,6 +78,7 @@ class Source:
     count_all: Callable[[], int | None]
     tables: Callable[[], Tables] | None = None
     read_unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
+    metadata: Path | None = None
     copy: WorkingFile | None = None
     fields: Fields = NO_FIELDS
     shard: tuple[int, int] = (0, 1)
@@ -123,6 +122,16 @@ class Source:
         cycles, rest = divmod(total, self.window * count)
         mine = cycles * self.window + min(max(rest - index * self.window, 0), self.window)
         return mine if self.limit is None else min(mine, self.limit)
+
+    @property
+    def raw_is_json(self) -> bool:
+        """Whether the `raw` of a row is the JSON object that it is."""
+        return self.rows_kind in (InputKind.JSONL, InputKind.JSON)
+
+    @property
+    def rows_kind(self) -> InputKind:
+        """The format of the rows: of a folder with metadata, the metadata's."""
+        return self.kind if self.metadata is None else kind_of_file(self.metadata)
 
     def reads(self) -> list[Path]:
         """The user's own file or folder, which must not be written; none for a copy."""
@@ -186,19 +195,22 @@ def open_rows(name: str, spool: Path | None = None) -> Source:
     if name == "-" or Path(name).is_fifo():
         copy = _spool(name, spool)
         try:
-            opened = _open_file(name, copy.path, _kind_by_content(copy.path, name))
+            opened = _open_file(name, copy.path, kind_of_content(copy.path, name))
         except BaseException:
             copy.remove()
             raise
         return replace(opened, folder=Path(), copy=copy)
     if Path(name).is_file():
         path = Path(name)
-        return _open_file(name, path, _kind_by_name(path))
+        return _open_file(name, path, kind_of_file(path))
+    if Path(name).is_dir() and (kind := kind_of_folder(Path(name))) is not InputKind.HUB:
+        return _open_folder(name, Path(name), kind)
     return _open_hub(name)
 
 
 def _open_file(name: str, path: Path, kind: InputKind) -> Source:
     from revise_captions.io import jsonl, webdataset
+    from revise_captions.io.layouts import coco, delimited
 
     count_all: Callable[[], int | None] = _unknown
     tables: Callable[[], Tables] | None = None
@@ -210,6 +222,12 @@ def _open_file(name: str, path: Path, kind: InputKind) -> Source:
             count_all = partial(jsonl.count_lines, path)
         case InputKind.JSON:
             read = partial(jsonl.json_array, path, name)
+        case InputKind.COCO:
+            read = partial(coco.coco_rows, path, name)
+        case InputKind.CSV:
+            delimited.read_dialect(path, name)
+            read = partial(delimited.delimited_rows, path, name)
+            count_all = partial(delimited.count_rows, path, name)
         case InputKind.TAR:
             read = partial(webdataset.tar_rows, path, name)
             count_all = partial(webdataset.count_groups, path)
@@ -220,6 +238,18 @@ def _open_file(name: str, path: Path, kind: InputKind) -> Source:
             read = partial(_read_tables, tables, name)
             count_all = partial(_count_tables, tables)
     return Source(name, kind, path, path.parent, read, count_all, tables, unparsed)
+
+
+def _open_folder(name: str, folder: Path, kind: InputKind) -> Source:
+    """A folder of images; with a metadata file, its rows."""
+    from revise_captions.io.layouts import image_folder
+
+    metadata = image_folder.metadata_of(folder)
+    if kind is InputKind.METADATA and metadata is not None:
+        rows = _open_file(name, metadata, kind_of_file(metadata))
+        return replace(rows, kind=kind, path=folder, folder=folder, metadata=metadata)
+    read = partial(image_folder.beside_rows, folder, name)
+    return Source(name, kind, folder, folder, read, partial(image_folder.count_images, folder))
 
 
 def _unknown() -> None:
@@ -244,7 +274,7 @@ def _open_hub(name: str) -> Source:
     if not Path(name).is_dir() and ":" in name:
         folder, _, split = name.rpartition(":")
     is_folder = Path(folder).is_dir()
-    if not is_folder and (not _HUB_ID.fullmatch(name) or _suffix(Path(folder)) in _KINDS):
+    if not is_folder and (not _HUB_ID.fullmatch(name) or kind_of_name(folder) is not None):
         hint = "expected a file, -, a dataset's folder, or a Hugging Face id owner/name"
         raise UserError(f"{name} does not exist", hint=hint)
     from revise_captions.io import arrow
@@ -256,55 +286,6 @@ def _open_hub(name: str) -> Source:
     return Source(
         name, InputKind.HUB, Path(folder), base, read, partial(_count_tables, tables), tables
     )
-
-
-# --- Which kind ---------------------------------------------------------------------------------
-
-_KINDS = {
-    ".jsonl": InputKind.JSONL,
-    ".ndjson": InputKind.JSONL,
-    ".json": InputKind.JSON,
-    ".parquet": InputKind.PARQUET,
-    ".pq": InputKind.PARQUET,
-    ".tar": InputKind.TAR,
-    ".tgz": InputKind.TAR,
-}
-
-
-def kind_of_name(name: str) -> InputKind | None:
-    """The kind that a file name asks for (`.json` for an array), None where it does not say."""
-    return _KINDS.get(_suffix(Path(name)))
-
-
-def _suffix(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
-def _kind_by_name(path: Path) -> InputKind:
-    kind = kind_of_name(path.name)
-    return _kind_by_content(path, str(path)) if kind in (None, InputKind.JSON) else kind
-
-
-def _kind_by_content(path: Path, name: str) -> InputKind:
-    from revise_captions.io.jsonl import chunks
-
-    head = next(chunks(path, name), b"")
-    if head.startswith(b"PAR1"):
-        return InputKind.PARQUET
-    if head[257:262] == b"ustar":
-        return InputKind.TAR
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"["):
-        return InputKind.JSON
-    if text.startswith((b"{", b"\xff\xfe", b"\xfe\xff")) or not text:
-        return InputKind.JSONL
-    if _suffix(path) == ".json":
-        return InputKind.JSONL
-    hint = "expected JSON Lines, a JSON array, Parquet, a tar, or a Hugging Face dataset"
-    raise UserError(f"{name} has a format that cannot be read", hint=hint)
 
 
 def _spool(name: str, out: Path | None) -> WorkingFile:

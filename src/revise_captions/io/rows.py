@@ -47,7 +47,7 @@ class Row:
     Attributes:
         line: 1-based line, or number of the row where a format has no lines.
         data: Its fields.
-        raw: Its exact text in JSON formats, without the line end.
+        raw: Its exact text in formats of text: in JSON without the line end, in CSV with it.
     """
 
     line: int
@@ -77,7 +77,7 @@ class BadRow:
     def of(cls, row: Row | Record, source: str, error: BadRecord) -> BadRow:
         """What becomes of a row that `error` says is bad."""
         data = row.data if isinstance(row, Row) else row.fields
-        original = dumps(data) if row.raw is None else row.raw
+        original = dumps(data) if row.raw is None else row.raw.rstrip("\r\n")
         return cls(source, row.line, error.reason, error.detail, original)
 
     def as_json(self) -> dict[str, Any]:
@@ -87,6 +87,30 @@ class BadRow:
         if isinstance(self.original, str):
             return head | {"text": self.original}
         return head | {"bytes": base64.b64encode(self.original).decode()}
+
+
+def with_objects(row: Row) -> Row:
+    """A row of a format without objects, in which `revision`, and what depends on it, were text.
+
+    With several captions, `revised_caption` holds an object, too.
+    """
+    revision = _as_object(row.data.get("revision"))
+    if revision is None:
+        return row
+    data = {**row.data, "revision": revision}
+    if "sentences" not in revision and (texts := _as_object(data.get("revised_caption"))):
+        data["revised_caption"] = texts
+    return Row(row.line, data, row.raw)
+
+
+def _as_object(value: object) -> dict[str, Any] | None:
+    if not isinstance(value, str) or not value.startswith("{"):
+        return None
+    try:
+        found = parse_json(value)
+    except ValueError:
+        return None  # a column of that name that is not ours
+    return found if isinstance(found, dict) else None
 
 
 MAX_NESTING = 200

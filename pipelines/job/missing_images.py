@@ -1,0 +1,89 @@
+"""Before a run: where the images are, if none of the first is where the input says."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from revise_captions.errors import BadRecord
+from revise_captions.io.images import resolve_path
+from revise_captions.io.readers import WINDOW, Source
+from revise_captions.records import Record
+
+logger = logging.getLogger(__name__)
+MAX_FOLDERS = 2000
+"""How many folders are looked into."""
+DEPTH = 2
+
+
+def warn_of_missing_images(source: Source, root: Path | None) -> None:
+    """Warns if no image file of the first window is there, and says which option mends it."""
+    records = [row for row in islice(source, WINDOW) if isinstance(row, Record)]
+    paths = [record.image.path for record in records if record.image.path is not None]
+    if not paths or len(paths) < len(records) or any(_is_there(p, root, source) for p in paths):
+        return
+    which = f"image {paths[0]} is" if len(paths) == 1 else f"first {len(paths)} images is"
+    found = f"the {which} not there" if len(paths) == 1 else f"none of the {which} there"
+    example = "" if len(paths) == 1 else f", such as {paths[0]}"
+    logger.warning("%s%s; %s", found, example, _hint(paths, root or source.folder))
+
+
+def _is_there(path: str, root: Path | None, source: Source) -> bool:
+    try:
+        return resolve_path(path, root, source.folder).is_file()
+    except (BadRecord, OSError, ValueError):
+        return False
+
+
+def _hint(paths: list[str], folder: Path) -> str:
+    there = [os.path.dirname(path) for path in paths if os.path.isabs(path) and _exists(path)]
+    if there:
+        return f"add --image-root {os.path.commonpath(there)}"
+    path = paths[0]
+    if not os.path.isabs(path):
+        if (home := _home_of(path, folder)) is not None:
+            return f"it is in {home}: add --image-root {home}"
+        return "--image-root names the folder that the paths are relative to"
+    parts = Path(path).parts
+    for count in (3, 2, 1):
+        tail = os.path.join(*parts[-count:])
+        if count < len(parts) and (home := _home_of(tail, folder)) is not None:
+            begin = path.removesuffix(tail)
+            return f"{tail} is in {home}: take {begin} off the paths, and add --image-root {home}"
+    return "the paths are absolute: make them relative, and name their folder by --image-root"
+
+
+def _home_of(path: str, folder: Path) -> Path | None:
+    """The nearest folder that has this path inside: below `folder`, or one or two above it."""
+    bases = [folder, folder.absolute().parent, folder.absolute().parent.parent]
+    near = (home for base in bases for home in _folders(base))
+    home = next((h for h in islice(near, MAX_FOLDERS) if _exists(h / path)), None)
+    return None if home is None else Path(os.path.relpath(home))
+
+
+def _folders(base: Path) -> Iterator[Path]:
+    """A folder and those inside it, the nearest first."""
+    level: Iterable[Path] = [base]
+    for _ in range(DEPTH + 1):
+        level = list(level)
+        yield from level
+        level = (inner for folder in level for inner in _inside(folder))
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [e.path for e in entries if e.is_dir() and not e.name.startswith(".")]
+    except OSError:
+        return []
+    return [Path(path) for path in sorted(found)]
+
+
+def _exists(path: str | Path) -> bool:
+    try:
+        return os.path.isfile(path)
+    except ValueError:  # a NUL: no file has such a name
+        return False
