@@ -16,6 +16,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.models import (
     FIRST_ROWS,
     assembled,
+    check_reviser,
     earlier_signature,
     load_critic_of,
     load_reviser_of,
@@ -33,6 +34,7 @@ from revise_captions.pipelines.options import (
     option_names,
 )
 from revise_captions.records import Record
+from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -45,7 +47,7 @@ MEMORY = "memory"
 #: Options of files and commands: a function that is given records has no use for them.
 _OF_FILES = frozenset(
     ("source", "limit", "shard", "out", "resume", "force", "dry_run", "report", "group_by")
-) | {"runner", "replicas", "ray_address"}
+) | {"runner", "replicas", "ray_address", "allow_unscored", "max_quarantine"}
 _CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard}
 
 Given = InputOptions | ModelOptions | VerifyOptions | RunOptions
@@ -55,7 +57,7 @@ def revise(
     records: Iterable[Record | Mapping[str, Any]],
     *groups: Given,
     critic: str | Critic = "bundled",
-    reviser: str | Reviser = "bundled",
+    reviser: str | Reviser | None = None,
     caption_fields: Sequence[str] = (),
     window: int = WINDOW,
     **options: Any,
@@ -68,7 +70,9 @@ def revise(
         *groups: Options as values: `InputOptions`, `ModelOptions`, `VerifyOptions`, `RunOptions`.
         critic: A name (`bundled`, a folder, a hub id, `MODEL@http://…/v1`), or an object with the
             protocol `Critic`.
-        reviser: A name (also `drop`), or an object with the protocol `Reviser`.
+        reviser: A name (also `drop`), or an object with the protocol `Reviser`. By default the
+            bundled one with the bundled critic, and an instruct model as critic itself; with any
+            other critic it must be given.
         caption_fields: The fields that hold captions, where their names are not known ones.
         window: Records that are worked on together.
         **options: The command's options by name (`revise-captions --help`), such as `threshold`,
@@ -101,7 +105,7 @@ def _job(
     groups: Sequence[Given],
     options: Mapping[str, Any],
     critic: str | Critic,
-    reviser: str | Reviser,
+    reviser: str | Reviser | None,
 ) -> JobOptions:
     """The options as one checked value. Raises `UserError`, TypeError for unknown ones."""
     known = option_names()
@@ -124,7 +128,7 @@ def _job(
         raise UserError("a critic given as an object brings its own threshold and weights")
     if isinstance(critic, str) and critic != known["critic"]:
         values["critic"] = critic
-    if isinstance(reviser, str) and reviser != known["reviser"]:
+    if isinstance(reviser, str):
         values["reviser"] = reviser
     job = JobOptions.of(values)
     job.check()
@@ -134,7 +138,7 @@ def _job(
 def _results(
     records: Iterable[Record | Mapping[str, Any]],
     job: JobOptions,
-    models: tuple[str | Critic, str | Reviser],
+    models: tuple[str | Critic, str | Reviser | None],
     load: Callable[[Record], Image],
     window: int,
 ) -> Iterator[Result | BadRow]:
@@ -149,8 +153,11 @@ def _results(
     judge = rewriter = None
     if stage != "revise":
         judge = load_critic_of(job.models) if isinstance(critic, str) else critic
-    if stage != "critique":
-        rewriter = load_reviser_of(job.models) if isinstance(reviser, str) else reviser
+    if stage != "critique" and not isinstance(reviser, str | None):
+        rewriter = reviser
+    elif stage != "critique":
+        check_reviser(job.models, settings_of(earlier).get("critic"), judge)
+        rewriter = load_reviser_of(job.models, judge)
     loaded, settings = assembled(judge, rewriter, job.models, job.run, job.verify, earlier)
     images: LoadImage | None = load if stage != "revise" else None
     items = as_records(chain(first, stream), fields)

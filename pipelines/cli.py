@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from revise_captions.cli_options import COUNT, SETTINGS, SectionedCommand, shared, version_option
-from revise_captions.commands import run_command
+from revise_captions.commands import echo, run_command
 
 EPILOG = """
 \b
@@ -78,10 +78,10 @@ Examples:
 @click.option(
     "--dry-run", is_flag=True, help="Only count, check and estimate; load no model, write nothing."
 )
-@shared("--report", "--group-by")
+@shared("--allow-unscored", "--max-quarantine", "--report", "--group-by")
 @shared("--verify", default="none")
 @shared("--reference-field", "--judge", "--parser", "--verbose")
-def revise_captions(**options: Any) -> None:
+def revise_captions(**options: Any) -> int:
     """Judge every sentence of the captions in IN against their images, rewrite the nonfactual
     ones, and write the corrected captions to OUT.
 
@@ -91,9 +91,15 @@ def revise_captions(**options: Any) -> None:
     processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
     """
     from revise_captions.pipelines.job.run import run
+    from revise_captions.pipelines.job.verdict import exit_status
     from revise_captions.pipelines.options import JobOptions
 
-    run(JobOptions.of(options))
+    job = JobOptions.of(options)
+    summary = run(job)
+    status, why = exit_status({} if job.run.dry_run else summary, job.run)
+    if why:
+        echo(f"revise-captions: {why}", err=True)
+    return status
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -45,7 +45,7 @@ class ModelOptions:
 
     critic: str = "bundled"
     adapter: str | None = None
-    reviser: str = "bundled"
+    reviser: str | None = None
     engine: str = "transformers"
     samples: int = 0
     threshold: float | None = None
@@ -79,6 +79,8 @@ class RunOptions:
     resume: bool = False
     force: bool = False
     dry_run: bool = False
+    allow_unscored: bool = False
+    max_quarantine: float | None = None
     report: Path | None = None
     group_by: str | None = None
     runner: str = "local"

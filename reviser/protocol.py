@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +53,13 @@ class Reviser(Protocol):
         Raises:
             EngineDead: The model stopped answering for good.
         """
+        ...
+
+
+@runtime_checkable
+class KnowsWords(Protocol):
+    """A reviser of few words, which is not asked about sentences full of others."""
+
+    def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
+        """For each request whether too many words of sentence and rationale are unknown."""
         ...

@@ -89,11 +89,12 @@ def _models(
     """The critic's card, what the models and the threshold are, and what would stop the run."""
     from revise_captions.critic.load import UNCALIBRATED, resolve_critic
     from revise_captions.critic.locate import stored_card, stored_threshold
-    from revise_captions.pipelines.job.models import earlier_signature
+    from revise_captions.pipelines.job.models import check_reviser, earlier_signature
     from revise_captions.reviser.load import resolve_reviser
     from revise_captions.signature import settings_of
 
     card = None
+    earlier: Mapping[str, str] = {}
     named: dict[str, object] = {}
     trouble: list[UserError] = []
     try:
@@ -125,8 +126,15 @@ def _models(
     if job.run.stage == "critique":
         return card, named | {"reviser": "none"}, trouble
     try:
-        reviser = resolve_reviser(job.models.reviser)
-        named["reviser"] = f"{job.models.reviser}{f' ({reviser.source})' if reviser.source else ''}"
+        if not _is_on_hub(job.models):
+            check_reviser(job.models, earlier.get("critic"))
+        elif job.models.reviser is None:
+            return card, named | {"reviser": "the critic, if it is an instruct model"}, trouble
+        name = job.models.reviser or "bundled"
+        if job.models.reviser is None and job.models.critic != "bundled":
+            return card, named | {"reviser": "the critic"}, trouble
+        reviser = resolve_reviser(name)
+        named["reviser"] = f"{name}{f' ({reviser.source})' if reviser.source else ''}"
         # As the revisers themselves say (`strict`), which only loading them would tell.
         named["guard"] = job.run.guard or ("strict" if reviser.kind == "edit" else "warn")
     except UserError as error:

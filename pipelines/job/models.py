@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
@@ -22,6 +22,7 @@ from revise_captions.pipelines.options import (
 from revise_captions.signature import settings_of, signature
 
 if TYPE_CHECKING:
+    from revise_captions.critic.instruct import InstructCritic
     from revise_captions.critic.protocol import Critic
     from revise_captions.io.readers import Source
     from revise_captions.reviser.protocol import Reviser
@@ -39,8 +40,10 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
         check_references(source, job.verify.reference_field)
     rows = (row.data for row in source.rows() if isinstance(row, Row))
     earlier = earlier_signature(rows, stage)
+    if stage != "critique":
+        check_reviser(job.models, settings_of(earlier).get("critic"))
     critic = load_critic_of(job.models) if stage != "revise" else None
-    reviser = load_reviser_of(job.models) if stage != "critique" else None
+    reviser = load_reviser_of(job.models, critic) if stage != "critique" else None
     return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
 
 
@@ -72,15 +75,59 @@ def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
     )
 
 
-def load_reviser_of(models: ModelOptions) -> Reviser:
-    """The reviser that the options name."""
+def check_reviser(
+    models: ModelOptions, earlier: str | None = None, critic: Critic | None = None
+) -> None:
+    """Raises `UserError` where no reviser is named, and none goes with the critic by itself.
+
+    Args:
+        models: What the options name.
+        earlier: The critic of an earlier stage, as its signature names it.
+        critic: The critic, where it is loaded already.
+    """
+    from revise_captions.critic.load import resolve_critic
+
+    if models.reviser is not None:
+        return
+    named = models.critic
+    if critic is not None:
+        instruct, named = _rewrites(critic), critic.settings.get("critic", "given")
+    elif named == "bundled":
+        instruct, named = False, earlier or "bundled@"
+    else:
+        instruct = resolve_critic(named, engine=models.engine).kind == "instruct"
+    if instruct or named.startswith("bundled@"):
+        return
+    raise UserError(
+        f"the critic {named} needs a reviser: it judges and explains, but cannot rewrite",
+        hint="name one with --reviser, such as Qwen/Qwen3-14B; `drop` deletes what is flagged; "
+        "`bundled` rewrites picture-book sentences only",
+    )
+
+
+def _rewrites(critic: Critic) -> TypeGuard[InstructCritic]:
+    """Whether the critic is an instruct model, which can also rewrite."""
+    from revise_captions.critic.instruct import InstructCritic
+
+    return isinstance(critic, InstructCritic)
+
+
+def load_reviser_of(models: ModelOptions, critic: Critic | None = None) -> Reviser:
+    """The reviser that the options name; by default the bundled one, or an instruct critic itself.
+
+    Args:
+        critic: The run's critic, loaded.
+    """
+    from revise_captions.reviser.chat import ChatReviser
     from revise_captions.reviser.content_words import read_dictionary
     from revise_captions.reviser.load import load_reviser
 
     _no_loading_bars()
     read_dictionary()
+    if models.reviser is None and critic is not None and _rewrites(critic):
+        return ChatReviser(critic.engine)
     return load_reviser(
-        models.reviser,
+        models.reviser or "bundled",
         engine=models.engine,
         device=models.device,
         dtype=models.dtype,

@@ -30,6 +30,7 @@ from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels
+from revise_captions.pipelines.job.verdict import Check
 from revise_captions.pipelines.job.window import journalled, revise_window, sentences_of
 from revise_captions.pipelines.job.window_images import windows_of, with_images
 from revise_captions.pipelines.options import JobOptions
@@ -135,10 +136,16 @@ def _open(job: JobOptions) -> Source:
     return open_input(job.inputs, job.run.out, need_image=job.run.stage != "revise")
 
 
-def process(job: JobOptions, journal: Journal, progress: Progress) -> None:
+def process(
+    job: JobOptions,
+    journal: Journal,
+    progress: Progress,
+    check: Check,
+) -> None:
     """Journals every window that is not done yet, wherever it is computed.
 
-    Raises `EngineDead` and `UserError` as the local runner does.
+    Raises `EngineDead` and `UserError` as the local runner does. `check` may end the run at the
+    first window that comes back.
     """
     finished = journal.finished()
     progress.skip(WINDOW * len(finished))
@@ -147,6 +154,8 @@ def process(job: JobOptions, journal: Journal, progress: Progress) -> None:
             raise _error(row["error"], pickle.loads(row["results"]))
         if not journal.done(row["window"], row["digest"]):
             results = pickle.loads(row["results"])
+            if not len(journal):
+                check(results)
             journal.append(row["window"], row["digest"], results)
             progress.advance(len(results), sentences_of(results))
 

@@ -27,7 +27,7 @@ from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged,
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
 from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
 from revise_captions.reviser.guards import check
-from revise_captions.reviser.protocol import Reviser, RewriteRequest
+from revise_captions.reviser.protocol import KnowsWords, Reviser, RewriteRequest
 
 if TYPE_CHECKING:
     from revise_captions.pipelines.verify.verifier import Verifier
@@ -210,7 +210,10 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: s
     """
     asked = [_requests(draft, threshold) for draft in drafts]
     flat = [request for requests in asked for request in requests.values()]
-    rewrites = iter(reviser.rewrite(flat) if flat else [])
+    foreign = reviser.foreign(flat) if isinstance(reviser, KnowsWords) else [False] * len(flat)
+    known = [request for request, unknown in zip(flat, foreign, strict=True) if not unknown]
+    written = iter(reviser.rewrite(known) if known else [])
+    rewrites = iter([Why.OUTSIDE_WORDS if unknown else next(written) for unknown in foreign])
     result = []
     for draft, requests in zip(drafts, asked, strict=True):
         number = draft.rounds + 1
@@ -262,10 +265,14 @@ def _without_mark(text: str) -> str:
 
 
 def _attempt(
-    request: RewriteRequest, rewrite: str | None, guard: str, number: int, before: float | None
+    request: RewriteRequest,
+    rewrite: str | None,
+    guard: str,
+    number: int,
+    before: float | None,
 ) -> Attempt:
-    if rewrite is None:
-        return Attempt("", False, Why.NO_REWRITE, number, before)
+    if rewrite is None or isinstance(rewrite, Why):
+        return Attempt("", False, rewrite or Why.NO_REWRITE, number, before)
     why, warning = check(request.sentence, request.rationale, rewrite, mode=guard)
     if why is not None:
         return Attempt(rewrite, False, why, number, before)

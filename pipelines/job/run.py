@@ -8,24 +8,36 @@ Everything that a user can get wrong is checked before a model is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from revise_captions.io.readers import Source
+from revise_captions.commands import echo
+from revise_captions.errors import NothingJudged, UserError
+from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.missing_images import warn_of_missing_images
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
-from revise_captions.pipelines.job.window import journal_windows
+from revise_captions.pipelines.job.verdict import Check, require_verdicts
+from revise_captions.pipelines.job.window import journal_windows, stored_signature
 from revise_captions.pipelines.options import InputOptions, JobOptions, RunOptions
 from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
-from revise_captions.pipelines.output.writers import check_output, journal_path, write
+from revise_captions.pipelines.output.writers import (
+    check_output,
+    journal_path,
+    quarantine_path,
+    write,
+)
 from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
+from revise_captions.signature import settings_of
+from revise_captions.text.formatting import plural
 
 
 def run(job: JobOptions) -> dict[str, Any]:
@@ -44,6 +56,8 @@ def run(job: JobOptions) -> dict[str, Any]:
         return _dry_run(job)
     refuse_unfinished(job.run)
     with closing(_open(job)) as source:
+        if is_complete(source, job.run):
+            return {}
         check_outputs(source, job)
         if job.run.runner == "ray":
             return _run_on_ray(source, job)
@@ -52,8 +66,11 @@ def run(job: JobOptions) -> dict[str, Any]:
         with open_journal(job.run, decisive) as journal:
             # In order from the first row on; after a resume, the journal is counted in the end.
             tallied = None if len(journal) else RunTally(source, models.threshold, job.run)
-            with Progress(source.count()) as progress:
-                journal_windows(source, job.inputs, models, settings, journal, progress, tallied)
+            with Progress(source.count()) as progress, _nothing_to_resume(journal):
+                journal_windows(
+                    *(source, job.inputs, models, settings, journal, progress, tallied),
+                    _check_of(job.run),
+                )
             return finish(source, job.inputs, job.run, models, decisive, journal, progress, tallied)
 
 
@@ -68,6 +85,48 @@ def _open(job: JobOptions) -> Source:
 def refuse_unfinished(options: RunOptions) -> None:
     """Raises `UserError` where an unfinished run of OUT stands, and is neither resumed nor lost."""
     refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
+
+
+def is_complete(source: Source, options: RunOptions) -> bool:
+    """Whether `--resume` finds nothing to do, which is said: OUT has all rows, and no journal."""
+    out = Path(options.out)
+    if not options.resume or options.force or journal_path(options.out).exists():
+        return False
+    if options.out == "-" or not out.exists():
+        return False
+    with suppress(UserError), closing(open_rows(options.out)) as written:
+        rows = [row for row in islice(written.rows(), 1) if isinstance(row, Row)]
+        signature = stored_signature(rows[0].data) if rows else ""
+        quarantine = quarantine_path(options.out)
+        bad = sum(1 for _ in quarantine.open("rb")) if quarantine.is_file() else 0
+        done = sum(1 for _ in written.rows()) + bad
+        if signature and done == sum(1 for _ in source.rows()):
+            by = settings_of(signature)
+            echo(
+                f"{out} is already complete: {plural(done - bad, 'row')}, {bad:,} in quarantine "
+                f"(critic {by.get('critic')}, reviser {by.get('reviser', 'none')}, threshold "
+                f"{by.get('threshold')})\n  --force does the run again",
+                err=True,
+            )
+            return True
+    return False
+
+
+def _check_of(options: RunOptions) -> Check:
+    if options.allow_unscored or options.stage == "revise":
+        return lambda rows: None
+    return require_verdicts
+
+
+@contextmanager
+def _nothing_to_resume(journal: Journal) -> Iterator[None]:
+    """Leaves no journal behind where the run ends before its first window."""
+    try:
+        yield
+    except NothingJudged:
+        if not len(journal):
+            journal.delete()
+        raise
 
 
 def check_outputs(source: Source, job: JobOptions) -> None:
@@ -95,8 +154,8 @@ def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
     with ray_runner.cluster(job):
         models, decisive = ray_runner.describe(job)
         with open_journal(job.run, decisive) as journal:
-            with Progress(source.count()) as progress:
-                ray_runner.process(job, journal, progress)
+            with Progress(source.count()) as progress, _nothing_to_resume(journal):
+                ray_runner.process(job, journal, progress, _check_of(job.run))
             return finish(source, job.inputs, job.run, models, decisive, journal, progress)
 
 

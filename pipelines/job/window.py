@@ -24,6 +24,7 @@ from revise_captions.pipelines.job import unforeseen
 from revise_captions.pipelines.job.inputs import image_loader
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
+from revise_captions.pipelines.job.verdict import Check
 from revise_captions.pipelines.job.window_images import LoadedRecord, windows_of, with_images
 from revise_captions.pipelines.options import InputOptions, Stage
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
@@ -178,16 +179,19 @@ def journal_windows(
     journal: Journal,
     progress: Progress,
     tallied: RunTally | None,
+    check: Check = lambda rows: None,
 ) -> None:
     """Revises and journals every window that the journal does not hold yet, in this process.
 
-    `tallied` counts them on the way.
+    `tallied` counts them on the way. `check` may end the run at its first window.
     """
     load = None if settings.stage == "revise" else image_loader(source, inputs)
     for number, digest, loaded in unfinished_windows(
         source, inputs.image_root, journal, load, progress, models.critic
     ):
         rows = journalled(revise_window(loaded, models, settings), models, settings)
+        if not len(journal):
+            check(rows)
         journal.append(number, digest, rows)
         if tallied is not None:
             tallied.add_window((r if isinstance(r, BadRow) else r[0] for r in loaded), rows)

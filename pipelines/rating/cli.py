@@ -38,7 +38,7 @@ Examples:
 @shared("--caption-field", help="Field that holds the caption.  [default: detected by name]")
 @shared("--image-root", "--allow-urls")
 @shared("--critic", "--adapter", "--threshold", "--batch-size", "--dtype", "--device")
-@shared("--trust-remote-code")
+@shared("--trust-remote-code", "--allow-unscored")
 @shared("--limit", help="Read only this many records of each IN.")
 @click.option(
     "--people",

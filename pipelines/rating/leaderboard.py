@@ -130,7 +130,10 @@ def _judge(options: RatingOptions, path: str) -> str:
     judging = replace(
         options.judging,
         inputs=replace(options.judging.inputs, source=path),
-        run=RunOptions(out=str(out), stage="critique", resume=True, force=True),
+        run=replace(
+            RunOptions(out=str(out), stage="critique", resume=True, force=True),
+            allow_unscored=options.judging.run.allow_unscored,
+        ),
     )
     with redirect_stdout(sys.stderr):  # its table is news, not the result
         run(judging)

@@ -6,16 +6,18 @@ help: a factuality over the remaining few would mislead.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from revise_captions.records import Unscored
+from revise_captions.records import Unscored, Why
 from revise_captions.text.formatting import percent, plural
 
-_HELP = {
+_REMEDIES = {
     Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes only. For other "
-    "images give `--critic FOLDER` with a critic fine-tuned on such images: `finetune-critic` "
-    "makes one, for example from google/paligemma2-3b-pt-448.",
+    "images name another critic: `--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server "
+    "(MODEL@http://host:8000/v1), or, with `--critic FOLDER`, one of your own (`finetune-critic`). "
+    "`captions doctor IN` says which ones fit this machine.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`finetune-critic` can teach one.",
     Unscored.TOO_LONG: "Give `--critic` a model with a longer context, or shorten the captions.",
@@ -24,7 +26,8 @@ _HELP = {
     Unscored.NO_LOGPROBS: "Choose an engine that gives them: `--engine transformers`.",
     Unscored.ENGINE_ERROR: "See the messages above; often a smaller `--batch-size` helps. "
     "Then run again with `--force`.",
-    Unscored.UNEXPECTED: "`revision.error` in the rows names it. Please report it.",
+    Unscored.UNEXPECTED: "`revision.error` in the rows names it, `--verbose` logs it. Please "
+    "report it.",
 }
 
 
@@ -65,11 +68,12 @@ def _unscored(sentences: Mapping[str, Any]) -> dict[str, str]:
         which = f"{sentences['unscored']:,} of {sentences['total']:,} sentences"
     text = f"{which} came back unscored: {reason}"
     text += "." if count == sentences["unscored"] else f" ({count:,}), and other reasons."
-    return _line("unscored", text, _HELP.get(Unscored(reason), "") if _known(reason) else "")
+    return _line("unscored", text, remedy(reason))
 
 
-def _known(reason: str) -> bool:
-    return any(reason == known for known in Unscored)
+def remedy(reason: str) -> str:
+    """What helps against sentences that are unscored for this reason; "" where nothing is known."""
+    return next((text for known, text in _REMEDIES.items() if known == reason), "")
 
 
 def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -90,4 +94,15 @@ def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
         "factuality",
         f"Factuality, as the critic sees it, {percent(before)} before and {percent(after)} after: "
         f"{flagged:,} flagged, {done}.",
+        "" if parts else _causes(summary),
     )
+
+
+def _causes(summary: Mapping[str, Any]) -> str:
+    """Why no flagged sentence was changed, by cause, most frequent first."""
+    steps: Counter[str] = Counter()
+    for item in summary["flow"]:
+        steps[item["step"]] += item["sentences"]
+    said = "; ".join(f"{count:,}: {step}" for step, count in steps.most_common())
+    known = Why.OUTSIDE_WORDS in steps
+    return f"Why not: {said}." + " Name another reviser with --reviser." * known

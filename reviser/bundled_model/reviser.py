@@ -7,6 +7,7 @@ the rationale says instead put in place. Its guards are strict by default.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from transformers import Qwen3ForCausalLM
 
 CARD = "reviser.json"
+#: Of the words of a sentence and its rationale, so many must be known. In 8,594 sentences of the
+#: picture book the least is 0.8; half of the captions of photographs stay below 0.7.
+KNOWN = 0.75
+_WORD = re.compile(r"[^\W\d_]+")
 #: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.
 SHAPE = {
     "hidden_size": 128,
@@ -132,6 +137,15 @@ class BundledReviser:
                 answers[k] = texts[0] if texts else None
         return answers
 
+    def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
+        """See `KnowsWords`: a word is known where the tokenizer has it in one piece."""
+        found = [_words(f"{r.sentence} {r.rationale}") for r in requests]
+        pieces = iter(self.tokenizer.texts([f" {word}" for words in found for word in words]))
+        return [
+            bool(words) and sum(len(next(pieces)) == 1 for _ in words) < KNOWN * len(words)
+            for words in found
+        ]
+
     def _answers(self, requests: Sequence[RewriteRequest], beams: int) -> list[list[str]]:
         """For each request its usable answers, best first, without those that failed before."""
         prompts = [prompt for prompt in self.tokenizer.prompts(requests) if prompt is not None]
@@ -156,6 +170,11 @@ class BundledReviser:
 def _affirmed(request: RewriteRequest) -> str | None:
     text = affirmed(request.sentence, request.rationale)
     return None if text in request.failed else text
+
+
+def _words(text: str) -> list[str]:
+    """Runs of letters, without those in capitals: the text of any sign can be copied."""
+    return [word for word in _WORD.findall(text) if len(word) == 1 or not word.isupper()]
 
 
 def load_bundled(

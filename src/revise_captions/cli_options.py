@@ -89,8 +89,9 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     },
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
     "--reviser": {
-        "default": "bundled",
-        "help": "Reviser model: as for --critic, or `drop`, which deletes flagged sentences.",
+        "help": "Reviser model: as for --critic, or `drop`, which deletes flagged sentences.  "
+        "[default: with the bundled critic the bundled one; an instruct model as critic rewrites "
+        "itself; any other critic needs one]",
     },
     "--engine": {
         "type": click.Choice(["transformers", "vllm", "openai"]),
@@ -160,6 +161,17 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     # output and statistics
     "--resume": {"is_flag": True, "help": "Continue an interrupted run of the same command."},
     "--force": {"is_flag": True, "help": "Overwrite OUT and discard an unfinished run of it."},
+    "--allow-unscored": {
+        "is_flag": True,
+        "help": "Go on even if nearly all sentences of the first 64 records cannot be judged, "
+        "which otherwise ends the run.",
+    },
+    "--max-quarantine": {
+        "type": click.FloatRange(0, 1),
+        "metavar": "FRACTION",
+        "help": "Exit with status 5 if more than this fraction of the records is quarantined.  "
+        "[default: only if all are]",
+    },
     "--report": {"type": FILE, "help": "Write an HTML report to this file."},
     "--group-by": {"metavar": "FIELD", "help": "Also report figures for each value of this field."},
     "--replicates": {
@@ -189,6 +201,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "What is flagged and kept": (
         *("--threshold", "--target-precision", "--rounds", "--guard", "--on-unfixable"),
+        *("--allow-unscored", "--max-quarantine"),
     ),
     "Inspection": (
         *("--dry-run", "--report", "--group-by", "--people", "--replicates", "--verify"),

@@ -102,8 +102,8 @@ def run_command(
 
     Status: 0, or the number that the command returned; 2 for a mistake in the command line or the
     input, and for a file or standard output that cannot be read or written; 3 if a model stopped
-    answering or memory ran out; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. A closed
-    output pipe ends in silence.
+    answering or memory ran out; 4 if nothing can be judged; 130 after Ctrl-C, 143 after SIGTERM,
+    129 after SIGHUP. A closed output pipe ends in silence.
 
     Args:
         command: The command.
@@ -128,7 +128,7 @@ def run_command(
         sys.exit(error.exit_code)
     except UserError as error:
         echo(f"{name}: {error}", err=True)
-        sys.exit(2)
+        sys.exit(error.status)
     except EngineDead as error:
         echo(f"{name}: {error}{_indented(go_on())}", err=True)
         sys.exit(3)

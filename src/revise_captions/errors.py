@@ -24,12 +24,21 @@ from revise_captions.outside_text import masked
 class UserError(Exception):
     """Shown as one line without a traceback; `hint` is the next command or option to try."""
 
+    #: What the command exits with.
+    status = 2
+
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.message, self.hint = masked(message), hint
         super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+
+class NothingJudged(UserError):
+    """The critic cannot judge these captions; going on would only write that down."""
+
+    status = 4
 
 
 class EngineDead(Exception):

@@ -59,6 +59,7 @@ class Why(StrEnum):
     NEW_CONTENT = "content words from neither sentence nor rationale"
     REPEATED = "a content word more often than sentence and rationale account for"
     NO_REWRITE = "the reviser gave none"
+    OUTSIDE_WORDS = "the bundled reviser does not know these words"
     UNSCORED = "the critic could not judge it"
 
 

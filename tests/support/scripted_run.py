@@ -119,7 +119,8 @@ def install(replace: Callable[[object, str, object], None] = setattr) -> None:
         return HashCritic(0.5 if options.threshold is None else options.threshold)
 
     replace(models, "load_critic_of", critic)
-    replace(models, "load_reviser_of", lambda models: WordReviser())
+    replace(models, "check_reviser", lambda *given: None)
+    replace(models, "load_reviser_of", lambda models, critic=None: WordReviser())
 
 
 def main(arguments: list[str] | None = None) -> None:

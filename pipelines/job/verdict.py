@@ -1,0 +1,67 @@
+"""What a run comes to: whether it is worth going on after the first window, and its exit status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from revise_captions.errors import NothingJudged
+from revise_captions.io.rows import BadRow
+from revise_captions.pipelines.options import RunOptions
+from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.pipelines.output.outcomes import captions_of
+from revise_captions.pipelines.report.headline import remedy
+from revise_captions.text.formatting import percent, plural
+
+#: Looks at a window's results, and may end the run.
+Check = Callable[[Sequence[RowResult | BadRow]], None]
+#: A first window of which a larger part is unscored for one reason stops the run.
+MOSTLY = 0.9
+#: Exit statuses of runs that end.
+DONE, NOTHING_JUDGED, QUARANTINED = 0, NothingJudged.status, 5
+_GO_ON = "Or go on, and leave such captions as they are, with --allow-unscored."
+
+
+def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:
+    """Raises `NothingJudged` if nearly all sentences of a window are unscored for one reason."""
+    reasons: Counter[str] = Counter()
+    total = 0
+    for row in rows:
+        if isinstance(row, BadRow):
+            continue
+        for _, _, revision in captions_of(row.revised):
+            total += len(revision["sentences"])
+            reasons.update(s["reason"] for s in revision["sentences"] if s["label"] == "unscored")
+    if not reasons:
+        return
+    reason, count = reasons.most_common(1)[0]
+    if count > MOSTLY * total:
+        which = "All" if count == total else f"{count:,} of"
+        raise NothingJudged(
+            f"stopped: {which} {plural(total, 'sentence')} of the first "
+            f"{plural(len(rows), 'record')} came back unscored: {reason}",
+            hint="\n  ".join(filter(None, (remedy(reason), _GO_ON))),
+        )
+
+
+def exit_status(summary: Mapping[str, Any], options: RunOptions) -> tuple[int, str]:
+    """The status of a run that ended, and what to say of it where it is not 0.
+
+    Args:
+        summary: As `run` returns it; empty where there was nothing to do.
+        options: `allow_unscored` and `max_quarantine` are looked at.
+    """
+    if not summary:
+        return DONE, ""
+    records, sentences = summary["records"], summary["sentences"]
+    bad, read = records["quarantined"], records["read"]
+    most = options.max_quarantine
+    if bad and bad == read:
+        return QUARANTINED, f"no record of {read:,} could be processed"
+    if most is not None and bad > most * read:
+        found = percent(bad / read)
+        return QUARANTINED, f"{found} of the records are in quarantine, more than --max-quarantine"
+    if sentences["total"] and not sentences["scored"] and not options.allow_unscored:
+        return NOTHING_JUDGED, "no sentence could be judged"
+    return DONE, ""
