@@ -30,7 +30,7 @@ from revise_captions.pipelines.options import InputOptions, Stage
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Record, Revision
-from revise_captions.signature import merged
+from revise_captions.signature import is_digest, merged
 from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
@@ -150,6 +150,9 @@ def drafts_of(
         if len(record.captions) > 1:
             row = {key: _of_field(value, name) for key, value in row.items()}
         revision = from_json(caption, row)
+        if is_digest(revision.signature):
+            detail = f"nothing says what the signature {revision.signature} stands for"
+            raise BadRecord(Reason.BAD_REVISION, detail)
         drafts[name] = (resumed(image, revision), revision.signature)
     return drafts
 

@@ -7,18 +7,23 @@ from dataclasses import dataclass, field
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.readers import Source
-from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.rows import BadRow, Row, Unparsed, dumps
+from revise_captions.io.signature_file import Shortener
 from revise_captions.pipelines.output.journal import RowResult
 
 
 @dataclass(slots=True)
 class Pairing:
-    """Pairs rows and results in step; bad rows go to the quarantine. `each` sees all of both."""
+    """Pairs rows and results in step; bad rows go to the quarantine. `each` sees all of both.
+
+    `shorten` puts digests in the place of signatures in what is written.
+    """
 
     source: Source
     results: Iterable[RowResult | BadRow]
     quarantine: Callable[[BadRow], None]
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None
+    shorten: Shortener | None = None
     written: int = 0
     quarantined: int = 0
     _rest: Iterator[RowResult | BadRow] = field(init=False)
@@ -43,7 +48,7 @@ class Pairing:
             self.each(row, result)
         if isinstance(result, RowResult):
             self.written += 1
-            return result
+            return result if self.shorten is None else _shortened(result, self.shorten)
         if isinstance(row, Row):
             error = BadRecord(result.reason, result.detail)
             row = BadRow.of(row, self.source.name, error)
@@ -59,3 +64,9 @@ class Pairing:
         at = self.written + self.quarantined
         hint = "restore the old input and use --resume, or start over with --force"
         return UserError(f"{self.source.name} changed during the run, at row {at + 1}", hint=hint)
+
+
+def _shortened(result: RowResult, shorten: Shortener) -> RowResult:
+    revised = result.revised
+    text = revised.text if isinstance(revised, Unparsed) else dumps(revised)
+    return RowResult(result.line, Unparsed(shorten(text), tuple(revised)))

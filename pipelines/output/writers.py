@@ -22,7 +22,19 @@ from revise_captions.io.arrow import require_pyarrow
 from revise_captions.io.layouts.kinds import FOLDERS, InputKind, kind_of_name
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, dumps
-from revise_captions.io.writing import cannot_write, check_writable, head_of, replacing
+from revise_captions.io.signature_file import (
+    Shortener,
+    as_text,
+    is_signatures,
+    signatures_path,
+)
+from revise_captions.io.writing import (
+    cannot_write,
+    check_writable,
+    head_of,
+    replacing,
+    write_text,
+)
 from revise_captions.pipelines.output.coco import write_coco
 from revise_captions.pipelines.output.delimited import write_delimited
 from revise_captions.pipelines.output.image_folder import (
@@ -126,6 +138,7 @@ def check_output(
         hint = "choose another name"
         raise UserError(f"{out} exists and is no {kind} that could be replaced", hint=hint)
     check_writable(path, inputs, force=force or going_on, folder=ours)
+    check_writable(signatures_path(out), inputs, force=None, ours=is_signatures)
     _check_quarantine(out, inputs, replace=force or going_on)
 
 
@@ -167,7 +180,8 @@ def write(
     JSON keeps the input's text and gains two members, CSV two columns. Parquet keeps its schema
     and gains two text columns (`revision` as JSON). A tar keeps its members and gains
     `KEY.revised.txt` and `KEY.revision.json`, a folder of images files of such names. Bytes of
-    other formats become base64 in JSON. `each` sees every row with its result, in the same pass.
+    other formats become base64 in JSON. Signatures are short, and explained in a file beside OUT,
+    except on standard output. `each` sees every row with its result, in the same pass.
 
     Raises:
         UserError: OUT cannot be written (full disk).
@@ -179,7 +193,8 @@ def write(
             # Entered last, left first: the quarantine is in place before the output appears.
             refused = _free_quarantine() if out == "-" else quarantine_path(out)
             quarantine = stack.enter_context(_quarantine(refused))
-            pairing = Pairing(source, results, quarantine, each)
+            shorten = None if out == "-" else stack.enter_context(_signatures(out))
+            pairing = Pairing(source, results, quarantine, each, shorten)
             _writer(kind)(source, pairing, file)
             pairing.finish()
     except BrokenPipeError:
@@ -261,6 +276,18 @@ def _compressed(out: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
             yield text
     else:
         yield file
+
+
+@contextmanager
+def _signatures(out: str) -> Iterator[Shortener]:
+    """Takes the rows' signatures, and writes what stands for them beside OUT."""
+    shorten = Shortener()
+    yield shorten
+    path = signatures_path(out)
+    if shorten.lines:
+        write_text(path, as_text(shorten.lines))
+    elif path.is_file() and is_signatures(head_of(path)):
+        path.unlink()
 
 
 def _free_quarantine() -> Path:

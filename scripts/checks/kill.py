@@ -26,7 +26,7 @@ import click
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "datasets/picturebook/examples"
-OUTPUTS = ("out.jsonl", "out.quarantine.jsonl")
+OUTPUTS = ("out.jsonl", "out.quarantine.jsonl", "out.jsonl.signatures.json")
 
 
 def write_input(folder: Path, copies: int) -> int:

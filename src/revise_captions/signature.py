@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
+
+from revise_captions.errors import UserError
 
 PACKAGE = "revise-captions"
 
@@ -19,8 +22,27 @@ def signature(settings: Mapping[str, str]) -> str:
     return _line(plain | {PACKAGE: version(PACKAGE)})
 
 
+def digest(line: str) -> str:
+    """What stands for a signature in a row: 16 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def is_digest(text: str) -> bool:
+    """Whether a row's signature stands for the line, instead of being it."""
+    return re.fullmatch("[0-9a-f]{16}", text) is not None
+
+
 def settings_of(line: str) -> dict[str, str]:
-    """The settings that a signature names; {} for a line that is not a signature."""
+    """The settings that a signature names; {} for a line that is not a signature.
+
+    Raises:
+        UserError: For a digest: the file beside the rows that tells what it stands for is missing.
+    """
+    if is_digest(line):
+        raise UserError(
+            f"nothing says what the signature {line} stands for",
+            hint="put the file NAME.signatures.json, which was written with NAME, beside it",
+        )
     pairs = (item.partition(":") for item in line.split("|"))
     return {key: value for key, colon, value in pairs if colon}
 

@@ -286,7 +286,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
 
 
 def test_the_whole_command_with_other_models(folder, tmp_path, capsys):
-    from commands import read, write_input
+    from commands import read_in_full, write_input
     from tinylm import model_of, tokenizer_of
 
     from revise_captions.pipelines import cli
@@ -299,7 +299,7 @@ def test_the_whole_command_with_other_models(folder, tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main([str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), *models])
     assert stopped.value.code == 0, capsys.readouterr().err
-    rows = read(tmp_path / "out.jsonl")
+    rows = read_in_full(tmp_path / "out.jsonl")
     assert len(rows) == 2
     signature = rows[0]["revision"]["signature"]
     assert "critic:vlm@" in signature

@@ -228,7 +228,7 @@ def test_keys_of_a_sentence_are_the_ones_explained():
     verdict = Verdict(0.9, assessable=True)
     made = to_json(Revision("A.", "A.", (Sentence(Span(0, 2), verdict, verdict),)), 0.5)
     page = PAGES["docs/revising.md"]
-    table = page[page.index("| key |") : page.index("`signature` names")]
+    table = page[page.index("| key |") : page.index("`signature` is the digest")]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     keys = set(re.findall(r"`(\w+)`", " ".join(cells)))
     assert keys | {"reason"} == set(made["revision"]["sentences"][0])

@@ -7,7 +7,7 @@ import io
 import itertools
 
 import pytest
-from commands import write_input
+from commands import read_in_full, write_input
 from PIL import Image
 from scripted_run import HashCritic, WordReviser, p_factual
 
@@ -178,11 +178,10 @@ def test_split_and_span_are_public():
 
 
 def test_the_function_and_the_command_agree(command, tmp_path):
-    import json
 
     rows = write_input(tmp_path / "in.jsonl", 20)
     assert command("in.jsonl", "out.jsonl").code == 0
-    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    written = read_in_full(tmp_path / "out.jsonl")
     results = run(rows, image_root=tmp_path)
     for row, result in zip(written, results, strict=True):
         revision = result.revisions["caption"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import scripted_run
 import zstandard
-from commands import caption, read, write_input
+from commands import caption, read, read_in_full, write_input
 from PIL import Image
 
 from revise_captions.pipelines.job import progress, run
@@ -70,7 +70,7 @@ def test_signature_and_places_are_printed(command, tmp_path):
     ]
     assert "captions" not in ran.err  # which is for progress
     figures = json.loads((tmp_path / "r.json").read_text())
-    rows = read("out.jsonl")
+    rows = read_in_full("out.jsonl")
     sentences = [s for row in rows for s in row["revision"]["sentences"]]
     summary = figures["summary"]
     assert summary["records"]["read"] == 41
@@ -187,7 +187,7 @@ def test_revise_uses_the_threshold_that_flagged(command, tmp_path):
     write_input(tmp_path / "in.jsonl", 30)
     assert command("in.jsonl", "c.jsonl", "--stage", "critique", "--threshold", "0.8").code == 0
     assert command("c.jsonl", "r.jsonl", "--stage", "revise").code == 0
-    for row in read("r.jsonl"):
+    for row in read_in_full("r.jsonl"):
         for sentence in row["revision"]["sentences"]:
             assert bool(sentence["attempts"]) == (sentence["p_factual"] < 0.8)
         assert "threshold:0.8000" in row["revision"]["signature"]

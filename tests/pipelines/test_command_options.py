@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from commands import read, write_input
+from commands import read, read_in_full, write_input
 
 from revise_captions.pipelines import cli
 
@@ -14,7 +14,7 @@ def test_config_file_sets_what_the_command_line_does_not(command, tmp_path):
     write_input(tmp_path / "in.jsonl", 20)
     (tmp_path / "c.toml").write_text('threshold = 0.8\nlimit = 7\non-unfixable = "drop"\n')
     assert command("in.jsonl", "out.jsonl", "--config", "c.toml", "--limit", "4").code == 0
-    rows = read("out.jsonl")
+    rows = read_in_full("out.jsonl")
     assert len(rows) == 4
     signature = rows[0]["revision"]["signature"]
     assert "threshold:0.8000" in signature

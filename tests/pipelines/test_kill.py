@@ -66,16 +66,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def results(folder: Path, name: str) -> tuple[bytes, bytes, dict[str, Any]]:
-    """Output, quarantine, and the report's figures but for the time it took."""
+BESIDE = ("quarantine.jsonl", "jsonl.signatures.json")
+
+
+def results(folder: Path, name: str) -> tuple[bytes, list[bytes], dict[str, Any]]:
+    """Output, what stands beside it, and the report's figures but for the time it took."""
     figures = json.loads((folder / f"{name}.json").read_text())
     del figures["summary"]["speed"]
     kept = (folder / f"{name}.jsonl").read_bytes()
-    return kept, (folder / f"{name}.quarantine.jsonl").read_bytes(), figures
+    return kept, [(folder / f"{name}.{suffix}").read_bytes() for suffix in BESIDE], figures
 
 
 def leftovers(folder: Path, name: str) -> list[str]:
-    known = {f"{name}.jsonl", f"{name}.quarantine.jsonl", f"{name}.json", f"{name}.html"}
+    known = {f"{name}.{suffix}" for suffix in ("jsonl", "json", "html", *BESIDE)}
     return [p.name for p in folder.glob(f"*{name}.*") if p.name not in known]
 
 
@@ -305,12 +308,18 @@ def test_a_full_disk(folder, share):
         (folder / name).unlink()
 
 
+def in_full(folder: Path) -> str:
+    """The output with the signature's line, as on standard output, beside which nothing stands."""
+    ((short, line),) = json.loads((folder / "whole.jsonl.signatures.json").read_text()).items()
+    return (folder / "whole.jsonl").read_text().replace(f'"{short}"', json.dumps(line))
+
+
 def test_standard_input_and_output(folder):
     text = (folder / "in.jsonl").read_text()
     process = start(folder, "-", "-", stdin=True)
     out, err = process.communicate(text, timeout=550)
     assert process.returncode == 0, err
-    assert out == (folder / "whole.jsonl").read_text()
+    assert out == in_full(folder)
     assert "Judged factual" in err  # the table goes where it does not disturb
     assert "stdout.quarantine.jsonl" in err
     assert list(folder.glob("stdout.*")) == [folder / "stdout.quarantine.jsonl"]
@@ -321,5 +330,5 @@ def test_a_reader_that_had_enough(folder):
     ran = subprocess.run(
         ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
     )
-    assert ran.stdout == (folder / "whole.jsonl").read_text().split("\n")[0] + "\n"
+    assert ran.stdout == in_full(folder).split("\n")[0] + "\n"
     assert ran.stderr == ""

@@ -12,6 +12,8 @@ import pytest
 import scripted_run
 from PIL import Image
 
+from revise_captions.io.readers import open_rows
+from revise_captions.io.rows import Row
 from revise_captions.pipelines import cli
 
 SENTENCES = [
@@ -75,3 +77,8 @@ def write_input(path: Path, count: int = 40, seed: int = 0, **fields: str) -> li
 
 def read(path: Path | str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def read_in_full(path: Path | str) -> list[dict[str, Any]]:
+    """Rows with their signatures' lines, as this package's readers give them."""
+    return [dict(row.data) for row in open_rows(str(path)).rows() if isinstance(row, Row)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import toyparser
-from commands import Command, command, read, write_input  # noqa: F401
+from commands import Command, command, read, read_in_full, write_input  # noqa: F401
 
 import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
@@ -73,7 +73,7 @@ def test_every_row_is_verified_in_the_main_run(command: Command, verify):  # noq
         *("--report", "r.html"),
     )
     assert ran.code == 0, ran.err
-    rows = read("out.jsonl")
+    rows = read_in_full("out.jsonl")
     assert len(rows) == 70
     for row in rows:
         found = verification_of(row)
@@ -119,7 +119,7 @@ def test_another_critic_is_independent(command: Command, verify):  # noqa: F811
     code, out, _ = verify("out.jsonl", "v.jsonl", "--verify", "critic", "--critic", "another")
     assert code == 0
     assert "Note." not in out
-    found = verification_of(read("v.jsonl")[0])
+    found = verification_of(read_in_full("v.jsonl")[0])
     assert set(found) == {"signature", "visual"}
     assert "critic:scripted" in found["signature"]
 

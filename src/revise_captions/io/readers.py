@@ -32,6 +32,7 @@ from revise_captions.io.layouts.kinds import (
     kind_of_name,
 )
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.signature_file import read_signatures, with_lines
 from revise_captions.io.writing import WorkingFile, working_file
 from revise_captions.records import Record
 
@@ -192,6 +193,18 @@ def open_source(
 
 def open_rows(name: str, spool: Path | None = None) -> Source:
     """As `open_source`, for rows that no records are made of: fields are not searched for."""
+    source = _open(name, spool)
+    lines = read_signatures(source.path)
+    if not lines:
+        return source
+
+    def read() -> Iterator[Row | BadRow]:
+        return with_lines(source.read(), lines)
+
+    return replace(source, read=read)
+
+
+def _open(name: str, spool: Path | None) -> Source:
     if name == "-" or Path(name).is_fifo():
         copy = _spool(name, spool)
         try:
