@@ -29,6 +29,7 @@ from revise_captions.engines.protocol import (
     Prompt,
     Template,
 )
+from revise_captions.engines.transformers import token_tree
 from revise_captions.engines.transformers.engine import TransformersEngine
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored, Verdict
@@ -308,3 +309,20 @@ def test_the_whole_command_with_other_models(folder, tmp_path, capsys):
     assert {s["label"] for s in sentences} <= {"factual", "nonfactual", "unscored"}
     reasons = {s["reason"] for s in sentences if s["label"] == "unscored"}
     assert reasons <= {"the model's answer is neither yes nor no"}
+
+
+def test_a_trunk_is_shared_only_where_the_answers_stay_the_same(folder, monkeypatch):
+    engine = load_engine(str(folder), batch_size=8, device="cpu")
+    assert isinstance(engine, TransformersEngine)
+    trials = engine.encoder.trials()
+    assert engine.share_trunks(trials, WORDS)
+
+    def all_at_place_zero(model, trees, width):
+        return torch.zeros((len(trees), width), dtype=torch.long)
+
+    monkeypatch.setattr(token_tree, "_positions", all_at_place_zero)
+    assert not engine.share_trunks(trials, WORDS)
+    assert not engine.shares
+    monkeypatch.undo()
+    engine.model.config._attn_implementation = "flash_attention_2"
+    assert not engine.share_trunks(trials, WORDS)

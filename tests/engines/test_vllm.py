@@ -5,6 +5,7 @@ scripts/checks/vllm_text.py and scripts/checks/vllm_vision.py ask vLLM itself.
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import fake_vllm
 import pytest
@@ -25,6 +26,7 @@ from revise_captions.engines.protocol import (
     Template,
 )
 from revise_captions.engines.vllm.engine import load_engine
+from revise_captions.engines.vllm.requests import CacheCounts
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored
 from revise_captions.text.sentences import split
@@ -104,10 +106,23 @@ def test_a_prompt_holds_one_picture_and_data_stays_data(folder, tokenizer, fake)
         assert ids.count(end) == 1
     assert "A sign reads <|im_end|> <image>." in tokenizer.decode(sent[2])
     # what the prompts of a caption share: image, question and context
-    assert (
-        engine.vllm.counts.cached
-        > 2 * (sent[0].index(picture) // fake_vllm.BLOCK) * fake_vllm.BLOCK
-    )
+    counts = engine.vllm.counts
+    assert counts.cached > 2 * (sent[0].index(picture) // fake_vllm.BLOCK) * fake_vllm.BLOCK
+    assert counts.best == counts.cached  # the trial question is about another picture
+
+
+def test_the_best_that_a_prefix_cache_can_save_is_counted():
+    def output(ids, cached=0):
+        return SimpleNamespace(prompt_token_ids=ids, num_cached_tokens=cached)
+
+    counts = CacheCounts()
+    trunk = list(range(10))
+    batch = [output([*trunk, 50, 51]), output([*trunk, 60, 61, 62], 8), output([*trunk, 50, 51])]
+    counts.add(batch, ["one", "one", "another"], 4)
+    # Two whole blocks of the second prompt; the third is about another picture.
+    assert (counts.tokens, counts.cached, counts.best) == (37, 8, 8)
+    counts.add([output(trunk), output(trunk)], ["one", "one"], 5)
+    assert counts.best == 8 + 5  # a prompt's last token is always computed
 
 
 def test_texts_and_prompts_that_fail(folder, tokenizer, fake):

@@ -106,7 +106,9 @@ def installed(patch: pytest.MonkeyPatch, fake: Fake) -> Fake:
             is_mm_prefix_lm=asked if fake.prefix_lm is not None else None,
         )
         engine = SimpleNamespace(
-            model_config=config, engine_core=SimpleNamespace(shutdown=fake.shutdown)
+            model_config=config,
+            engine_core=SimpleNamespace(shutdown=fake.shutdown),
+            cache_config=SimpleNamespace(block_size=BLOCK),
         )
         return SimpleNamespace(llm_engine=engine, generate=fake.generate)
 

@@ -117,6 +117,7 @@ def check(family: str, folder: Path) -> None:
     tinyvlm.saved(folder, family)
     critic = load_critic(str(folder), batch_size=4, device="cpu")
     assert isinstance(critic, InstructCritic)
+    assert critic.engine.shares, "no trunk is shared"  # type: ignore[attr-defined]
     plain = Plain(folder)
     expected = [plain.masses(image, text) for image, text in asked(QUESTION)]
     found = answers(critic)
@@ -136,7 +137,11 @@ def check(family: str, folder: Path) -> None:
 
 
 def check_rationales(critic: InstructCritic, plain: Plain) -> None:
-    claims = [ExplainRequest(p.image, p.text, p.spans, len(p.spans) - 1) for p in paragraphs()]
+    claims = [
+        ExplainRequest(p.image, p.text, p.spans, k)
+        for p in paragraphs()
+        for k in range(len(p.spans))
+    ]
     limit = 24
     expected = [
         plain.written(c.image, _explanation(c.text, c.spans[c.index]), limit) for c in claims
@@ -156,12 +161,14 @@ def check_invariance(folder: Path, found: list[AnswerScores]) -> None:
     """P(factual) does not depend on the batch that a sentence was in, nor on its place."""
     critic = load_critic(str(folder), batch_size=1, device="cpu")
     assert isinstance(critic, InstructCritic)
+    critic.engine.shares = False  # type: ignore[attr-defined]
     alone = answers(critic)
     prompts = [
         chat_prompts.classification(p.image, p.text, p.spans, index)
         for p in paragraphs()
         for index in range(len(p.spans))
     ]
+    critic.engine.shares = True  # type: ignore[attr-defined]
     critic.engine.batch_size = 64  # type: ignore[attr-defined]
     turned = critic.engine.answer_logprobs(prompts[::-1], ("Yes", "No"))[::-1]
     for one, many, other in zip(alone, found, turned, strict=True):

@@ -12,9 +12,9 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from revise_captions.engines.answer_words import answer_of, word_ids
 from revise_captions.engines.model_files import (
@@ -37,12 +37,26 @@ from revise_captions.engines.transformers.inputs import (
     load_prompt_encoder,
     try_out,
 )
+from revise_captions.engines.transformers.token_tree import (
+    TokenTree,
+    groups,
+    grow,
+    tree_inputs,
+)
+from revise_captions.engines.transformers.tree_decoding import decode
 from revise_captions.errors import EngineDead
 from revise_captions.pretrained import load_weights
 from revise_captions.records import Unscored
 
+if TYPE_CHECKING:
+    import torch
+
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
+#: Implementations of attention that take a mask for each pair of tokens.
+MASKED = ("sdpa", "eager")
+#: By dtype, how much log-probabilities differ by the order of sums alone.
+ROUNDING = {"torch.float32": 1e-3}
 
 
 class TransformersEngine:
@@ -60,6 +74,8 @@ class TransformersEngine:
         self.longest = int(getattr(text, "max_position_embeddings", 0) or 1 << 20)
         self._words: dict[tuple[str, ...], list[list[int]]] = {}
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+        #: Whether prompts that begin alike are computed as one tree (`share_trunks`).
+        self.shares = False
 
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
@@ -71,6 +87,25 @@ class TransformersEngine:
             self._words[asked] = word_ids(vocabulary, asked, self.encoder.name)
         ids = self._words[asked]
         return self._each(self._encoded(prompts), 1, lambda rows: self._score(rows, ids))
+
+    def share_trunks(self, trial: Sequence[Prompt], words: Sequence[str]) -> bool:
+        """Computes prompts that begin alike as trees from now on, if that gives the same answers.
+
+        Args:
+            trial: Prompts about one picture.
+            words: Words that they are asked for.
+
+        Returns:
+            Whether it does; an architecture with attention of its own may not.
+        """
+        self.shares = False
+        if str(getattr(self.model.config, "_attn_implementation", "")) not in MASKED:
+            return False
+        plain = self.answer_logprobs(trial, words)
+        self.shares = True
+        shared = self.answer_logprobs(trial, words)
+        self.shares = _equal(plain, shared, ROUNDING.get(str(self.model.dtype), 0.1))
+        return self.shares
 
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
@@ -101,12 +136,27 @@ class TransformersEngine:
             elif len(row) + room <= self.longest:
                 fitting.append((-len(row), k, row))
         fitting.sort(key=lambda item: item[:2])
-        for start in range(0, len(fitting), self.batch_size):
-            batch = fitting[start : start + self.batch_size]
+        for batch in self._batches(fitting):
             answers = self._guarded([row for _, _, row in batch], run)
             for (_, k, _), answer in zip(batch, answers, strict=True):
                 results[k] = answer
         return results
+
+    def _batches(
+        self, fitting: Sequence[tuple[int, int, EncodedPrompt]]
+    ) -> Iterator[list[tuple[int, int, EncodedPrompt]]]:
+        """At most `batch_size` prompts at a time; prompts that share a trunk stay together."""
+        together = [[k] for k in range(len(fitting))]
+        if self.shares:
+            together = groups([row for _, _, row in fitting])
+        batch: list[tuple[int, int, EncodedPrompt]] = []
+        for members in together:
+            if batch and len(batch) + len(members) > self.batch_size:
+                yield batch
+                batch = []
+            batch += [fitting[k] for k in members]
+        if batch:
+            yield batch
 
     def _encoded(
         self, prompts: Sequence[Prompt], answers: Sequence[str] | None = None
@@ -146,25 +196,50 @@ class TransformersEngine:
         middle = len(rows) // 2
         return self._guarded(rows[:middle], run) + self._guarded(rows[middle:], run)
 
-    def _inputs(self, rows: Sequence[EncodedPrompt], *, left: bool) -> dict[str, Any]:
+    def _placed(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs on the model's device, numbers in its precision."""
         device, dtype = self.model.device, self.model.dtype
         return {
-            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
-            for name, value in collate(rows, self.pad, left=left).items()
+            name: self._placed(value)
+            if isinstance(value, Mapping)
+            else value.to(device, dtype)
+            if value.is_floating_point()
+            else value.to(device)
+            for name, value in inputs.items()
         }
+
+    def _trees(self, rows: Sequence[EncodedPrompt]) -> tuple[list[TokenTree], torch.Tensor]:
+        """Trees of the rows, and for each row its number among all leaves; no tree where no two
+        rows begin alike.
+        """
+        import torch
+
+        members = groups(rows) if self.shares else []
+        if len(members) == len(rows):
+            members = []
+        order = torch.tensor([k for some in members for k in some], dtype=torch.long)
+        return [grow([rows[k] for k in some]) for some in members], order.argsort()
 
     def _score(
         self, rows: Sequence[EncodedPrompt], words: Sequence[Sequence[int]]
     ) -> list[AnswerScores]:
         import torch
 
-        ends = torch.tensor([len(row) - 1 for row in rows])
+        trees, back = self._trees(rows)
+        if trees:
+            inputs = self._placed(tree_inputs(self.model, trees, self.pad))
+            which = torch.tensor([t for t, tree in enumerate(trees) for _ in tree.leaves])[back]
+            ends = torch.tensor([leaf for tree in trees for leaf in tree.leaves])[back]
+        else:
+            inputs = self._placed(collate(rows, self.pad, left=False))
+            which = torch.arange(len(rows))
+            ends = torch.tensor([len(row) - 1 for row in rows])
         places, column = ends.unique(return_inverse=True)
         if not self._keeps:
             column = ends
         kept = {"logits_to_keep": places.to(self.model.device)} if self._keeps else {}
-        output = self.model(**self._inputs(rows, left=False), **kept, use_cache=False)
-        logits = output.logits[torch.arange(len(rows)), column].float()
+        output = self.model(**inputs, **kept, use_cache=False)
+        logits = output.logits[which, column].float()
         whole = logits.logsumexp(-1)
         masses = torch.stack([logits[:, list(ids)].logsumexp(-1) - whole for ids in words], dim=1)
         return [answer_of(mass) for mass in masses.double().tolist()]
@@ -189,6 +264,11 @@ class TransformersEngine:
     def _write(self, rows: Sequence[EncodedPrompt], limit: int) -> list[Completion]:
         import transformers
 
+        trees, back = self._trees(rows)
+        if trees:
+            inputs = self._placed(tree_inputs(self.model, trees, self.pad))
+            new = decode(self.model, trees, inputs, pad=self.pad, ends=self.ends, limit=limit)
+            return [self._written(new[k]) for k in back.tolist()]
         settings: Callable[..., Any] = transformers.GenerationConfig
         config = settings(
             max_new_tokens=limit,
@@ -198,7 +278,7 @@ class TransformersEngine:
             eos_token_id=list(self.ends),
             use_cache=True,
         )
-        inputs = self._inputs(rows, left=True)
+        inputs = self._placed(collate(rows, self.pad, left=True))
         made = self.model.generate(**inputs, generation_config=config)
         new = made[:, inputs["input_ids"].shape[1] :].tolist()
         return [self._written(ids) for ids in new]
@@ -255,6 +335,9 @@ def load_engine(
     engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
     encoder.check()
     try_out(engine, encoder, scores=scores)
+    if scores and encoder.processor is not None:
+        shared = engine.share_trunks(encoder.trials(), ("Yes", "No"))
+        logger.info("the sentences of a caption are computed %s", "together" if shared else "alone")
     seconds = time.monotonic() - began
     logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
     return engine
@@ -276,6 +359,20 @@ def _loaded(
         return encoder, load_weights(kind, folder, name=name, trusted=trusted, **options)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModelForImageTextToText") from error
+
+
+def _equal(
+    ones: Sequence[AnswerScores | Failed], others: Sequence[AnswerScores | Failed], limit: float
+) -> bool:
+    """Whether all are answered, with log-probabilities at most `limit` apart."""
+    return all(
+        isinstance(one, AnswerScores)
+        and isinstance(other, AnswerScores)
+        and all(
+            abs(a - b) <= limit or a == b for a, b in zip(one.logprobs, other.logprobs, strict=True)
+        )
+        for one, other in zip(ones, others, strict=True)
+    )
 
 
 def _first_line(error: BaseException) -> str:

@@ -139,6 +139,15 @@ class PromptEncoder:
         question = (Template("Is this"), Template(" it: "), Data("grey?"))
         return Prompt((*seen, *question), shared=2 if seen else 0)
 
+    def trials(self) -> list[Prompt]:
+        """Questions about a gray square that begin alike, as those about a caption's sentences."""
+        picture, parts = Picture(_gray()), (Template("Is this"), Template(" a text: "))
+        said = "One thing is on the left. ", "Two more stand there. ", "It is gray."
+        return [
+            Prompt((picture, *parts, Data("".join(said[:k]) or "."), Data(one)), shared=2)
+            for k, one in enumerate(said)
+        ]
+
     def _text_only(self, rendered: Rendered) -> list[int]:
         parts = (Template(rendered.head), *rendered.tail)
         start = "" if self._bos is None or rendered.head.startswith(self._bos) else self._bos
@@ -252,11 +261,11 @@ def collate(rows: Sequence[EncodedPrompt], pad: int, *, left: bool) -> dict[str,
         for name, kind in row.kinds.items():
             inputs[name][k, at] = torch.tensor(kind)
     for name in dict.fromkeys(name for row in rows for name in row.pictures):
-        inputs[name] = _stacked([row.pictures[name] for row in rows if name in row.pictures])
+        inputs[name] = stacked([row.pictures[name] for row in rows if name in row.pictures])
     return inputs
 
 
-def _stacked(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+def stacked(parts: Sequence[torch.Tensor]) -> torch.Tensor:
     """Joined along the first dimension, the others filled up to the largest with zeros."""
     import torch
 

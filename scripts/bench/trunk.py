@@ -1,0 +1,127 @@
+"""One tree of tokens a caption against one prompt a sentence, in the transformers engine.
+
+    python -m scripts.bench.trunk [--sentences 7] [--captions 4] [--rounds 5]
+
+A language model of random weights reads the prompts that an instruct critic gets for a caption:
+image tokens (as ordinary tokens, so no vision tower is timed), the context, the question with the
+sentence. Both ways run in turn in one process; peak memory is taken in a process for each.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+import click
+
+from revise_captions.commands import echo
+from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
+from revise_captions.engines.transformers.token_tree import grow, tree_inputs
+
+#: Tokens of a sentence, and of the question and the chat format around it.
+SENTENCE, QUESTION = 22, 45
+VOCABULARY = 4096
+
+
+def model_of(hidden: int, layers: int) -> Any:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        hidden_size=hidden, intermediate_size=8 * hidden // 3, num_hidden_layers=layers,
+        num_attention_heads=hidden // 64, num_key_value_heads=hidden // 64,
+        vocab_size=VOCABULARY, max_position_embeddings=8192,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+def prompts(image: int, sentences: int, seed: int) -> list[EncodedPrompt]:
+    """The prompts of one caption's sentences."""
+    rng = random.Random(seed)
+
+    def tokens(count: int) -> list[int]:
+        return [rng.randrange(VOCABULARY) for _ in range(count)]
+
+    trunk, question = tokens(image + 12), tokens(QUESTION)
+    said = [tokens(SENTENCE) for _ in range(sentences)]
+    rows = []
+    for k, sentence in enumerate(said):
+        context = [token for before in said[:k] for token in before]
+        rows.append(EncodedPrompt([*trunk, *context, *question, *sentence, *question[:12]]))
+    return rows
+
+
+def run(model: Any, rows: list[EncodedPrompt], shared: bool) -> Any:
+    """Logits after each prompt, of shape (prompts, vocabulary)."""
+    import torch
+
+    with torch.inference_mode():
+        if shared:
+            tree = grow(rows)
+            inputs, places = tree_inputs(model, [tree], 0), torch.tensor(tree.leaves)
+            output = model(**inputs, logits_to_keep=places, use_cache=False)
+            return output.logits[0]
+        inputs = collate(rows, 0, left=False)
+        ends = torch.tensor([len(row) - 1 for row in rows])
+        output = model(**inputs, logits_to_keep=ends, use_cache=False)
+        return output.logits[torch.arange(len(rows)), torch.arange(len(rows))]
+
+
+def measure(image: int, sentences: int, captions: int, rounds: int, shape: tuple[int, int]) -> str:
+    """A row of the table."""
+    model = model_of(*shape)
+    every = [prompts(image, sentences, seed) for seed in range(captions)]
+    plain = sum(len(row) for rows in every for row in rows)
+    packed = sum(len(grow(rows)) for rows in every)
+    apart = max(float((run(model, r, True) - run(model, r, False)).abs().max()) for r in every[:1])
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(rounds):
+        for shared in (False, True):
+            began = time.perf_counter()
+            for rows in every:
+                run(model, rows, shared)
+            times[shared].append((time.perf_counter() - began) / captions)
+    slow, fast = (statistics.median(times[shared]) for shared in (False, True))
+    ratio, speed = plain / packed, slow / fast
+    peaks = " → ".join(f"{peak(image, sentences, shape, s):.0f}" for s in (False, True))
+    return (
+        f"| {image} | {plain // captions} → {packed // captions} ({ratio:.2f}) "
+        f"| {1000 * slow:.0f} → {1000 * fast:.0f} ms ({speed:.2f}) | {speed / ratio:.2f} "
+        f"| {peaks} MB | {apart:.0e} |"
+    )
+
+
+def peak(image: int, sentences: int, shape: tuple[int, int], shared: bool) -> float:
+    """Peak memory of a process that computes one caption, in MB."""
+    call = f"scripts.bench.trunk.print_peak({image}, {sentences}, {shape}, {shared})"
+    code = f"import scripts.bench.trunk; {call}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def print_peak(image: int, sentences: int, shape: tuple[int, int], shared: bool) -> None:
+    run(model_of(*shape), prompts(image, sentences, 0), shared)
+    echo(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+
+
+@click.command(help=__doc__)
+@click.option("--sentences", default=7, show_default=True, help="Sentences of a caption.")
+@click.option("--captions", default=4, show_default=True, help="Captions timed in a round.")
+@click.option("--rounds", default=5, show_default=True, help="Rounds; medians are printed.")
+@click.option("--hidden", default=512, show_default=True, help="Width of the model.")
+@click.option("--layers", default=8, show_default=True, help="Layers of the model.")
+def main(sentences: int, captions: int, rounds: int, hidden: int, layers: int) -> None:
+    echo("| image tokens | tokens a caption | time a caption | of the ratio | peak | apart |")
+    echo("| --- | --- | --- | --- | --- | --- |")
+    for image in (64, 256, 1024):
+        echo(measure(image, sentences, captions, rounds, (hidden, layers)))
+
+
+if __name__ == "__main__":
+    main()
