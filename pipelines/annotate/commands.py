@@ -112,7 +112,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 @click.command("import", context_settings=SETTINGS)
-@click.argument("export", metavar="EXPORT", type=EXISTING_FOLDER)
+@click.argument("export", metavar="EXPORT", type=click.Path(path_type=Path, exists=True))
 @click.argument("answers", metavar="ANSWERS…", nargs=-1, required=True, type=_ANSWERS)
 @click.option("--out", required=True, type=FOLDER, help="Folder to write.")
 @click.option(
@@ -121,12 +121,14 @@ def _numbers(text: str) -> tuple[float, ...]:
     help="Ignore items with fewer answers.  [default: more than half of the planned raters]",
 )
 @_validation(0.1)
+@_image_root
 @shared("--replicates", default=1000, help="Bootstrap resamples behind the intervals.")
 @shared("--verbose")
 def import_(**options: Any) -> None:
     """Turn raters' answers into labels, agreement, the paper's Tables 5 and 6, and training data.
 
-    EXPORT is the folder that `annotate export` wrote. ANSWERS are Label Studio exports (JSON,
+    EXPORT is the folder that `annotate export` wrote, or, for decisions made in a report or with
+    `explore`, the run itself, which was not sampled: its figures are about what was decided. ANSWERS are Label Studio exports (JSON,
     JSON-MIN, CSV) or filled-in sheets, of any interface, in one file or several; a sheet that does
     not name its rater is attributed to its file's name. OUT/problems.jsonl lists the answers that
     cannot be used. OUT can be passed to finetune-critic as DATA.

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from PIL import Image
 
+from revise_captions.io.rows import Row
+from revise_captions.pipelines.annotate.tasks.decided import (
+    DECISIONS,
+    decidable,
+    decided_unit,
+    decision_rows,
+)
+from revise_captions.pipelines.annotate.tasks.units import RunCaption
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
+from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.verify.findings import findings
 from revise_captions.text.html import clip, difference, visible
@@ -20,8 +30,8 @@ from revise_captions.text.html import clip, difference, visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: Longest side of an embedded image, in pixels.
-THUMBNAIL = 320
+#: Longest sides of an embedded image in pixels: where all fit the page, and where they do not.
+LARGE, THUMBNAIL = 640, 320
 #: Characters of a caption that are shown, and bytes of all records together.
 CAPTION_LIMIT = 6_000
 RECORDS_LIMIT = 5_000_000
@@ -30,10 +40,31 @@ _TEXT_LIMIT = 1_200
 
 
 @dataclass(frozen=True, slots=True)
+class Deciding:
+    """What a person may decide about a sentence.
+
+    Attributes:
+        sentence: Its number in the caption, from 0.
+        text: What an edit begins with: the last rewrite, or the sentence.
+        rewritten: Whether there is a rewrite, or a removal, to accept.
+        rows: What each decision makes, for a page that keeps decisions itself; None for one whose
+            server does.
+        made: The decision that was made, or "".
+    """
+
+    sentence: int
+    text: str
+    rewritten: bool
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    made: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A note under a caption about one sentence; unscored sentences share one per reason.
 
-    `number` counts from 1. `tries` has the refused rewrites as edits, with their attempts.
+    `number` counts from 1. `tries` has the refused rewrites as edits, with their attempts; `decide`
+    is what a person may decide about the sentence.
     """
 
     number: int
@@ -41,6 +72,7 @@ class Note:
     status: str
     sentence: Mapping[str, Any]
     tries: Sequence[tuple[Markup, Mapping[str, Any]]]
+    decide: Deciding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +97,110 @@ def render_cards(
     environment: Environment, rows: Iterable[ReportRow], threshold: float
 ) -> tuple[list[Card], int]:
     """The records as HTML, until the page is full, and the number that did not fit."""
-    template = environment.get_template("record.html.j2")
     cards: list[Card] = []
     size = left_out = 0
     rows = list(rows)
-    with ThreadPoolExecutor() as pool:
-        images = list(pool.map(lambda row: row.image and thumbnail(row.image), rows))
+    images = _embedded([row.image for row in rows])
     for number, (row, image) in enumerate(zip(rows, images, strict=True), 1):
-        marks = list(_marks(row, threshold))
-        text = template.render(
-            row=row,
-            number=number,
-            image=image,
-            pieces=list(_pieces(row, marks)),
-            hidden=max(0, len(row.caption) - CAPTION_LIMIT),
-            notes=list({mark.note.number: mark.note for mark in marks}.values()),
-            revised=visible(clip(row.revised_caption, CAPTION_LIMIT)),
-            found=findings(row.revision),
-            threshold=threshold,
-        )
+        decide = partial(_decided_here, row)
+        text = render_card(environment, row, number, image, threshold, decide=decide)
         size += len(text.encode())
         if size > RECORDS_LIMIT:
             left_out += 1
             continue
-        cards.append(Card(str(row.outcome), Markup(text)))
+        cards.append(Card(str(row.outcome), text))
     return cards, left_out
 
 
-def thumbnail(image: Image.Image) -> Mapping[str, object]:
-    """`uri`, `width` and `height` of a JPEG of at most `THUMBNAIL` pixels a side, on white."""
+def render_card(
+    environment: Environment,
+    row: ReportRow,
+    number: int,
+    image: Mapping[str, object] | None,
+    threshold: float,
+    *,
+    decide: Callable[[int], Deciding | None] | None = None,
+    beside: Sequence[object] = (),
+) -> Markup:
+    """A record as HTML.
+
+    Args:
+        environment: The templates.
+        row: The record.
+        number: Its number on the page, or in the run.
+        image: `uri`, and `width` and `height` where they are known.
+        threshold: The run's.
+        decide: Says what may be decided about a sentence, by its number.
+        beside: Sentences that another run sees otherwise.
+    """
+    marks = list(_marks(row, threshold, decide))
+    sentences = row.revision["sentences"] if row.revision is not None else ()
+    text = environment.get_template("record.html.j2").render(
+        row=row,
+        number=number,
+        image=image,
+        pieces=list(_pieces(row, marks)),
+        hidden=max(0, len(row.caption) - CAPTION_LIMIT),
+        notes=list({mark.note.number: mark.note for mark in marks}.values()),
+        revised=visible(clip(row.revised_caption, CAPTION_LIMIT)),
+        found=findings(row.revision),
+        ranked=ranking(row.caption, sentences, threshold, row.labeled),
+        threshold=threshold,
+        beside=beside,
+    )
+    return Markup(text)
+
+
+def _decided_here(row: ReportRow, sentence: int) -> Deciding | None:
+    """With the lines that each decision makes, as the page has no server to make them."""
+    if (deciding := deciding_of(row, sentence)) is None or row.revision is None:
+        return None
+    judged = RunCaption(
+        Row(row.line, {}), row.field, row.caption, row.revised_caption, row.revision
+    )
+    unit = decided_unit(judged, row.image_name, sentence, row.source)
+    return replace(deciding, rows={name: decision_rows(unit, name) for name in DECISIONS})
+
+
+def deciding_of(row: ReportRow, sentence: int) -> Deciding | None:
+    """What may be decided about a sentence; None where it was never flagged."""
+    if row.revision is None or sentence not in decidable(row.revision):
+        return None
+    found = row.revision["sentences"][sentence]
+    start, end = found["span"]
+    rewrite = found["rewrite"]
+    text = row.caption[start:end] if rewrite is None else rewrite
+    return Deciding(sentence, text, bool(rewrite) or bool(found["dropped"]))
+
+
+def _embedded(images: Sequence[Image.Image | None]) -> list[Mapping[str, object] | None]:
+    """The images as data URIs: large where they all fit the page, small otherwise."""
+    with ThreadPoolExecutor() as pool:
+        for side in (LARGE, THUMBNAIL):
+            made = list(pool.map(lambda image: image and thumbnail(image, side), images))  # noqa: B023
+            size = sum(len(str(found["uri"])) for found in made if found)
+            if size < RECORDS_LIMIT / 2:
+                break
+    return made
+
+
+def thumbnail(image: Image.Image, side: int = THUMBNAIL) -> Mapping[str, object]:
+    """`uri`, `width` and `height` of a JPEG of at most `side` pixels a side."""
+    data, (width, height) = as_jpeg(image, side)
+    uri = f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"
+    return {"uri": uri, "width": width, "height": height, "large": ""}
+
+
+def as_jpeg(image: Image.Image, side: int) -> tuple[bytes, tuple[int, int]]:
+    """A JPEG of at most `side` pixels a side, transparency laid on white, and its size."""
     small = image.copy()
-    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    small.thumbnail((side, side))
     layer = small.convert("RGBA")
     flat = Image.new("RGB", layer.size, "white")
     flat.paste(layer, mask=layer.getchannel("A"))
     buffer = io.BytesIO()
     flat.save(buffer, "JPEG", quality=82, optimize=True)
-    data = base64.b64encode(buffer.getvalue()).decode()
-    return {"uri": f"data:image/jpeg;base64,{data}", "width": flat.width, "height": flat.height}
+    return buffer.getvalue(), flat.size
 
 
 _STATUS = {
@@ -113,18 +211,21 @@ _STATUS = {
 }
 
 
-def _marks(row: ReportRow, threshold: float) -> Iterator[Mark]:
+def _marks(
+    row: ReportRow, threshold: float, decide: Callable[[int], Deciding | None] | None
+) -> Iterator[Mark]:
     """The flagged and unscored sentences of the visible part."""
     unscored: dict[str, Note] = {}
     number = 0
-    for sentence in row.revision["sentences"] if row.revision is not None else ():
+    for place, sentence in enumerate(row.revision["sentences"] if row.revision else ()):
         start, end = sentence["span"]
         if end > CAPTION_LIMIT or number >= _NOTES_LIMIT:
             return
         text = row.caption[start:end]
         if is_flagged(sentence, threshold):
             number += 1
-            note = _note(number, sentence, text, threshold)
+            deciding = decide(place) if decide is not None else None
+            note = replace(_note(number, sentence, text, threshold), decide=deciding)
         elif sentence["label"] == "unscored":
             reason = sentence["reason"]
             if reason not in unscored:

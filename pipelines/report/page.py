@@ -11,7 +11,7 @@ no request at all. `panels` says how to add a panel.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +87,21 @@ def write_report(
 
 def render(figures: Mapping[str, Any], rows: Iterable[ReportRow]) -> str:
     """The page, from the content of its JSON file."""
-    data = ReportData(figures, list(rows), templates())
-    values = data.shared_values() | {"panels": rendered(data)}
+    environment_ = templates()
     scripts = (asset("page.js"), asset("records.js", TEMPLATES))
-    return render_page(data.templates, "report.html.j2", values, *scripts)
+    values = report_values(figures, rows, environment_)
+    return render_page(environment_, "report.html.j2", values, *scripts)
+
+
+def report_values(
+    figures: Mapping[str, Any],
+    rows: Iterable[ReportRow],
+    environment_: Environment,
+    without: Collection[str] = (),
+) -> dict[str, Any]:
+    """What the report's template needs, without the panels in `without`."""
+    data = ReportData(figures, list(rows), environment_)
+    return data.shared_values() | {"panels": rendered(data, without), "back": ""}
 
 
 def templates() -> Environment:

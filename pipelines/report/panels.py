@@ -6,7 +6,8 @@ with a function that computes what the template needs. Page and navigation follo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from markupsafe import Markup
 
 from revise_captions.pipelines.report import charts
 from revise_captions.pipelines.report.cards import render_cards
+from revise_captions.pipelines.report.ranking import SORTS, ranking
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow
 from revise_captions.pipelines.verify.findings import ComparisonLine, lines, not_verified
 
@@ -68,11 +70,11 @@ class RenderedPanel:
     html: Markup
 
 
-def rendered(data: ReportData) -> list[RenderedPanel]:
-    """The panels that have something to show."""
+def rendered(data: ReportData, without: Collection[str] = ()) -> list[RenderedPanel]:
+    """The panels that have something to show, but those in `without`."""
     found = []
     for panel in PANELS:
-        if (values := panel.values(data)) is not None:
+        if panel.id not in without and (values := panel.values(data)) is not None:
             template = data.templates.get_template(f"panel_{panel.id}.html.j2")
             html = template.render(data.shared_values() | values)
             found.append(RenderedPanel(panel.id, panel.title, Markup(html)))
@@ -124,7 +126,31 @@ def _records(data: ReportData) -> Values:
     names = [str(outcome) for outcome in QUOTA]
     found = sorted((card.outcome for card in cards), key=names.index)
     outcomes = [(name, len(list(group))) for name, group in groupby(found)]
-    return {"cards": cards, "outcomes": outcomes, "left_out": left_out}
+    rankings = [
+        ranking(row.caption, row.revision["sentences"], data.summary["threshold"], row.labeled)
+        for row in data.rows
+        if row.revision is not None
+    ]
+    reasons = Counter(r for found in rankings for r in found.reasons)
+    reasons.update(row.reason for row in data.rows if row.reason)
+    kinds = Counter(kind for found in rankings for kind in found.kinds)
+    models = Counter(row.group for row in data.rows if row.group)
+    return {
+        "cards": cards,
+        "left_out": left_out,
+        "total": data.summary["captions"]["total"] + data.summary["records"]["quarantined"],
+        "offered": {
+            "outcome": outcomes,
+            "model": models.most_common() if len(models) > 1 else [],
+            "reason": reasons.most_common(),
+            "kind": kinds.most_common(),
+            "differs": [],
+        },
+        "sorts": SORTS,
+        "query": defaultdict(str),
+        "served": False,
+        "decided": 0,
+    }
 
 
 def _run(_: ReportData) -> Values:

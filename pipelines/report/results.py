@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,8 @@ def _offer(
     group: object,
 ) -> None:
     """Offers a row to the report's sample."""
+    from revise_captions.pipelines.annotate.tasks.decided import row_image_name
+    from revise_captions.pipelines.annotate.tasks.units import error_types_of
     from revise_captions.pipelines.output.outcomes import Outcome
     from revise_captions.pipelines.report.sample import ReportRow, report_rows
 
@@ -154,6 +157,8 @@ def _offer(
         line=row.line,
         threshold=threshold,
         group=group,
+        image_name=row_image_name(row.data, source.fields),
+        labels=partial(error_types_of, row.data) if "sentences" in row.data else None,
     )
     for shown in rows:
         sampler.add(shown)

@@ -18,6 +18,8 @@ from revise_captions.pipelines.output.outcomes import Outcome, captions_of, outc
 from revise_captions.pipelines.verify.findings import went_wrong
 
 SIZE = 60
+#: Runs of at most this many captions are shown whole.
+WHOLE = 200
 #: Fewest records of each outcome, if there are as many; the rest is a simple random sample.
 QUOTA = {
     Outcome.REVISED: 16,
@@ -39,6 +41,8 @@ class ReportRow:
         field: The caption's field, if a record has several.
         revision: None for a quarantined record, whose `caption` is its text, with `reason` and
             `detail`.
+        image_name: `decided.image_name` of the record's image.
+        labeled: For each sentence the kinds of error that the record names, if it does.
     """
 
     source: str
@@ -52,6 +56,8 @@ class ReportRow:
     reason: str = ""
     detail: str = ""
     image: Image.Image | None = None
+    image_name: str = ""
+    labeled: tuple[tuple[str, ...], ...] = ()
 
 
 def report_rows(
@@ -62,13 +68,21 @@ def report_rows(
     line: int,
     threshold: float,
     group: object = None,
+    image_name: str = "",
+    labels: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None,
 ) -> Iterator[ReportRow]:
-    """An output row as report rows, one per caption. `captions` are the original ones."""
+    """An output row as report rows, one per caption.
+
+    `captions` are the original ones; `labels` gives the kinds of error that the record names for a
+    sentence.
+    """
     for field, revised, revision in captions_of(row):
         caption = captions[field] if field else next(iter(captions.values()))
         outcome = outcome_of(revision["sentences"], threshold)
         name = "" if group is None else str(group)
-        yield ReportRow(source, line, outcome, caption, field, revised, revision, name)
+        labeled = tuple(map(labels, revision["sentences"])) if labels is not None else ()
+        found = ReportRow(source, line, outcome, caption, field, revised, revision, name)
+        yield replace(found, image_name=image_name, labeled=labeled)
 
 
 Ranked = tuple[int, int, ReportRow]
@@ -82,24 +96,30 @@ class Sampler:
         self._all: list[Ranked] = []
         self._by_outcome: dict[Outcome, list[Ranked]] = {outcome: [] for outcome in QUOTA}
         self._found: list[Ranked] = []
+        self._first: list[Ranked] = []
         self._seen = 0
 
     def add(self, row: ReportRow) -> None:
         """Offers a row, without its image."""
         self._seen += 1
         ranked = (-_hash(row), -self._seen, row)
+        if self._seen <= WHOLE:
+            self._first.append(ranked)
+        else:
+            self._first.clear()
         _offer(self._all, ranked, self.size)
         _offer(self._by_outcome[row.outcome], ranked, QUOTA[row.outcome])
         if went_wrong(row.revision):
             _offer(self._found, ranked, FOUND)
 
     def rows(self, load: Callable[[ReportRow], Image.Image | None]) -> list[ReportRow]:
-        """At most `size` rows with images, by outcome, then in input order.
+        """At most `size` rows with images, by outcome, then in input order; all of a small run.
 
         `load` is called once per row and returns None for a row without image.
         """
-        chosen: dict[int, ReportRow] = {seen: row for _, seen, row in self._found}
-        for outcome in QUOTA:
+        whole = {seen: row for _, seen, row in self._first}
+        chosen: dict[int, ReportRow] = whole or {seen: row for _, seen, row in self._found}
+        for outcome in () if whole else QUOTA:
             chosen |= {seen: row for _, seen, row in self._by_outcome[outcome]}
         for _, seen, row in sorted(self._all, key=lambda ranked: -ranked[0]):
             if len(chosen) >= self.size:
@@ -109,7 +129,12 @@ class Sampler:
         rows = sorted(
             chosen.values(), key=lambda r: (order.index(r.outcome), r.source, r.line, r.field)
         )
-        return [replace(row, image=load(row)) for row in rows[: self.size]]
+        return [replace(row, image=load(row)) for row in rows[: len(whole) or self.size]]
+
+    @property
+    def seen(self) -> int:
+        """How many rows were offered."""
+        return self._seen
 
 
 def _hash(row: ReportRow) -> int:

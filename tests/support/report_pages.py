@@ -40,6 +40,7 @@ def hostile_row(caption, line=1):
         "span": [0, len(caption)],
         "label": "nonfactual",
         "reason": None,
+        "reason_after": None,
         "assessable": True,
         "p_factual": 0.1,
         "rationale": caption,

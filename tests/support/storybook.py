@@ -121,6 +121,7 @@ def _sentence(rng, strange, drop):
     base = {
         "label": "factual",
         "reason": None,
+        "reason_after": None,
         "assessable": True,
         "rationale": None,
         "rewrite": None,
@@ -135,6 +136,7 @@ def _sentence(rng, strange, drop):
         return rng.choice(RIGHT), base | {
             "label": "unscored",
             "reason": str(reason),
+            "reason_after": str(reason),
             "assessable": None,
             "p_factual": None,
             "p_after": None,

@@ -52,6 +52,8 @@ class ItemResult:
             None for a tie or too few answers.
         verdict: The protocol's verdict, for sentences.
         ratings: The raters' votes, for sentences.
+        rewrites: What raters wrote in the place of a sentence that they call wrong, the longest
+            first.
     """
 
     unit: Unit
@@ -61,6 +63,7 @@ class ItemResult:
     good: bool | None
     verdict: Consensus | None = None
     ratings: tuple[Rating, ...] = ()
+    rewrites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +170,10 @@ def _result(
         found = verdict(ratings)
         against = sum(rating.vote in AGAINST for rating in ratings)
         decided = enough and 2 * against != len(ratings)
-        return ItemResult(
-            unit, asked, labels, majority, found.factual if decided else None, found, ratings
-        )
+        good = found.factual if decided else None
+        texts = {answer.said.get("rewrite", "") for answer in answers} - {""}
+        rewrites = tuple(sorted(texts, key=lambda text: (-len(text), text)))
+        return ItemResult(unit, asked, labels, majority, good, found, ratings, rewrites)
     good = CORRECT if asked is ItemTarget.CRITIQUE else REVISED
     votes = sum(label == good for label in labels.values())
     decided = enough and 2 * votes != len(labels)

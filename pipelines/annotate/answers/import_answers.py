@@ -22,12 +22,15 @@ from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.writing import check_new_folder, write_json, write_json_lines
 from revise_captions.pipelines.annotate.answers import estimates
 from revise_captions.pipelines.annotate.answers.consensus import (
+    NO_ANSWERS,
     CollectedAnswers,
     ItemResult,
     collect,
 )
+from revise_captions.pipelines.annotate.answers.from_run import DecidedRun, decided_in
 from revise_captions.pipelines.annotate.answers.readers import (
     Problem,
+    RaterAnswer,
     files_of,
     read_answers,
 )
@@ -55,7 +58,10 @@ SAME = "the same sentence of the same caption again: one training row"
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """See `annotate import --help`. `min_raters` defaults to more than half of the planned ones."""
+    """See `annotate import --help`. `export` is a folder, or a run.
+
+    `min_raters` defaults to more than half of the planned ones.
+    """
 
     export: Path
     answers: tuple[Path, ...]
@@ -63,6 +69,7 @@ class ImportOptions:
     min_raters: int | None = None
     validation: float = 0.1
     replicates: int = 1000
+    image_root: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +90,31 @@ def import_answers(options: ImportOptions) -> Imported:
     Raises:
         UserError: The export or the answers cannot be read, or no answer belongs to the export.
     """
-    about = _about(options.export)
-    units = read_key(options.export / KEY)
+    given = [answer for path in files_of(options.answers) for answer in read_answers(path)]
+    if options.export.is_file():
+        asked_for = {answer.item for answer in given if isinstance(answer, RaterAnswer)}
+        run = decided_in(options.export, asked_for)
+    else:
+        run = DecidedRun(_about(options.export), read_key(options.export / KEY), {}, options.export)
+    about, units = run.about, run.units
     planned = int(about["raters"])
     least = planned // 2 + 1 if options.min_raters is None else options.min_raters
     check_new_folder(options.out)
     asked = [name for name, number in about["items"].items() if number]
-    answers = [answer for path in files_of(options.answers) for answer in read_answers(path)]
-    found = collect(units, answers, planned, least, asked)
+    found = collect(units, given, planned, least, asked)
+    if options.export.is_file():  # nobody was to answer the rest
+        answered = [problem for problem in found.problems if problem.kind != NO_ANSWERS]
+        found = replace(found, problems=tuple(answered))
     if not found.results:
         raise UserError(
-            f"none of the {len(answers):,} answers belongs to an item of {options.export}",
+            f"none of the {len(given):,} answers belongs to an item of {options.export}",
             hint="check that the answers belong to this export; each answer names its `item`",
         )
     options.out.mkdir(parents=True, exist_ok=True)
     measured = _figures(options, about, found)
     write_json_lines(options.out / "records.jsonl", _records(units, found))
     write_json_lines(options.out / "annotations.jsonl", _annotations(found))
-    training, more = _training(options, about, found)
+    training, more = _training(options, run, found)
     problems = [*found.problems, *more]
     write_json_lines(options.out / "problems.jsonl", (problem.as_json() for problem in problems))
     measured["problems"] = dict(Counter(problem.kind for problem in problems).most_common())
@@ -135,6 +149,7 @@ def _figures(
         "run": about.get("run"),
         "signature": about.get("signature"),
         "raters": about["raters"],
+        **({"sample": about["sample"]} if "sample" in about else {}),
         "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
         "figures": [share.as_json() for share in shares],
         "agreement": estimates.agreement(found, options.replicates),
@@ -210,14 +225,14 @@ def _annotations(found: CollectedAnswers) -> Iterator[dict[str, Any]]:
 
 
 def _training(
-    options: ImportOptions, about: Mapping[str, Any], found: CollectedAnswers
+    options: ImportOptions, run: DecidedRun, found: CollectedAnswers
 ) -> tuple[dict[str, SplitCounts], list[Problem]]:
     """Writes training data from the decided sentences; returns counts and problems."""
     sentences = [o for o in found.results if o.verdict is not None and o.good is not None]
     if not sentences:
         return {}, [Problem(NO_SPLIT, detail="no sentence has a label")]
-    store = ImageFolder(options.out)
-    stored, problems = _stored(options, store, sentences)
+    about, store = run.about, ImageFolder(options.out)
+    stored, problems = _stored(options, run, store, sentences)
     usable, again = _distinct(
         replace(o, unit=replace(o.unit, image=stored[o.unit.image]))
         for o in sentences
@@ -247,14 +262,15 @@ def _training(
 
 
 def _stored(
-    options: ImportOptions, store: ImageFolder, results: Sequence[ItemResult]
+    options: ImportOptions, run: DecidedRun, store: ImageFolder, results: Sequence[ItemResult]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Stores the images of the key; returns their paths below `out`, and problems."""
+    """Stores the images of key or run; returns their paths below `out`, and problems."""
     stored: dict[str, str] = {}
     problems = []
     for image in sorted({result.unit.image for result in results}):
         try:
-            stored[image] = store.add(parse_image(image), folder=options.export)
+            ref = run.images.get(image) or parse_image(image)
+            stored[image] = store.add(ref, image_root=options.image_root, folder=run.folder)
         except BadRecord as error:
             problems.append(Problem(NO_IMAGE, place=image, detail=error.detail))
     return stored, problems
@@ -309,6 +325,8 @@ def _sentence(span: Span, result: ItemResult, rewrites: Mapping[str, ItemResult]
         return row
     row |= {"rationale": verdict.rationale, "rationales": _rationales(result)}
     unit = result.unit
-    if result.asked is ItemTarget.ORIGINAL and unit.id in rewrites and unit.revised is not None:
+    if result.rewrites:
+        row |= {"rewrite": result.rewrites[0], "needs_context": not unit.same_context}
+    elif result.asked is ItemTarget.ORIGINAL and unit.id in rewrites and unit.revised is not None:
         row |= {"rewrite": unit.revised.sentence, "needs_context": not unit.same_context}
     return row

@@ -22,7 +22,10 @@ from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
 from revise_captions.pipelines.annotate.tasks.sheets import unguarded
 
-CONTROLS = tuple(dict.fromkeys(c for found in INTERFACES.values() for c in found.controls))
+#: Answers that are read: those of the interfaces, and the `rewrite` that a decision may hold.
+CONTROLS = tuple(
+    dict.fromkeys([*(c for found in INTERFACES.values() for c in found.controls), "rewrite"])
+)
 _RATER = ("annotator", "rater", "completed_by")
 _SHEETS = (".csv", ".tsv")
 _SUFFIXES = (*_SHEETS, ".json", ".jsonl")

@@ -179,9 +179,14 @@ def error_types(judged: RunCaption, sentence: Mapping[str, Any]) -> tuple[str, .
 
     A run has them where its input had (`sentences` with `error_type` or `error_types`).
     """
+    return error_types_of(judged.row.data, sentence)
+
+
+def error_types_of(row: Mapping[str, Any], sentence: Mapping[str, Any]) -> tuple[str, ...]:
+    """As `error_types`, for a sentence of a row's `revision`."""
     if found := _types(sentence):
         return found
-    labeled = judged.row.data.get("sentences")
+    labeled = row.get("sentences")
     if not isinstance(labeled, list):
         return ()
     start, end = sentence["span"]

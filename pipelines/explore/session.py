@@ -1,0 +1,157 @@
+"""What the explorer works on: a run, perhaps a second one, the images, the decisions."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import BadRecord
+from revise_captions.io.decoding import reduced
+from revise_captions.io.fields import to_record
+from revise_captions.io.images import load_image, parse_image, resolve_path
+from revise_captions.io.rows import Row
+from revise_captions.pipelines.annotate.tasks.decided import decidable, decided_unit
+from revise_captions.pipelines.annotate.tasks.units import RunCaption, Unit
+from revise_captions.pipelines.explore.comparison import Comparison, compare
+from revise_captions.pipelines.explore.decisions import Decisions, decisions_path
+from revise_captions.pipelines.explore.index import RunFile, RunIndex, open_index, unpacked
+from revise_captions.pipelines.output.outcomes import Outcome
+from revise_captions.pipelines.output.writers import quarantine_path
+from revise_captions.pipelines.report.sample import ReportRow
+from revise_captions.records import ImageRef
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreOptions:
+    """See `explore --help`."""
+
+    run: RunFile
+    against: str | None = None
+    decisions: Path | None = None
+    image_root: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCaption:
+    """A caption as the index has it: for a card, and where its image is.
+
+    Attributes:
+        row: What the card shows, without the image.
+        image: Path or URL.
+        embedded: Whether the image stands in the run itself.
+    """
+
+    row: ReportRow
+    image: str | None
+    embedded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreSession:
+    """An open run. `lock` guards the index, which one thread at a time may read."""
+
+    index: RunIndex
+    decisions: Decisions
+    comparison: Comparison | None
+    image_root: Path | None
+    lock: RLock
+
+    def stored(self, number: int) -> StoredCaption:
+        """A caption of the index. Raises `LookupError` where there is none of that number."""
+        query = "SELECT line, field, outcome, model, body FROM captions WHERE id = ?"
+        found = self.index.db.execute(query, [number]).fetchone()
+        if found is None:
+            raise LookupError(f"no caption {number}")
+        line, field, outcome, model, packed = found
+        body = unpacked(packed)
+        row = ReportRow(
+            Path(self.index.run.path).name,
+            line,
+            Outcome(outcome),
+            body["caption"],
+            field,
+            body.get("revised", ""),
+            body.get("revision"),
+            model,
+            body.get("reason", ""),
+            body.get("detail", ""),
+            image_name=body.get("name", ""),
+        )
+        return StoredCaption(row, body.get("image"), bool(body.get("embedded")))
+
+    def unit(self, number: int, sentence: int) -> Unit:
+        """A sentence about which there is something to decide. Raises `LookupError`."""
+        stored = self.stored(number)
+        row = stored.row
+        if row.revision is None or sentence not in decidable(row.revision):
+            raise LookupError(f"nothing to decide about sentence {sentence}")
+        judged = RunCaption(
+            Row(row.line, {}), row.field, row.caption, row.revised_caption, row.revision
+        )
+        path = self._path(stored)
+        return decided_unit(judged, row.image_name, sentence, row.source, path=path)
+
+    def _path(self, stored: StoredCaption) -> str:
+        """The image's path as training data beside the decisions finds it; its name without one."""
+        if stored.embedded or not stored.image or "://" in stored.image:
+            return stored.image or stored.row.image_name
+        try:
+            real = resolve_path(stored.image, self.image_root, self.index.source.folder)
+        except BadRecord:
+            return stored.image
+        real, beside = Path(os.path.abspath(real)), self.decisions.path.resolve().parent
+        return str(real.relative_to(beside) if real.is_relative_to(beside) else real)
+
+    def has_picture(self, stored: StoredCaption) -> bool:
+        """Whether the image may be there; an embedded one is taken to be."""
+        if stored.embedded or not stored.image:
+            return stored.embedded
+        try:
+            return resolve_path(stored.image, self.image_root, self.index.source.folder).is_file()
+        except (BadRecord, OSError, ValueError):
+            return False
+
+    def picture(self, number: int) -> Image:
+        """A caption's image, read as the run reads it. Raises `BadRecord` or `LookupError`."""
+        with self.lock:
+            stored = self.stored(number)
+        line, image = stored.row.line, stored.image
+        ref = self._embedded(line) if stored.embedded else parse_image(image)
+        folder = self.index.source.folder
+        return load_image(ref, root=self.image_root, folder=folder, keep=reduced)
+
+    def _embedded(self, line: int) -> ImageRef:
+        """An image that stands in the run itself, which is read up to its row."""
+        source = self.index.source
+        for row in source.rows(parsed=False):
+            if row.line == line and isinstance(row, Row):
+                return to_record(row, source.fields, source=source.name).image
+        raise LookupError(f"no row {line}")
+
+
+def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> ExploreSession:
+    """Opens, or builds, the indexes. Raises `UserError`."""
+    reads: list[Path | str] = [options.run.path, quarantine_path(options.run.path)]
+    reads += [options.against] if options.against else []
+    path = options.decisions or decisions_path(options.run.path)
+    decisions = Decisions.open(path, _reviewer(), reads)
+    index = open_index(options.run, tell)
+    comparison = None
+    if options.against is not None:
+        other = RunFile(options.against, options.run.fields, options.run.group_field)
+        comparison = compare(index, open_index(other, tell))
+    return ExploreSession(index, decisions, comparison, options.image_root, RLock())
+
+
+def _reviewer() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "reviewer"

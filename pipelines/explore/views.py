@@ -1,0 +1,115 @@
+"""The explorer's pages, in the report's design."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from revise_captions.pages.templating import asset, render_page
+from revise_captions.pipelines.annotate.tasks.decided import sentence_id
+from revise_captions.pipelines.explore.comparison import HOW, sentence_pairs
+from revise_captions.pipelines.explore.query import Query, find
+from revise_captions.pipelines.explore.session import ExploreSession
+from revise_captions.pipelines.report.cards import Deciding, deciding_of, render_card
+from revise_captions.pipelines.report.page import FORMAT, TEMPLATES, report_values, templates
+from revise_captions.pipelines.report.ranking import SORTS
+from revise_captions.pipelines.report.sample import ReportRow
+
+
+class ExploreViews:
+    """Renders pages of a session. Called by one thread at a time, under the session's lock."""
+
+    def __init__(self, session: ExploreSession) -> None:
+        self.session = session
+        self.title = Path(session.index.run.path).name
+        self.templates = templates()
+        self.scripts = (asset("page.js"), asset("records.js", TEMPLATES))
+
+    def captions(self, query: Query) -> str:
+        """The page of captions that a query asks for."""
+        session, about = self.session, self.session.index.about
+        found = find(session.index, query)
+        page = min(query.page, found.pages)
+        sorts = dict(SORTS)
+        offered = {"differs": [], **about["offered"]}
+        comparison = session.comparison
+        if comparison is not None:
+            sorts["different"] = "most different first"
+            offered["differs"] = [
+                (name, comparison.how[name]) for name in HOW if comparison.how[name]
+            ]
+        values = {
+            "title": self.title,
+            "threshold": session.index.threshold,
+            "decisions": session.decisions.path.name,
+            "comparison": comparison,
+            "other": Path(comparison.other.run.path).name if comparison is not None else "",
+            "sorts": sorts,
+            "offered": offered,
+            "how": HOW,
+            "query": asdict(query),
+            "served": True,
+            "decided": len(session.decisions.rows),
+            "all_count": sum(count for _, count in about["offered"]["outcome"]),
+            "total": found.total,
+            "cards": [self._card(number) for number in found.ids],
+            "page": page,
+            "pages": found.pages,
+            "previous": _link(replace(query, page=page - 1)),
+            "next": _link(replace(query, page=page + 1)),
+        }
+        return render_page(self.templates, "explore.html.j2", values, *self.scripts, served=True)
+
+    def figures(self) -> str:
+        """The report of the whole run, without its records."""
+        about = self.session.index.about
+        figures = {
+            "format": FORMAT,
+            "title": self.title,
+            "signature": about["signature"],
+            "settings": {},
+            "summary": about["summary"],
+        }
+        values = report_values(figures, (), self.templates, without=("records",))
+        return render_page(
+            self.templates, "report.html.j2", values | {"back": "./"}, self.scripts[0], served=True
+        )
+
+    def _card(self, number: int) -> Markup:
+        session = self.session
+        stored = session.stored(number)
+        image = None
+        if session.has_picture(stored):
+            image = {"uri": f"image/{number}", "large": f"image/{number}/large", "width": None}
+        beside = []
+        if session.comparison is not None and stored.row.revision is not None:
+            beside = sentence_pairs(session.index, session.comparison, number)
+        return render_card(
+            self.templates,
+            stored.row,
+            number,
+            image,
+            session.index.threshold,
+            decide=partial(self._deciding, stored.row),
+            beside=beside,
+        )
+
+    def _deciding(self, row: ReportRow, sentence: int) -> Deciding | None:
+        if (deciding := deciding_of(row, sentence)) is None:
+            return None
+        name = sentence_id(row.caption, row.image_name, row.field, sentence)
+        made = self.session.decisions.of(name)
+        if made is None:
+            return deciding
+        decision, text = made
+        return replace(deciding, made=decision, text=text if decision == "edit" else deciding.text)
+
+
+def _link(query: Query) -> str:
+    given: dict[str, Any] = {name: value for name, value in asdict(query).items() if value}
+    return f"./?{urlencode(given)}"

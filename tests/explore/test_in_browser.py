@@ -1,0 +1,178 @@
+"""Explorer and report in a real browser, by mouse and by keyboard alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import storybook
+from browser import Browser, needs_browser
+from explored import rows_of, serving, write_run
+from report_pages import HOSTILE, page  # noqa: F401  # the story book's report
+
+from revise_captions.io.rows import Row
+from revise_captions.pipelines.annotate.tasks.decided import (
+    decidable,
+    decided_unit,
+    decision_rows,
+)
+from revise_captions.pipelines.annotate.tasks.units import RunCaption
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return write_run(tmp_path, 25, start=3)
+
+
+def focused(browser):
+    return browser.value("document.activeElement.id || document.activeElement.tagName")
+
+
+def test_decisions_by_keyboard_alone(run, browser):
+    path = run.with_name("revised.decisions.jsonl")
+    with serving(run) as server:
+        browser.look(1280)
+        browser.said.clear()
+        browser.open(server.url)
+        browser.press("j")
+        assert focused(browser) == "c0"
+        browser.press("n")
+        assert browser.value("document.activeElement.dataset.sentence") is not None
+        first = browser.value("document.activeElement.id")
+        assert browser.value("document.activeElement.matches(':focus-visible')")
+        browser.press("a")
+        browser.wait("document.getElementById('decided').textContent === '1 decided'")
+        browser.wait(f"document.activeElement.id !== '{first}'")  # on to the next
+        browser.press("r")
+        browser.wait("document.getElementById('decided').textContent === '2 decided'")
+        browser.press("e")
+        assert browser.value("document.activeElement.tagName") == "TEXTAREA"
+        browser.value("document.activeElement.select()")
+        browser.type("A brown door <b>is</b> closed. j a r")
+        browser.press("Enter", ctrl=True)
+        browser.wait("document.getElementById('decided').textContent === '3 decided'")
+        rows = rows_of(path)
+        assert [r["decision"] for r in rows] == ["accept", "accept", "reject", "edit"]
+        assert rows[-1]["rewrite"] == "A brown door <b>is</b> closed. j a r"
+        browser.press("u")
+        browser.wait("document.getElementById('decided').textContent === '2 decided'")
+        assert len(rows_of(path)) == 3
+        assert browser.said == []
+
+
+def test_filters_pages_and_large_images(run, browser):
+    with serving(run) as server:
+        browser.look(1280)
+        browser.said.clear()
+        browser.open(server.url)
+        assert browser.value("document.querySelectorAll('.card').length") == 20
+        browser.press("]")
+        browser.loaded()
+        assert browser.value("document.querySelectorAll('.card').length") == 5
+        browser.value(
+            "(s => { s.value = 'worst'; s.dispatchEvent(new Event('change', {bubbles: true})); })"
+            "(document.querySelector('[name=sort]'))"
+        )
+        browser.loaded()
+        worst = browser.value("[...document.querySelectorAll('.card')].map(c => +c.dataset.worst)")
+        assert worst == sorted(worst)
+        browser.value("document.querySelector('.chip[value=revised]').click()")
+        browser.loaded()
+        shown = browser.value("[...document.querySelectorAll('.card')].map(c => c.dataset.outcome)")
+        assert set(shown) == {"revised"}
+        assert browser.value("document.querySelector('[name=sort]').value") == "worst"
+        browser.value("document.querySelector('.enlarge').focus()")
+        browser.press("Enter")
+        browser.wait("document.getElementById('large').open")
+        browser.wait("document.querySelector('#large img').naturalWidth === 448")
+        browser.press("Escape")
+        browser.wait("!document.getElementById('large').open")
+        assert browser.value("document.activeElement.className") == "enlarge"
+        assert browser.said == []
+
+
+def test_every_control_has_a_name(run, browser):
+    with serving(run) as server:
+        browser.open(server.url)
+        browser.call("Accessibility.enable")
+        nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+        roles = {"button", "combobox", "searchbox", "textbox", "link", "image", "dialog"}
+        found = [n for n in nodes if n.get("role", {}).get("value") in roles and not n["ignored"]]
+        assert len(found) > 60
+        assert [n["role"]["value"] for n in found if not n.get("name", {}).get("value")] == []
+
+
+def test_hostile_captions_stay_text_in_the_explorer(run, browser):
+    rows = rows_of(run)
+    for row, text in zip(rows, HOSTILE, strict=False):
+        sentence = row["revision"]["sentences"][0] | {"span": [0, len(text)], "rationale": text}
+        row |= {"caption": text, "revised_caption": text, "model": text}
+        row["revision"]["sentences"] = [sentence]
+    run.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving(run) as server:
+        browser.said.clear()
+        browser.open(server.url)
+        assert browser.value("document.body.dataset.hacked ?? null") is None
+        assert browser.value("document.querySelectorAll('.card').length") == 20
+        assert browser.said == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_is_clipped_on_a_phone(run, browser, dark):
+    with serving(run) as server:
+        browser.look(390, 800, dark=dark)
+        for where in ("", "figures"):
+            browser.open(server.url + where)
+            width = browser.value("document.documentElement.scrollWidth")
+            assert (width, browser.too_wide()) == (390, [])
+
+
+def test_the_report_decides_alike(page, browser):  # noqa: F811
+    browser.look(1280)
+    browser.said.clear()
+    browser.open(page.as_uri())
+    browser.value("localStorage.clear(); document.getElementById('cards').scrollIntoView()")
+    for key, number in (("j", 0), ("n", 0), ("a", 1), ("r", 2)):
+        browser.press(key)
+        browser.wait(f"document.getElementById('decided').textContent === '{number or ''}"
+                     f"{' decided' if number else ''}'")  # fmt: skip
+    browser.press("e")
+    browser.value("document.activeElement.select()")
+    browser.type("It is so.")
+    browser.press("Enter", ctrl=True)
+    browser.wait("document.getElementById('decided').textContent === '3 decided'")
+    text = browser.value(
+        "(async () => { const link = document.getElementById('export');"
+        " const make = URL.createObjectURL; let blob;"
+        " URL.createObjectURL = (given) => { blob = given; return make.call(URL, given); };"
+        " link.addEventListener('click', (event) => event.preventDefault());"
+        " link.click(); return blob.text(); })()"
+    )
+    check_export([json.loads(line) for line in text.splitlines()])
+    browser.open(page.as_uri())  # and they are still there
+    assert browser.value("document.getElementById('decided').textContent") == "3 decided"
+    assert browser.said == []
+
+
+def check_export(rows):
+    """The lines that Python makes of the same decisions; only the reviewer's name differs."""
+    _, book = storybook.book(300)
+    units = [(row, k) for row in book if row.revision is not None for k in decidable(row.revision)]
+    made = zip(units, ("accept", "reject", "edit"), strict=False)
+    expected = []
+    for (row, k), decision in made:
+        judged = RunCaption(
+            Row(row.line, {}), row.field, row.caption, row.revised_caption, row.revision
+        )
+        unit = decided_unit(judged, row.image_name, k, row.source)
+        expected += decision_rows(unit, decision, "It is so.")
+    assert [{k: v for k, v in row.items() if k != "annotator"} for row in rows] == expected
