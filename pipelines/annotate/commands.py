@@ -128,10 +128,11 @@ def import_(**options: Any) -> None:
     """Turn raters' answers into labels, agreement, the paper's Tables 5 and 6, and training data.
 
     EXPORT is the folder that `annotate export` wrote, or, for decisions made in a report or with
-    `explore`, the run itself, which was not sampled: its figures are about what was decided. ANSWERS are Label Studio exports (JSON,
-    JSON-MIN, CSV) or filled-in sheets, of any interface, in one file or several; a sheet that does
-    not name its rater is attributed to its file's name. OUT/problems.jsonl lists the answers that
-    cannot be used. OUT can be passed to finetune-critic as DATA.
+    `explore`, the run itself: its figures are then about what was decided, which is no sample.
+    ANSWERS are Label Studio exports (JSON, JSON-MIN, CSV), filled-in sheets, of any interface, or
+    decisions, in one file or several; a sheet that does not name its rater is attributed to its
+    file's name. OUT/problems.jsonl lists the answers that cannot be used. OUT can be passed to
+    finetune-critic as DATA.
     """
     from revise_captions.pipelines.annotate.answers.import_answers import (
         ImportOptions,

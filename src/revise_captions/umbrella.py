@@ -64,6 +64,13 @@ COMMANDS = (
         "verify-revisions",
     ),
     SubCommand(
+        "explore",
+        CORRECT,
+        f"{_JOBS}.explore.cli:main",
+        "Look at a run in the browser; decide about its rewrites.",
+        "explore",
+    ),
+    SubCommand(
         "rate",
         MEASURE,
         f"{_JOBS}.rating.cli:main",

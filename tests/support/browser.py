@@ -158,11 +158,11 @@ class Browser:
         """Elements that reach beyond the window and are in nothing that scrolls."""
         return self.value(
             """[...document.body.querySelectorAll('*')].filter(e => {
-              const box = e.getBoundingClientRect();
-              return e.checkVisibility() && box.width && box.right > document.documentElement.clientWidth + 1
+              const box = e.getBoundingClientRect(), end = document.documentElement.clientWidth;
+              return e.checkVisibility() && box.width && box.right > end + 1
                 && !e.closest('.scroll, .hidden, .skip, dialog:not([open])')
                 && getComputedStyle(e).position !== 'absolute';
-            }).map(e => e.tagName + '.' + (e.getAttribute('class') ?? '') + ' ' + e.textContent.slice(0, 40))"""
+            }).map(e => `${e.tagName}.${e.getAttribute('class')} ${e.textContent.slice(0, 40)}`)"""
         )
 
     def screenshot(self, path: Path, *, whole: bool = True) -> None:
