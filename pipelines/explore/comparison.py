@@ -52,7 +52,7 @@ def compare(index: RunIndex, other: RunIndex) -> Comparison:
         waiting[pair].append((number, verdicts))
     how: Counter[str] = Counter()
     sentences: Counter[str] = Counter()
-    rows = []
+    rows: list[tuple[int, int | None, str, float]] = []
     query = "SELECT pair, id, verdicts FROM captions WHERE pair <> '' ORDER BY id"
     for pair, number, verdicts in index.db.execute(query):
         if not waiting[pair]:

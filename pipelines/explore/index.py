@@ -120,7 +120,7 @@ def _cache() -> Path:
 
 def _digest(run: RunFile) -> str:
     """Tells the file from another, and from another version of it."""
-    parts = [VERSION, *run.fields.captions, run.fields.image, run.group_field]
+    parts: list[object] = [VERSION, *run.fields.captions, run.fields.image, run.group_field]
     for path in (Path(run.path), quarantine_path(run.path)):
         found = path.stat() if path.exists() else None
         parts += [str(path.resolve()), found and (found.st_size, found.st_mtime_ns)]
@@ -240,13 +240,14 @@ def _caption(
     labeled = [error_types(judged, s) for s in sentences] if "sentences" in row.data else ()
     ranked = ranking(judged.caption, sentences, threshold, labeled)
     image = row_image(row.data, source.fields)
+    name = image_name(image)
     body = {
         "caption": judged.caption,
         "revised": judged.revised_caption,
         "revision": judged.stored,
         "image": image.path or image.url,
         "embedded": image.data is not None,
-        "name": image_name(image),
+        "name": name,
     }
     tags = [("reason", plain(r)) for r in ranked.reasons]
     tags += [("kind", plain(k)) for k in ranked.kinds]
@@ -262,7 +263,7 @@ def _caption(
     values = (
         *(row.line, judged.field, str(outcome), model),
         *(ranked.worst, ranked.changed, ranked.unsure),
-        *(pair_of(judged.caption, body["name"], judged.field), json.dumps(verdicts)),
+        *(pair_of(judged.caption, name, judged.field), json.dumps(verdicts)),
         *(_encodable(text), packed),
     )
     return values, tags

@@ -42,7 +42,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPage:
     """A page of captions: their numbers, and how many there are in all."""
 
     ids: list[int]
@@ -53,7 +53,7 @@ class Found:
         return max(1, -(-self.total // PAGE))
 
 
-def find(index: RunIndex, query: Query) -> Found:
+def find(index: RunIndex, query: Query) -> FoundPage:
     """The captions on the query's page; of a page behind the last, those on the last."""
     where, values = _where(query)
     order = _ORDERS["" if query.sort == "different" and not _paired(index.db) else query.sort]
@@ -63,7 +63,7 @@ def find(index: RunIndex, query: Query) -> Found:
         f"SELECT id FROM captions WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
         [*values, PAGE, PAGE * (page - 1)],
     )
-    return Found([number for (number,) in rows], total)
+    return FoundPage([number for (number,) in rows], total)
 
 
 def _paired(db: sqlite3.Connection) -> bool:

@@ -25,7 +25,7 @@ from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import write_json
-from revise_captions.pipelines.rating.error_types import type_of
+from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.records import Label, Span
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (

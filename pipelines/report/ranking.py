@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.output.outcomes import is_flagged
-from revise_captions.pipelines.rating.error_types import type_of
 
 #: The orders in which captions can be read, by name.
 SORTS = {

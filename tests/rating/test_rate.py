@@ -16,9 +16,9 @@ from markdown_it import MarkdownIt
 from PIL import Image
 
 from revise_captions.errors import UserError
+from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
-from revise_captions.pipelines.rating.error_types import type_of
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.pipelines.rating.page import lead
 

@@ -170,10 +170,10 @@ def _result(
         found = verdict(ratings)
         against = sum(rating.vote in AGAINST for rating in ratings)
         decided = enough and 2 * against != len(ratings)
-        good = found.factual if decided else None
+        factual = found.factual if decided else None
         texts = {answer.said.get("rewrite", "") for answer in answers} - {""}
         rewrites = tuple(sorted(texts, key=lambda text: (-len(text), text)))
-        return ItemResult(unit, asked, labels, majority, good, found, ratings, rewrites)
+        return ItemResult(unit, asked, labels, majority, factual, found, ratings, rewrites)
     good = CORRECT if asked is ItemTarget.CRITIQUE else REVISED
     votes = sum(label == good for label in labels.values())
     decided = enough and 2 * votes != len(labels)

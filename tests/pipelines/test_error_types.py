@@ -11,7 +11,7 @@ from revise_captions.picturebook.captioners import CAPTIONERS
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.world.sample import sample_scene
-from revise_captions.pipelines.rating.error_types import TYPES, type_of
+from revise_captions.pipelines.output.error_types import TYPES, type_of
 
 #: The world's kinds by ours: another kind of thing, and a pronoun for the wrong one, are `object`.
 OURS = {"kind": "object", "context": "object", "binding": "attribute"}

@@ -12,7 +12,7 @@
 A rationale says what is wrong and what is there instead (VNLI-Critique, section 3). Its type comes
 from the words that it negates (“not red”, “rather than two”, “no dog”), or, without a negation,
 from the words that the sentence lacks. The rules were written for the picture-book world, whose
-truth they are tested against (`tests/rating/test_error_types.py`); on other rationales they have
+truth they are tested against (`tests/pipelines/test_error_types.py`); on other rationales they have
 not been measured.
 """
 
