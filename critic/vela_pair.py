@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from revise_captions.critic.load import load_critic
-from revise_captions.critic.paligemma.answer_states import (
+from revise_captions.critic.answer_states import (
     answer_states,
     image_means,
     text_means,
 )
+from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.text.sentences import split
 from revise_captions.vela import text_pair
-from revise_captions.vela.branches import Encoded, PairEncoder, VelaItem
+from revise_captions.vela.branches import BranchFeatures, PairEncoder, VelaItem
 from revise_captions.vela.dual_encoder import image_key, load_dual_encoder, pair_features
 from revise_captions.vela.feature_cache import FeatureCache, Vector, content_key
 
@@ -57,7 +57,7 @@ class CriticPair:
         self.settings: Mapping[str, str] = {"pair": identity, "features": way}
         self._key = repr(sorted({**critic.settings, **self.settings}.items()))
 
-    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[Encoded]:
+    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
         """See `PairEncoder`. A caption with no sentence that the critic can read gives zeros."""
         keys = []
         for item in items:
@@ -71,7 +71,7 @@ class CriticPair:
             new = dict(zip(part, vectors, strict=True))
             cache.put(new)
             known |= new
-        return [Encoded(known[key]) for key in keys]
+        return [BranchFeatures(known[key]) for key in keys]
 
     def _computed(self, items: Sequence[VelaItem]) -> list[Vector]:
         images = [item.image for item in items if item.image is not None]

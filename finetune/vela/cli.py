@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, FILE, FOLDER, SETTINGS, shared
+from revise_captions.cli_options import COUNT, FILE, FOLDER, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 from revise_captions.errors import UserError
 from revise_captions.finetune.vela.settings import VelaSettings
@@ -30,7 +30,7 @@ _DEFAULT = VelaSettings()
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("data", metavar="DATA", type=click.Path(path_type=Path, exists=True))
 @click.option("--out", required=True, type=FOLDER, help="Folder to write the metric to.")
 @click.option(
@@ -79,11 +79,7 @@ _DEFAULT = VelaSettings()
     help="Towers of the I2C branch: a CLIP, Long-CLIP or SigLIP checkpoint, `bundled#early` or "
     "`bundled#late` (the bundled critic), `minilm` (references instead of the image), or `none`.",
 )
-@click.option(
-    "--references/--no-references",
-    default=True,
-    help="Whether the language model reads references.",
-)
+@click.option("--reference-free", is_flag=True, help="Leave the references out of the prompts.")
 @click.option("--max-tokens", type=COUNT, default=2048, help="Longest prompt, in tokens.")
 @click.option("--cache", type=FILE, help="Keep features in this file, for the next training.")
 @click.option("--epochs", type=COUNT, default=_DEFAULT.epochs, help="Most passes over the data.")
@@ -132,6 +128,7 @@ def train_vela(
     scale: tuple[float, float],
     reference_field: str,
     lora_targets: str,
+    reference_free: bool,
     **options: Any,
 ) -> None:
     """Train the metric VELA on the rated captions in DATA.
@@ -152,6 +149,7 @@ def train_vela(
     targets = tuple(part.strip() for part in lora_targets.split(",") if part.strip())
     settings = VelaSettings(**chosen, lora_targets=targets)
     found = RatingFields(axes, low, high, reference_field)
+    options["references"] = not reference_free
     job = VelaJob(data, out, fields=found, settings=settings, **options)
     run(job, lambda line: echo(line, err=not line.startswith(("validation", "test"))))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, EXISTING_FOLDER, FILE, SETTINGS, shared
+from revise_captions.cli_options import COUNT, EXISTING_FOLDER, FILE, SETTINGS, shared, version_option
 from revise_captions.commands import run_command
 
 EPILOG = """
@@ -20,7 +20,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("metric", metavar="METRIC", type=EXISTING_FOLDER)
 @click.argument("source", metavar="IN")
 @click.argument("out", type=FILE)

@@ -85,6 +85,13 @@ COMMANDS = (
         "score-posh",
     ),
     SubCommand(
+        "vela",
+        MEASURE,
+        f"{_JOBS}.vela.cli:main",
+        "Score long captions with a trained VELA metric.",
+        "score-vela",
+    ),
+    SubCommand(
         "evaluate-metric",
         MEASURE,
         f"{_JOBS}.metrics.cli:main",
@@ -111,6 +118,13 @@ COMMANDS = (
         "revise_captions.finetune.cli:main",
         "Train a critic of your own.",
         "finetune-critic",
+    ),
+    SubCommand(
+        "train-vela",
+        TRAIN,
+        "revise_captions.finetune.vela.cli:main",
+        "Train a VELA metric on people's ratings.",
+        "train-vela",
     ),
     SubCommand(
         "merge",

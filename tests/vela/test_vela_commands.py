@@ -112,7 +112,7 @@ def test_features_come_from_the_cache(home, trained, monkeypatch):
     [
         ("text", ["--pair", "none"], 64),
         ("image", ["--language", "none"], 32),
-        ("free", ["--no-references"], 96),
+        ("free", ["--reference-free"], 96),
         ("single", ["--perspective", "overall=relevance"], 96),
     ],
 )
@@ -131,7 +131,7 @@ def test_branches_references_and_perspectives_are_switches(home, name, options, 
 
 def test_a_reference_free_metric_needs_no_reference_and_the_others_say_so(home, trained):
     (home / "bare.jsonl").write_text('{"image": "data/0.png", "caption": "a man"}\n')
-    train(home, "free2", "--no-references")
+    train(home, "free2", "--reference-free")
     assert score(home, "free2", "bare.jsonl", "bare-free.jsonl").exit_code == 0
     assert "relevance" in lines(home / "bare-free.jsonl")[0]
     assert score(home, "metric", "bare.jsonl", "bare-with.jsonl").exit_code == 0
@@ -250,9 +250,7 @@ def test_it_is_in_the_registry_of_metrics(home, trained):
 
 
 def test_splits_never_share_an_image():
-    items = [
-        RatedCaption(str(k), "a", (), ImageRef(), f"{k % 40}.png", {}) for k in range(200)
-    ]
+    items = [RatedCaption(str(k), "a", (), ImageRef(), f"{k % 40}.png", {}) for k in range(200)]
     found = split(items, 0.2, 0.3, seed=0)
     homes: dict[str, set[str]] = {}
     for item in found:

@@ -115,7 +115,7 @@ def test_a_caption_cannot_end_its_turn(branch):
 
 
 def test_a_prompt_that_is_too_long_loses_references_first(branch):
-    language, folder = branch
+    _, folder = branch
     short = load_language(str(folder), device="cpu", max_tokens=1000)
     empty = len(short.row("fluency", "", ("", "")).ids)
     room = 1000 - empty

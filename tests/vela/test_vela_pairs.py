@@ -62,7 +62,12 @@ def test_images_and_texts_go_through_their_tower_once(towers, monkeypatch):
     pair = load_dual_encoder(str(towers), device="cpu")
     seen: list[int] = []
     run = pair._image_vectors
-    monkeypatch.setattr(pair, "_image_vectors", lambda images: seen.append(len(images)) or run(images))
+
+    def counted(images):
+        seen.append(len(images))
+        return run(images)
+
+    monkeypatch.setattr(pair, "_image_vectors", counted)
     cache = FeatureCache()
     copy = RED.copy()
     items = [VelaItem("a man", (), RED), VelaItem("red barn", (), copy), VelaItem("a", (), BLUE)]
@@ -99,7 +104,7 @@ def test_a_critic_gives_features_of_image_and_text(way):
 
 def test_p_factual_can_be_read_from_the_states():
     """The states are those that the critic's own answer is read from."""
-    from revise_captions.critic.paligemma.answer_states import answer_states
+    from revise_captions.critic.answer_states import answer_states
     from revise_captions.critic.paligemma.model import logits_at
 
     pair = load_pair("bundled#early", device="cpu", dtype="float32")

@@ -28,7 +28,7 @@ class VelaItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class BranchFeatures:
     """One branch's features of one caption.
 
     Attributes:
@@ -58,6 +58,6 @@ class PairEncoder(Protocol):
     @property
     def sees(self) -> bool: ...
 
-    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[Encoded]:
+    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
         """Features of each caption with its image, or references, which every item has."""
         ...

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from revise_captions.metrics.towers import Towers, load_towers
-from revise_captions.vela.branches import Encoded, VelaItem
+from revise_captions.vela.branches import BranchFeatures, VelaItem
 from revise_captions.vela.feature_cache import FeatureCache, Vector, content_key
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class DualEncoder:
         self._key = repr(sorted(settings.items()))
         self.width = 2 * len(self._text_vectors(["a"])[0])
 
-    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[Encoded]:
+    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
         """See `PairEncoder`. Each distinct image and text goes through its tower once."""
         images: dict[bytes, Image] = {}
         texts: dict[bytes, str] = {}
@@ -60,7 +60,7 @@ class DualEncoder:
         a = self._known(images, cache, self._image_vectors)
         b = self._known(texts, cache, self._text_vectors)
         return [
-            Encoded(pair_features(a[seen], b[read]), self.towers.left_out(item.candidate))
+            BranchFeatures(pair_features(a[seen], b[read]), self.towers.left_out(item.candidate))
             for (seen, read), item in zip(keys, items, strict=True)
         ]
 

@@ -19,7 +19,7 @@ from revise_captions.engines.transformers.inputs import PromptEncoder
 from revise_captions.errors import EngineDead
 from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
-from revise_captions.vela.branches import Encoded
+from revise_captions.vela.branches import BranchFeatures
 from revise_captions.vela.feature_cache import FeatureCache, Vector, content_key
 from revise_captions.vela.prompts import ANSWER, VERSION, prompt_for
 from revise_captions.vela.shared_prefix import pooled_states, shares_prefixes
@@ -74,7 +74,7 @@ class LanguageBranch:
         perspective: str,
         texts: Sequence[tuple[str, Sequence[str]]],
         cache: FeatureCache,
-    ) -> list[Encoded]:
+    ) -> list[BranchFeatures]:
         """Features of candidates with their references, in order.
 
         Raises:
@@ -91,7 +91,7 @@ class LanguageBranch:
             new = dict(zip(part, self._computed(list(part.values())), strict=True))
             cache.put(new)
             known |= new
-        return [Encoded(known[key], row.cut) for key, row in zip(keys, rows, strict=True)]
+        return [BranchFeatures(known[key], row.cut) for key, row in zip(keys, rows, strict=True)]
 
     def _computed(self, rows: Sequence[list[int]]) -> list[Vector]:
         import torch

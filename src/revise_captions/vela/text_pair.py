@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from revise_captions.text.sentence_encoder import SentenceEncoder, load_encoder
-from revise_captions.vela.branches import Encoded, VelaItem
+from revise_captions.vela.branches import BranchFeatures, VelaItem
 from revise_captions.vela.dual_encoder import pair_features
 from revise_captions.vela.feature_cache import FeatureCache
 
@@ -32,7 +32,7 @@ class TextPair:
     def settings(self) -> Mapping[str, str]:
         return {"pair": self.encoder.settings["encoder"], "features": "nearest reference"}
 
-    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[Encoded]:
+    def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
         """See `PairEncoder`. The encoder keeps its own texts, so `cache` stays as it is."""
         texts = [text for item in items for text in (item.candidate, *item.references)]
         vectors = iter(self.encoder(texts))
@@ -42,7 +42,7 @@ class TextPair:
             references = np.stack([next(vectors) for _ in item.references])
             nearest = references[int((references @ candidate).argmax())]
             cut = self.encoder.left_out(item.candidate)
-            found.append(Encoded(pair_features(nearest, candidate), cut))
+            found.append(BranchFeatures(pair_features(nearest, candidate), cut))
         return found
 
 
