@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, EXISTING_FOLDER, FILE, SETTINGS, shared, version_option
+from revise_captions.cli_options import (
+    COUNT,
+    EXISTING_FOLDER,
+    FILE,
+    SETTINGS,
+    shared,
+    version_option,
+)
 from revise_captions.commands import run_command
 
 EPILOG = """
