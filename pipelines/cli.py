@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -16,7 +17,7 @@ Examples:
   revise-captions captions.jsonl revised.jsonl --report report.html
   revise-captions in.parquet out.parquet --critic ./my-critic --reviser Qwen/Qwen3-14B
   revise-captions in.jsonl out.jsonl --resume          # after a crash or Ctrl-C
-  revise-captions in.jsonl out.jsonl --dry-run         # counts and problems, loads no model
+  revise-captions in.jsonl out.jsonl --dry-run         # counts, problems, time; writes nothing
 """
 
 
@@ -76,7 +77,9 @@ Examples:
 @click.option("--ray-address", help="Address of the Ray cluster.  [default: start a local one]")
 @shared("--resume", "--force")
 @click.option(
-    "--dry-run", is_flag=True, help="Only count, check and estimate; load no model, write nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Only count, check and estimate; write nothing. The bundled critic judges a few records.",
 )
 @shared("--allow-unscored", "--max-quarantine", "--report", "--group-by")
 @shared("--verify", default="none")
@@ -105,6 +108,10 @@ def revise_captions(**options: Any) -> int:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point."""
     given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["doctor"] and not os.path.exists("doctor"):
+        from revise_captions import umbrella
+
+        umbrella.main(given)
     run_command(revise_captions, "revise-captions", given, go_on=lambda: _resume_line(given))
 
 

@@ -1,8 +1,9 @@
 """`--dry-run`: what a run would do, what is wrong with its input, how long it would take.
 
-Loads no model and fetches nothing. Every row is read, every image path looked for, the first
-`DECODED` images decoded. The estimate divides the sentences by the rate that the critic's
-checkpoint recorded on the hardware it names; without such a record there is none.
+Fetches nothing, and loads no model but the bundled critic, which judges a few records. Every row is
+read, every image path looked for, the first `DECODED` images decoded. The estimate divides the
+sentences by the rate that the critic's checkpoint recorded on the hardware it names; without such a
+record there is none.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ def dry_run(
             check()
         except UserError as error:
             trouble.append(error)
+    gate = [] if trouble or not looks else _gate(source, job, load)
     findings = {
         "in": f"{source.name} ({source.kind})",
         "image field": source.fields.image or "none",
         "caption fields": ", ".join(source.fields.captions),
         **found,
+        "gate": gate,
         "settings": {**models, **_settings(job)},
         "estimate": estimate(found["sentences"], card.speed if card else {}, job.run.stage),
     }
@@ -62,6 +65,17 @@ def dry_run(
     if trouble:
         raise trouble[0]
     return findings
+
+
+def _gate(source: Source, job: JobOptions, load: LoadImage) -> list[str]:
+    """What the bundled critic, which is quick, makes of records across the input."""
+    from revise_captions.pipelines.job.models import load_critic_of
+    from revise_captions.pipelines.job.probe import probe
+
+    if job.models.critic != "bundled" or job.models.adapter is not None:
+        return []
+    found = probe(source, load, load_critic_of(job.models))
+    return [f"{name:16} {text}" for name, text in found.lines() if name in ("bundled critic", "")]
 
 
 def _settings(job: JobOptions) -> dict[str, object]:
@@ -230,5 +244,6 @@ def as_text(findings: Mapping[str, Any]) -> str:
     lines.append(f"{'problems':16} {sum(findings['problems'].values()):,}")
     lines += [f"  {count:,} {reason}" for reason, count in findings["problems"].items()]
     lines += [f"    {line}" for line in findings["first problems"]]
+    lines += findings["gate"]
     lines += ["", *(f"{name:16} {value}" for name, value in findings["settings"].items())]
     return "\n".join([*lines, "", f"{'time':16} {findings['estimate']}"])

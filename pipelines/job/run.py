@@ -22,6 +22,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.missing_images import warn_of_missing_images
 from revise_captions.pipelines.job.models import load_models, run_settings
+from revise_captions.pipelines.job.probe import warn_of_unscored
 from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check, require_verdicts
@@ -62,6 +63,8 @@ def run(job: JobOptions) -> dict[str, Any]:
         if job.run.runner == "ray":
             return _run_on_ray(source, job)
         models, settings = load_models(job, source)
+        if not journal_path(job.run.out).exists():
+            warn_of_unscored(source, image_loader(source, job.inputs), models.critic)
         decisive = run_settings(models, settings, job)
         with open_journal(job.run, decisive) as journal:
             # In order from the first row on; after a resume, the journal is counted in the end.

@@ -57,6 +57,12 @@ COMMANDS = (
         "revise-captions",
     ),
     SubCommand(
+        "doctor",
+        CORRECT,
+        f"{_JOBS}.doctor.cli:main",
+        "Check an input and this machine; name the command to run.",
+    ),
+    SubCommand(
         "verify",
         CORRECT,
         f"{_JOBS}.verify_revisions.cli:main",

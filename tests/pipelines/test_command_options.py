@@ -100,7 +100,7 @@ def test_dry_run_counts_and_loads_no_model(tmp_path):
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, "in.jsonl", "out.jsonl", "--dry-run", "--reviser", "drop",
-         "--threshold", "0.25"],
+         "--threshold", "0.25", "--critic", "m@http://localhost:1/v1"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode in (0, 2), ran.stderr  # 2: no bundled critic in this tree

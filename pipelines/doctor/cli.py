@@ -1,0 +1,155 @@
+"""The command `captions doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from revise_captions.cli_options import SETTINGS, SectionedCommand, shared, version_option
+from revise_captions.commands import echo, run_command
+
+if TYPE_CHECKING:
+    from revise_captions.io.readers import Source
+    from revise_captions.pipelines.doctor.machine import Machine
+    from revise_captions.pipelines.job.probe import Probe
+    from revise_captions.pipelines.options import JobOptions
+
+EPILOG = """
+\b
+Examples:
+  captions doctor captions.jsonl
+  captions doctor captions.jsonl --critic Qwen/Qwen3-VL-8B-Instruct@http://localhost:8000/v1
+  captions doctor                                      # only the machine
+"""
+
+
+@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
+@version_option
+@click.argument("source", metavar="[IN]", required=False)
+@shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
+@shared("--critic", "--reviser", "--engine")
+@shared("--verbose")
+def doctor(source: str | None, **options: Any) -> int:
+    """Look at 32 records across IN and at this machine, and name the command to run.
+
+    Says how IN was read, how many images open, whether the bundled critic can judge them, which
+    memory and extras there are, and whether the named models and servers can be reached. Writes
+    nothing. The exit status is that of the run to expect: 2 for a model that cannot be had, 4 if
+    nothing could be judged, 5 if no record could be processed.
+    """
+    from revise_captions.pipelines.doctor import advice, machine
+    from revise_captions.pipelines.job.inputs import open_input
+    from revise_captions.pipelines.options import JobOptions
+
+    job = JobOptions.of({"source": source or "", **options})
+    found = None
+    if source:
+        with closing(open_input(job.inputs, "captions-doctor", need_image=True)) as opened:
+            fields = f"image in {opened.fields.image}, captions in "
+            _print([("input", f"{source} ({opened.kind})")])
+            _print([("fields", fields + ", ".join(opened.fields.captions))])
+            found = _probe(opened, job)
+            _print(found.lines())
+    has = machine.look()
+    _print(advice.machine(has))
+    missing = _models(job)
+    echo("")
+    return _conclude(job, found, has, missing)
+
+
+def _print(lines: Iterable[tuple[str, str]]) -> None:
+    for name, text in lines:
+        echo(f"{name:16}{text}")
+
+
+def _probe(source: Source, job: JobOptions) -> Probe:
+    from revise_captions.pipelines.job.inputs import image_loader
+    from revise_captions.pipelines.job.models import load_critic_of
+    from revise_captions.pipelines.job.probe import probe
+
+    critic = load_critic_of(job.models) if job.models.critic == "bundled" else None
+    return probe(source, image_loader(source, job.inputs), critic, urls=job.inputs.allow_urls)
+
+
+def _models(job: JobOptions) -> list[str]:
+    """Prints what the named models lead to; the errors of those that cannot be had."""
+    from revise_captions.critic.load import resolve_critic
+    from revise_captions.errors import UserError
+    from revise_captions.pipelines.doctor.reach import reachable
+    from revise_captions.pipelines.job.models import check_reviser
+    from revise_captions.reviser.load import resolve_reviser
+
+    critic, reviser = job.models.critic, job.models.reviser
+    wrong: list[str] = []
+
+    def say(role: str, name: str, find: Callable[[], str]) -> None:
+        try:
+            _print([(role, f"{name}: {find()}")])
+        except UserError as error:
+            wrong.append(str(error))
+            _print([(role, f"{name}: cannot be had")])
+
+    def itself() -> str:
+        check_reviser(job.models)
+        return "the critic rewrites"
+
+    say("critic", critic, lambda: reachable(critic, lambda: resolve_critic(critic)))
+    if reviser is not None:
+        say("reviser", reviser, lambda: reachable(reviser, lambda: resolve_reviser(reviser)))
+    elif not wrong and job.models.critic != "bundled":
+        say("reviser", "none named", itself)
+    return wrong
+
+
+def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[str]) -> int:
+    """Prints what to do next. Returns the status of the run to expect."""
+    from revise_captions.pipelines.doctor import advice
+    from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED, QUARANTINED
+
+    for error in missing:
+        echo(error)
+    more = [word for name, value in _given(job) for word in (name, value)]
+    source = job.inputs.source
+    if found is not None and found.sampled and not found.opened + found.urls:
+        echo("No sampled record can be processed: mend what is named above, then ask again.")
+        return QUARANTINED
+    if found is None or missing or not advice.needs_other_critic(found):
+        if missing or found is None:
+            echo("\n".join(advice.models_for(has)))
+        if found is not None and not missing:
+            echo("Run:\n  " + advice.command(source, critic=job.models.critic, more=more))
+        return 2 if missing else DONE
+    echo(f"The bundled critic cannot judge these captions: {found.main_reason}.")
+    echo("\n".join(advice.models_for(has)))
+    best = advice.best_critic(has)
+    echo("\nRun (downloads the model first):")
+    from revise_captions.pipelines.doctor.machine import is_installed
+
+    if absent := [package for package in best.needs if not is_installed(package)]:
+        echo(f"  pip install {' '.join(absent)}")
+    echo("  " + advice.command(source, critic=best.name, more=more))
+    return NOTHING_JUDGED
+
+
+def _given(job: JobOptions) -> list[tuple[str, str]]:
+    """The input options to repeat in the command."""
+    inputs = job.inputs
+    named = {
+        "--image-field": inputs.image_field,
+        "--caption-field": inputs.caption_field,
+        "--image-root": inputs.image_root,
+        "--reviser": job.models.reviser,
+    }
+    return [(name, str(value)) for name, value in named.items() if value is not None]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(doctor, "captions doctor", arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Whether a named model or server can be had, without loading it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from revise_captions.engines.model_spec import ModelSpec, served
+from revise_captions.errors import UserError
+
+
+def reachable(name: str, resolve: Callable[[], ModelSpec | None]) -> str:
+    """What a model's name leads to, in a few words. A server is asked, a hub is looked at.
+
+    Args:
+        name: As the user gave it.
+        resolve: Finds a local folder; its `UserError` passes.
+
+    Raises:
+        UserError: It cannot be had.
+    """
+    if (found := served(name)) is not None:
+        from revise_captions.engines.openai.probe import connect
+
+        engine = connect(*found, in_flight=1, samples=0, scores=True)
+        given = engine.settings.get("logprobs", "unknown")
+        return f"the server answers; log-probabilities: {given}"
+    if name in ("bundled", "drop") or Path(name).expanduser().is_dir():
+        spec = resolve()
+        return "in the package" if name == "bundled" else f"{spec.kind if spec else 'a folder'}"
+    return _on_hub(name)
+
+
+def _on_hub(name: str) -> str:
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
+
+    place, _, revision = name.partition("@")
+    try:
+        snapshot_download(place, revision=revision or None, local_files_only=True)
+        return "downloaded already"
+    except (LocalEntryNotFoundError, ValueError, OSError):
+        pass
+    try:
+        info = HfApi().model_info(place, revision=revision or None, timeout=5, files_metadata=True)
+    except GatedRepoError:
+        raise UserError(
+            f"{name} is gated: its license must be accepted first",
+            hint="accept it on the hub, then log in",
+        ) from None
+    except Exception as error:  # whatever the HTTP library of the day raises
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            f"{name} is neither a folder nor to be had from the hub: {reason[:200]}",
+            hint="check the name and the network, or download it and name its folder",
+        ) from None
+    size = sum(file.size or 0 for file in info.siblings or [])
+    return f"on the hub, {size / 1e9:.1f} GB to download"

@@ -1,0 +1,170 @@
+"""A look at a few records across the input, in seconds: do they open, and can they be judged?"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from revise_captions.critic.protocol import Critic, JudgeRequest
+from revise_captions.errors import BadRecord, Reason, own_step
+from revise_captions.io.fields import to_record
+from revise_captions.io.readers import WINDOW
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.records import Record
+from revise_captions.text.formatting import plural
+from revise_captions.text.sentences import split
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from revise_captions.io.images import LoadImage
+    from revise_captions.io.readers import Source
+
+logger = logging.getLogger(__name__)
+#: Records that are looked at.
+SAMPLE = 32
+#: Seconds after which the rest of the input is not read for them.
+PATIENCE = 5.0
+#: A larger part of the sample that cannot be judged is worth a word.
+MOSTLY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found.
+
+    Attributes:
+        total: Records of the input; None where only reading tells.
+        sampled: Records that were looked at.
+        opened: Those whose image could be decoded.
+        urls: Those whose image is a URL that was not fetched.
+        problems: Counts by quarantine reason, with the first one's detail.
+        sentences: Sentences that were judged, or tried to be; None: no critic was asked.
+        unscored: Counts of those by reason.
+    """
+
+    total: int | None
+    sampled: int
+    opened: int
+    urls: int
+    problems: Mapping[Reason, tuple[int, str]]
+    sentences: int | None = None
+    unscored: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def main_reason(self) -> str:
+        """Why most of the sampled sentences cannot be judged; "" if they can."""
+        if not self.sentences or not self.unscored:
+            return ""
+        reason, count = max(self.unscored.items(), key=lambda item: item[1])
+        return str(reason) if count > MOSTLY * self.sentences else ""
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """For people: what was looked at, and what it came to."""
+        of = "an unknown number of" if self.total is None else f"{self.total:,}"
+        yield "looked at", f"{plural(self.sampled, 'record')} of {of}, across the input"
+        images = f"{self.opened} of {self.sampled} open"
+        if self.urls:
+            images += f"; {plural(self.urls, 'URL')} not fetched (--allow-urls fetches them)"
+        yield "images", images
+        for reason, (count, detail) in self.problems.items():
+            yield "", f"{count} {reason}: {detail}"
+        if self.sentences is not None:
+            judged = self.sentences - sum(self.unscored.values())
+            yield "bundled critic", f"judges {judged} of {plural(self.sentences, 'sentence')}"
+            for why, count in self.unscored.items():
+                yield "", f"{count} unscored: {why}"
+
+
+def sampled(source: Source, size: int = SAMPLE, patience: float = PATIENCE) -> list[Row | BadRow]:
+    """Rows across the input, evenly; its first ones where reading on would take too long."""
+    began = time.monotonic()
+    total = source.count()
+    step = max(1, (total or size) // size)
+    found: list[Row | BadRow] = []
+    for number, row in enumerate(source.rows(parsed=False)):
+        if number % step == 0 or time.monotonic() - began > patience:
+            found.append(row)
+        if len(found) >= size:
+            break
+    return found
+
+
+def probe(source: Source, load: LoadImage, critic: Critic | None, *, urls: bool = False) -> Probe:
+    """Looks at `SAMPLE` records.
+
+    Args:
+        source: The input.
+        load: Decodes a record's image.
+        critic: Judges one caption of each; None: nobody is asked.
+        urls: Whether images are fetched, too.
+    """
+    problems: dict[Reason, tuple[int, str]] = {}
+    ready: list[tuple[Record, Image]] = []
+    skipped = 0
+    rows = sampled(source)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda row: _opened(source, row, load, urls), rows):
+            if isinstance(found, BadRecord):
+                count, first = problems.get(found.reason, (0, found.detail))
+                problems[found.reason] = (count + 1, first)
+            elif found[1] is None:
+                skipped += 1
+            else:
+                ready.append((found[0], found[1]))
+    counts: Counter[str] = Counter()
+    total = None
+    if critic is not None:
+        total = 0
+        for verdict in _verdicts(critic, ready):
+            total += 1
+            counts.update(() if verdict is None else (verdict,))
+    return Probe(source.count(), len(rows), len(ready), skipped, problems, total, dict(counts))
+
+
+def warn_of_unscored(source: Source, load: LoadImage, critic: Critic | None) -> None:
+    """Warns if a critic of few domains cannot judge most of a sample across a long input.
+
+    Other critics are not asked: they may take minutes for it. Of an input of one window, the first
+    window says it soon enough.
+    """
+    from revise_captions.critic.paligemma.critic import PaliGemmaCritic
+
+    total = source.count()
+    if not isinstance(critic, PaliGemmaCritic) or critic.gate is None or (total or 0) <= WINDOW:
+        return
+    found = probe(source, load, critic)
+    if reason := found.main_reason:
+        count, of = found.unscored[reason], plural(found.sentences or 0, "sentence")
+        where = f"{plural(found.sampled, 'record')} across {source.name}"
+        logger.warning("in %s, %d of %s come back unscored: %s", where, count, of, reason)
+
+
+def _opened(
+    source: Source, row: Row | BadRow, load: LoadImage, urls: bool
+) -> tuple[Record, Image | None] | BadRecord:
+    if isinstance(row, BadRow):
+        return BadRecord(row.reason, row.detail)
+    try:
+        with own_step(Reason.IMAGE_UNREADABLE):
+            record = to_record(row, source.fields, source=source.name)
+            return record, None if record.image.url is not None and not urls else load(record)
+    except BadRecord as error:
+        return error
+
+
+def _verdicts(critic: Critic, ready: list[tuple[Record, Image]]) -> Iterator[str | None]:
+    """For each sentence of the records why it is unscored, None for one that is judged."""
+    asked = []
+    for record, image in ready:
+        caption = next(iter(record.captions.values()))
+        if spans := split(caption):
+            asked.append(JudgeRequest(image, caption, tuple(spans)))
+    for verdicts in critic.judge(asked) if asked else []:
+        for verdict in verdicts:
+            yield None if verdict.unscored is None else str(verdict.unscored)
