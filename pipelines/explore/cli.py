@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared
+from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 EPILOG = """
@@ -19,7 +19,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
-@click.version_option(package_name="revise-captions")
+@version_option
 @click.argument("out")
 @click.option("--against", metavar="OTHER", help="Another run of the same captions, beside it.")
 @click.option(
