@@ -76,14 +76,29 @@ def content(text: str) -> dict[str, str]:
     return found
 
 
-def new_content(text: str, *sources: str) -> list[str]:
-    """Content words of `text`, in order, that none of the sources contains in any form."""
+def known_keys(*sources: str) -> set[str]:
+    """Keys of all words of the sources, in every form; an article counts as one."""
     known: set[str] = set()
     for source in sources:
         for word, key in _keys(source):
             known |= {key, *_forms(word)}
             if word in ("a", "an"):
                 known.add("1")
+    return known
+
+
+def content_keys(text: str) -> list[tuple[str, frozenset[str]]]:
+    """Content words of `text`, in order and as often as they are said, with all their keys."""
+    return [
+        (word, frozenset({key, *_forms(word)}))
+        for word, key in _keys(text)
+        if word not in FUNCTION_WORDS
+    ]
+
+
+def new_content(text: str, *sources: str) -> list[str]:
+    """Content words of `text`, in order, that none of the sources contains in any form."""
+    known = known_keys(*sources)
     return [
         word for key, word in content(text).items() if key not in known and not _forms(word) & known
     ]

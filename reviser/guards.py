@@ -9,8 +9,11 @@ from typing import NamedTuple
 from revise_captions.records import Why
 from revise_captions.reviser.absence import denied
 from revise_captions.reviser.content_words import new_content, repeated_content, words
+from revise_captions.reviser.losses import lost_content
 
 MODES = ("strict", "warn")
+#: Of the rules that hold in every mode; part of the signature.
+VERSION = "2"
 
 #: Pieces of prompts, chat formats and markup. Allowed where the sentence has the same piece.
 _MARKUP = re.compile(
@@ -52,7 +55,8 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
 
     Refused, in this order: text without a letter or digit, a copy of the sentence, control
     characters and markup that the sentence does not have, more sentences than the original, a claim
-    that another thing is absent (`other_absence`), and, in `strict` mode, content words (by lemma,
+    that another thing is absent (`other_absence`), words lost of which the rationale does not speak
+    (`losses.lost_content`), and, in `strict` mode, content words (by lemma,
     with numbers and negations) that are in neither the sentence nor the rationale, or more often
     than these account for.
 
@@ -80,6 +84,8 @@ def check(sentence: str, rationale: str, rewrite: str, *, mode: str) -> GuardRes
         return GuardResult(Why.NOT_ONE_SENTENCE)
     if other_absence(text, sentence, rationale):
         return GuardResult(Why.OTHER_ABSENCE)
+    if lost_content(text, sentence, rationale):
+        return GuardResult(Why.LOST_CONTENT)
     why, found = Why.NEW_CONTENT, new_content(text, sentence, rationale)
     if not found:
         why, found = Why.REPEATED, repeated_content(text, sentence, rationale)

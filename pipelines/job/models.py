@@ -19,6 +19,7 @@ from revise_captions.pipelines.options import (
     Stage,
     VerifyOptions,
 )
+from revise_captions.reviser import guards
 from revise_captions.signature import settings_of, signature
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def named_settings(
         "on-unfixable": settings.on_unfixable,
     }
     if reviser is not None:
-        named |= {**reviser.settings, "guard": settings.guard}
+        named |= {**reviser.settings, "guard": settings.guard, "guards": guards.VERSION}
     return named
 
 

@@ -30,6 +30,7 @@ GUARDS = frozenset(
         Why.NOT_ONE_SENTENCE,
         Why.LEAKED_MARKUP,
         Why.OTHER_ABSENCE,
+        Why.LOST_CONTENT,
         Why.NEW_CONTENT,
         Why.REPEATED,
     }
