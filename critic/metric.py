@@ -39,11 +39,12 @@ class CriticMetric:
             # one object for each distinct image: critics compute its features once
             sources = {item.image.key: item.image for item in part if item.image is not None}
             images = {key: source.load() for key, source in sources.items()}
-            requests = [self._request(item, images) for item in part]
+            requests = [self.request(item, images) for item in part]
             found += map(_mean, self.critic.judge(requests))
         return found
 
-    def _request(self, item: MetricInput, images: Mapping[str, Image]) -> JudgeRequest:
+    def request(self, item: MetricInput, images: Mapping[str, Image]) -> JudgeRequest:
+        """What the critic is asked about one text; `images`: by key."""
         assert item.image is not None
         before = item.context.strip() + _BETWEEN if self.contextual else ""
         text = before + item.text

@@ -105,6 +105,13 @@ COMMANDS = (
         "evaluate-metric",
     ),
     SubCommand(
+        "stress-metric",
+        MEASURE,
+        f"{_JOBS}.stress.cli:main",
+        "Show what a metric does not notice.",
+        "stress-metric",
+    ),
+    SubCommand(
         "benchmarks",
         MEASURE,
         f"{_JOBS}.benchmarks.cli:main",
@@ -131,6 +138,13 @@ COMMANDS = (
         "revise_captions.finetune.vela.cli:main",
         "Train a VELA metric on people's ratings.",
         "train-vela",
+    ),
+    SubCommand(
+        "finetune-metric",
+        TRAIN,
+        "revise_captions.finetune.metric.cli:main",
+        "Train a metric to pass these checks.",
+        "finetune-metric",
     ),
     SubCommand(
         "merge",

@@ -36,18 +36,19 @@ class Similarity:
         values = self.values(items).tolist()
         found = [2.5 * max(value, 0.0) if self.clip else value for value in values]
         return [
-            MetricScore(value, truncated=sum(map(self.towers.left_out, self._texts(item))))
+            MetricScore(value, truncated=sum(map(self.towers.left_out, self.texts_of(item))))
             for value, item in zip(found, items, strict=True)
         ]
 
-    def _texts(self, item: MetricInput) -> list[str]:
+    def texts_of(self, item: MetricInput) -> list[str]:
+        """What the text tower reads: the description, and the context if it counts."""
         text = f"A photo depicts {item.text}" if self.clip else item.text
         return [text, *([item.context] if self.contextual else [])]
 
     def values(self, items: Sequence[MetricInput]) -> torch.Tensor:
         """Similarities, of shape (items,)."""
         sources: list[ImageSource] = [item.image for item in items if item.image is not None]
-        texts = [self._texts(item) for item in items]
+        texts = [self.texts_of(item) for item in items]
         images = self.towers.images(sources)
         descriptions = self.towers.texts([own[0] for own in texts])
         if not self.contextual:

@@ -46,6 +46,11 @@ class Towers:
         ids = self.processor.tokenizer(encodable(text), truncation=False)["input_ids"]
         return max(0, len(ids) - self.limit)
 
+    def forget(self) -> None:
+        """Drops cached features: call it after changing the weights."""
+        self._texts.clear()
+        self._images.clear()
+
     def texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Features of shape (texts, dimensions)."""
         import torch

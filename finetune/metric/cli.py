@@ -1,0 +1,97 @@
+"""The command `finetune-metric`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from revise_captions.cli_options import EXISTING_FOLDER, FOLDER, SETTINGS, shared, version_option
+from revise_captions.commands import echo, run_command
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.metric.train import MetricFigures
+
+EPILOG = """
+\b
+Example:
+  stress-metric DIR --part train --export train
+  stress-metric DIR --part test --export test
+  finetune-metric contextual-clipscore=MODEL train --test test --axis "overall, after" --out tuned
+  stress-metric contextual-clipscore=tuned DIR --part test
+"""
+
+
+@click.command(epilog=EPILOG, context_settings=SETTINGS)
+@version_option
+@click.argument("metric", metavar="NAME[=MODEL]")
+@click.argument("data", metavar="TRAIN", type=EXISTING_FOLDER)
+@click.option("--test", type=EXISTING_FOLDER, help="An export of other images, to measure on.")
+@click.option("--out", type=FOLDER, required=True, help="Write the trained model to this folder.")
+@click.option("--axis", default="overall, after", help="Whose ratings count.")
+@click.option(
+    "--epochs", type=click.FloatRange(0, min_open=True), default=0.5, help="Passes over the pairs."
+)
+@click.option(
+    "--learning-rate", type=click.FloatRange(0, min_open=True), default=2e-6, help="Adam's."
+)
+@click.option(
+    "--rating-weight",
+    type=click.FloatRange(0),
+    default=0.2,
+    help="Weight of the ratings beside the checks; 0 trains on the checks alone.",
+)
+@shared("--batch-size", default=64, help="Pairs for a step.")
+@shared("--seed", "--device", "--verbose")
+def finetune_metric(
+    metric: str,
+    data: Path,
+    test: Path | None,
+    out: Path,
+    axis: str,
+    device: str,
+    **settings: Any,
+) -> None:
+    """Train a metric on people's ratings and on the ten checks together (ContextRef, section 6).
+
+    NAME is clipscore, contextual-clipscore, blip2, critic or contextual-critic. TRAIN, and the
+    folder of --test, were written by `stress-metric --export`. Prints which share of the worse
+    versions scores lower, and the correlation with the ratings, before and after.
+    """
+    from revise_captions.finetune.metric.data import read_pairs
+    from revise_captions.finetune.metric.scorers import load_scorer
+    from revise_captions.finetune.metric.train import JointSettings, figures, train
+    from revise_captions.io.writing import check_new_folder, write_json
+
+    check_new_folder(out)
+    pairs = read_pairs(data, axis)
+    measured = read_pairs(test, axis) if test is not None else pairs
+    scorer = load_scorer(metric, device)
+    before = figures(scorer, measured)
+    done = train(scorer, pairs, JointSettings(**settings), lambda line: echo(json.dumps(line)))
+    after = figures(scorer, measured)
+    out.mkdir(parents=True, exist_ok=True)
+    scorer.save(out)
+    found = {"metric": metric, "axis": axis, "held_out": test is not None, "training": done}
+    found |= {"left_out": dict(pairs.left_out), "before": asdict(before), "after": asdict(after)}
+    write_json(out / "joint_training.json", found)
+    echo("\n".join(_table(before, after, held_out=test is not None)))
+
+
+def _table(before: MetricFigures, after: MetricFigures, *, held_out: bool) -> Iterator[str]:
+    yield "measured on " + ("other images" if held_out else "the training images: --test is better")
+    yield f"{'worse versions that score lower':34}{'before':>10}{'after':>10}{'pairs':>8}"
+    for check, (share, count) in before.lower.items():
+        later = after.lower.get(check, (float("nan"), 0))[0]
+        yield f"{check:34}{100 * share:>9.1f}%{100 * later:>9.1f}%{count:>8,}"
+    shown = ["none" if own.pearson is None else f"{own.pearson:.3f}" for own in (before, after)]
+    yield f"{'Pearson r with the ratings':34}{shown[0]:>10}{shown[1]:>10}{before.rated:>8,}"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(finetune_metric, "finetune-metric", arguments)
