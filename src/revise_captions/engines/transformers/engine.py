@@ -251,7 +251,8 @@ class TransformersEngine:
         starts = [len(row) - row.answer - 1 for row in rows]
         kept = torch.arange(min(starts), max(map(len, rows)))
         options = {"logits_to_keep": kept.to(self.model.device)} if self._keeps else {}
-        output = self.model(**self._inputs(rows, left=False), **options, use_cache=False)
+        inputs = self._placed(collate(rows, self.pad, left=False))
+        output = self.model(**inputs, **options, use_cache=False)
         logits = output.logits if self._keeps else output.logits[:, kept]
         found = []
         for row, start, own in zip(rows, starts, logits, strict=True):
