@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import Row
+from revise_captions.pipelines.job.progress import announced
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.pipelines.job.window import stored_signature
 from revise_captions.pipelines.options import (
@@ -43,8 +44,13 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
     earlier = earlier_signature(rows, stage)
     if stage != "critique":
         check_reviser(job.models, settings_of(earlier).get("critic"))
-    critic = load_critic_of(job.models) if stage != "revise" else None
-    reviser = load_reviser_of(job.models, critic) if stage != "critique" else None
+    critic = reviser = None
+    if stage != "revise":
+        with announced(f"loading the critic {job.models.critic} …"):
+            critic = load_critic_of(job.models)
+    if stage != "critique":
+        with announced(f"loading the reviser {job.models.reviser or ''} …".replace("  ", " ")):
+            reviser = load_reviser_of(job.models, critic)
     return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
 
 

@@ -7,14 +7,17 @@ thousands of carriage returns.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
 from revise_captions.text.formatting import duration
 
 LINE_SECONDS = 30.0
+PATIENCE = 3.0
 
 
 T = TypeVar("T")
@@ -39,6 +42,24 @@ def _show(text: str, live: bool) -> None:
     end = ("\r\x1b[K", "") if live else ("", "\n")
     sys.stderr.write(f"{end[0]}{text}{end[1]}")
     sys.stderr.flush()
+
+
+@contextmanager
+def announced(doing: str) -> Iterator[None]:
+    """Says what takes a while: at once on a terminal, elsewhere only if it takes `PATIENCE`."""
+    live = sys.stderr.isatty()
+    later = threading.Timer(PATIENCE, _show, (doing, False))
+    later.daemon = True
+    if live:
+        _show(doing, live)
+    else:
+        later.start()
+    try:
+        yield
+    finally:
+        later.cancel()
+        if live:
+            _show("", live)
 
 
 class Progress:

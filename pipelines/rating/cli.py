@@ -34,7 +34,7 @@ Examples:
 @click.option(
     "--captioner-field", help="Field that names the captioner.  [default: detected by name]"
 )
-@shared("--image-field")
+@shared("--config", "--image-field")
 @shared("--caption-field", help="Field that holds the caption.  [default: detected by name]")
 @shared("--image-root", "--allow-urls")
 @shared("--critic", "--adapter", "--threshold", "--batch-size", "--dtype", "--device")

@@ -28,6 +28,7 @@ Examples:
 @version_option
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
+@shared("--config")
 @shared("--verify", default="text")
 @shared("--reference-field", "--judge", "--parser")
 @shared("--critic", "--adapter", "--trust-remote-code")

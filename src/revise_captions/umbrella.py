@@ -44,7 +44,7 @@ CORRECT = "Correct captions"
 MEASURE = "Measure captions and metrics"
 TRAIN = "Label and train"
 LARGE = "Large jobs and engines"
-SHELL = "Shell"
+SHELL = "Settings and shell"
 
 _JOBS = "revise_captions.pipelines"
 #: Most used first, in the groups and among them.
@@ -55,6 +55,12 @@ COMMANDS = (
         f"{_JOBS}.cli:main",
         "Judge each sentence by its image; rewrite what is wrong.",
         "revise-captions",
+    ),
+    SubCommand(
+        "try",
+        CORRECT,
+        f"{_JOBS}.try_cli:main",
+        "Judge and revise one caption in the terminal.",
     ),
     SubCommand(
         "doctor",
@@ -161,6 +167,12 @@ COMMANDS = (
         "check-engine",
     ),
     SubCommand(
+        "init-config",
+        SHELL,
+        "revise_captions.init_config:main",
+        "Write a command's options as a commented TOML file.",
+    ),
+    SubCommand(
         "completion",
         SHELL,
         "revise_captions.completion:main",
@@ -181,6 +193,12 @@ def find(name: str) -> SubCommand | None:
     return next((c for c in COMMANDS if name and name in (c.name, c.script)), None)
 
 
+def command_of(entry: SubCommand) -> click.Command:
+    """The one click command of a sub-command's module, which is imported."""
+    module = import_module(entry.target.partition(":")[0])
+    return next(v for v in vars(module).values() if isinstance(v, click.Command))
+
+
 class Umbrella(click.Group):
     """Sub-commands that are imported when they are used or completed, never for the help."""
 
@@ -189,10 +207,7 @@ class Umbrella(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         entry = find(cmd_name)
-        if entry is None:
-            return None
-        module = import_module(entry.target.partition(":")[0])
-        return next(v for v in vars(module).values() if isinstance(v, click.Command))
+        return None if entry is None else command_of(entry)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

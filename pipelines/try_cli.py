@@ -1,0 +1,111 @@
+"""The command `captions try`: one caption, judged and revised in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from revise_captions.cli_options import SETTINGS, SectionedCommand, shared, version_option
+from revise_captions.commands import run_command
+
+if TYPE_CHECKING:
+    from revise_captions.records import Revision, Sentence
+
+EPILOG = """
+\b
+Examples:
+  captions try photo.jpg "A dog sleeps on a red sofa. It rains."
+  captions try photo.jpg - --critic Qwen/Qwen3-VL-8B-Instruct@http://localhost:8000/v1 < caption.txt
+"""
+#: A line of the result, and rich's style for it.
+Styled = tuple[str, str]
+
+
+@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
+@version_option
+@click.argument("image", type=click.Path())
+@click.argument("caption")
+@shared("--critic", "--reviser", "--adapter", "--engine", "--samples", "--device", "--dtype")
+@shared("--trust-remote-code", "--threshold", "--verbose")
+@click.option(
+    "--rounds", type=click.IntRange(0, 20), default=2, help="Rewrites tried per flagged sentence."
+)
+def try_caption(image: str, caption: str, **options: Any) -> int:
+    """Judge and revise one CAPTION (`-`: standard input) of the file IMAGE, and show every step.
+
+    The exit status is 4 if no sentence could be judged.
+    """
+    from rich.console import Console
+
+    from revise_captions.errors import UserError
+    from revise_captions.io.rows import BadRow
+    from revise_captions.outside_text import plain
+    from revise_captions.pipelines.api import revise
+    from revise_captions.pipelines.job.progress import announced
+    from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED
+    from revise_captions.signature import settings_of
+
+    text = sys.stdin.read() if caption == "-" else caption
+    with announced(f"loading the critic {options['critic']} …"):
+        results = revise([{"image": image, "caption": text.strip()}], **options)
+    (result,) = results
+    if isinstance(result, BadRow):
+        raise UserError(f"{str(result.reason).replace('_', ' ')}: {result.detail}")
+    (revision,) = result.revisions.values()
+    threshold = float(settings_of(revision.signature)["threshold"])
+    console = Console()
+    for line, style in shown(revision, threshold):
+        console.print(plain(line), style=style or None, markup=False, highlight=False)
+    judged = any(sentence.verdict.unscored is None for sentence in revision.sentences)
+    return DONE if judged else NOTHING_JUDGED
+
+
+def shown(revision: Revision, threshold: float) -> Iterator[Styled]:
+    """The sentences with their verdicts and rewrites, then the caption as it now stands."""
+    reasons = set()
+    for sentence in revision.sentences:
+        yield from _sentence(sentence, revision.caption, threshold)
+        if sentence.verdict.unscored is not None:
+            reasons.add(sentence.verdict.unscored)
+    yield "", ""
+    yield f"threshold {threshold:.4f}: a sentence with a lower P(factual) is flagged", "dim"
+    if revision.revised_caption != revision.caption:
+        yield "", ""
+        yield revision.revised_caption, "bold"
+    elif any(sentence.attempts for sentence in revision.sentences):
+        yield "nothing was changed", "bold"
+    from revise_captions.pipelines.report.headline import remedy
+
+    for reason in sorted(reasons):
+        yield "", ""
+        yield remedy(reason), "yellow"
+
+
+def _sentence(sentence: Sentence, caption: str, threshold: float) -> Iterator[Styled]:
+    text = " ".join(sentence.span.of(caption).split())
+    p = sentence.verdict.p_factual
+    if p is None:
+        yield f"?  unscored  {text}", "yellow"
+        yield f"             {sentence.verdict.unscored}", "yellow"
+        return
+    good = p >= threshold
+    mark, style = ("✓", "green") if good else ("✗", "red")
+    yield f"{mark}  {p:8.4f}  {text}", style
+    if sentence.rationale:
+        yield f"             why: {sentence.rationale}", ""
+    for attempt in sentence.attempts:
+        after = "" if attempt.p_after is None else f"{attempt.p_after:.4f}  "
+        if attempt.accepted:
+            yield f"   →  {after}{attempt.text or '(deleted)'}", "green"
+        else:
+            yield f"   ·  {after}{attempt.text or '(no rewrite)'}: {attempt.why}", "dim"
+    if sentence.dropped and not sentence.attempts:
+        yield "   →  (deleted)", "green"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(try_caption, "captions try", arguments)

@@ -1,0 +1,85 @@
+"""`captions try` and `captions init-config`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from commands import outcome, read, write_input
+
+from revise_captions.init_config import CONFIGURABLE
+from revise_captions.pipelines import try_cli
+from revise_captions.pipelines.job import progress
+from revise_captions.umbrella import command_of, find, main
+
+IMAGES = Path(__file__).parents[2] / "datasets/picturebook/examples/images"
+CAPTION = (
+    "The image depicts a peaceful beach. The image also shows a bird. It is below the sun. "
+    "A blue boat is visible below the sun. It is large."
+)
+
+
+def test_each_step_of_one_caption_is_shown(capsys, monkeypatch):
+    """The same as the row that the README shows."""
+    monkeypatch.setattr(progress, "PATIENCE", 60)
+    code, out, err = outcome(try_cli.main, capsys, IMAGES / "test-073.png", CAPTION)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "✓    1.0000  The image depicts a peaceful beach."
+    assert "✗    0.0122  The image also shows a bird." in lines
+    assert "   →  0.9999  The image also shows a fence." in lines
+    text = " ".join(out.split())
+    assert "why: There is no bird in the picture. A fence can be seen instead." in text
+    assert text.endswith("A blue boat is visible below the sun. It is large.")
+    page = Path(__file__).parents[2] / "docs/revising.md"
+    assert "\n".join(lines[:4]) in page.read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_tried(capsys, tmp_path):
+    from PIL import Image
+
+    Image.effect_noise((64, 64), 90).convert("RGB").save(tmp_path / "noise.png")
+    code, out, _ = outcome(try_cli.main, capsys, tmp_path / "noise.png", "A man.\x1b[2J")
+    assert code == 4
+    assert "?  unscored  A man." in out
+    assert "--critic" in out
+    assert "\x1b[2J" not in out
+    for image, caption, said in (
+        (tmp_path / "none.png", "A man.", "image not found"),
+        (tmp_path / "noise.png", "  ", "empty caption"),
+    ):
+        code, _, err = outcome(try_cli.main, capsys, image, caption)
+        assert code == 2
+        assert said in err
+        assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", CONFIGURABLE)
+def test_a_config_with_every_option_at_its_default(name, capsys, tmp_path):
+    path = tmp_path / "c.toml"
+    assert outcome(main, capsys, "init-config", path, "--for", name)[0] == 0
+    assert tomllib.loads(path.read_text()) == {}
+    lines = path.read_text().splitlines()
+    values = tomllib.loads("\n".join(line[1:] for line in lines if line[:1] == "#" != line[:2][1:]
+                                     and line[1:2].isalpha()))  # fmt: skip
+    entry = find(name)
+    assert entry is not None
+    for option in command_of(entry).params:
+        stored = values.get(max(option.opts, key=len).removeprefix("--"))
+        if isinstance(option.default, str | int | float) and stored is not None:
+            assert stored == option.default, option.name
+    assert {"critic", "image-root"} <= set(values)
+    code, _, err = outcome(main, capsys, "init-config", path)
+    assert code == 2
+    assert "--force" in err
+
+
+def test_the_config_is_taken(command, capsys, tmp_path):
+    write_input(tmp_path / "in.jsonl", 3)
+    assert outcome(main, capsys, "init-config", "c.toml")[0] == 0
+    text = Path("c.toml").read_text()
+    assert "#limit = 1" in text
+    Path("c.toml").write_text(text.replace("#limit = 1", "limit = 2"))
+    assert command("in.jsonl", "out.jsonl", "--config", "c.toml").code == 0
+    assert len(read("out.jsonl")) == 2
