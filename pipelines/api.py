@@ -1,9 +1,10 @@
-"""`revise_captions.revise`: the main job as a function, on a stream of records."""
+"""The main job as functions: `revise` for a stream of records, `judge` for one caption."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -33,7 +34,7 @@ from revise_captions.pipelines.options import (
     VerifyOptions,
     option_names,
 )
-from revise_captions.records import Record
+from revise_captions.records import Record, Revision
 from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,40 @@ def revise(
         return load_image(record.image, root=root, allow_urls=urls, keep=reduced)
 
     return _results(records, job, (critic, reviser), load, window)
+
+
+def judge(
+    image: object, caption: str, *, critic: str | Critic = "bundled", **options: Any
+) -> Revision:
+    """Judges the sentences of one caption; nothing is rewritten.
+
+    Args:
+        image: A path, bytes, a data URI, base64, a `PIL.Image`, or a URL.
+        caption: Any text.
+        critic: As for `revise`. One that is named without further options is loaded once.
+        **options: As for `revise`.
+
+    Returns:
+        A revision that changes nothing: each of its `sentences` has a `verdict`, and a `rationale`
+        if it was flagged.
+
+    Raises:
+        BadRecord: The image or the caption cannot be read.
+        UserError: The critic is not to be found.
+    """
+    if isinstance(critic, str) and not options:
+        critic = _loaded_critic(critic)
+    rows = [{"image": image, "caption": caption}]
+    fields: dict[str, Any] = {"image_field": "image", "caption_field": "caption"}
+    (result,) = revise(rows, critic=critic, **(fields | {"stage": "critique"} | options))
+    if isinstance(result, BadRow):
+        raise BadRecord(result.reason, result.detail)
+    return result.revisions["caption"]
+
+
+@lru_cache(maxsize=1)
+def _loaded_critic(name: str) -> Critic:
+    return load_critic_of(ModelOptions(critic=name))
 
 
 def _job(

@@ -9,6 +9,7 @@ from pathlib import Path
 from revise_captions.engines.model_spec import HUB_ID, ModelSpec, resolve_model
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.engines.smollm2 import NAME as SMOLLM2
+from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
@@ -152,7 +153,7 @@ def load_reviser(
     from revise_captions.reviser.instruct import load_instruct
 
     return load_instruct(
-        spec.source,
+        str(smollm2_folder()) if spec.source == SMOLLM2 else spec.source,
         name=spec.name,
         device=where,
         dtype=kind,

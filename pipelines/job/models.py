@@ -54,18 +54,10 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
     return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
 
 
-def _no_loading_bars() -> None:
-    """Keeps transformers' own progress out of the user's terminal."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-
-
 def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
     """The critic that the options name; `more` goes to `critic.load.load_critic`."""
     from revise_captions.critic.load import load_critic
 
-    _no_loading_bars()
     return load_critic(
         models.critic,
         engine=models.engine,
@@ -129,7 +121,6 @@ def load_reviser_of(models: ModelOptions, critic: Critic | None = None) -> Revis
     from revise_captions.reviser.content_words import read_dictionary
     from revise_captions.reviser.load import load_reviser
 
-    _no_loading_bars()
     read_dictionary()
     if models.reviser is None and critic is not None and _rewrites(critic):
         return ChatReviser(critic.engine)

@@ -30,7 +30,7 @@ from revise_captions.pipelines.options import InputOptions, Stage
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Record, Revision
-from revise_captions.signature import is_digest, merged
+from revise_captions.signature import is_digest, merged, settings_of
 from revise_captions.text.sentences import split
 
 if TYPE_CHECKING:
@@ -43,11 +43,22 @@ class Result:
     """One record and, by caption field, what became of its captions.
 
     `verifications`: what a verifier found of them, as it stands in a row (`verify.as_json`).
+    `threshold`: the one that labels the sentences.
     """
 
     record: Record
     revisions: Mapping[str, Revision]
     verifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    threshold: float = 0.5
+
+    def to_row(self) -> dict[str, Any]:
+        """The record's own fields with `revised_caption` and `revision`, as the command writes
+        them, but with the signature's line instead of its digest."""
+        settings = [settings_of(revision.signature) for revision in self.revisions.values()]
+        review = any(found.get("on-unfixable") == "flag" for found in settings)
+        row = row_result(self, self.threshold, review)
+        assert isinstance(row, RowResult)
+        return {**self.record.fields, **row.revised}
 
 
 def revise_records(

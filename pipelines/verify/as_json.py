@@ -25,7 +25,7 @@ from revise_captions.pipelines.verify.claims import Change, Claim
 if TYPE_CHECKING:
     from revise_captions.graphs.graph import Graph
     from revise_captions.pipelines.verify.visual import ComponentAnswer
-    from revise_captions.posh.score import Graded, Score
+    from revise_captions.posh.scoring import Graded, Score
 
 #: Findings of one kind that a row lists; the counts are of all.
 LISTED = 20

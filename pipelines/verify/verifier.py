@@ -4,7 +4,7 @@
     graphs        scene graphs of captions and rationales              graphs.parse
     text          preservation and edit scope                          claims.check
     critic        single components, judged by a critic                visual
-    posh          mistakes and omissions against a reference           posh.score
+    posh          mistakes and omissions against a reference           posh.scoring
 
 Checks are chosen by name (`--verify text,critic,posh`). A check that cannot be made says why in
 `unscored`; nothing is guessed, and no check changes a caption.
@@ -109,7 +109,7 @@ class Verifier:
 
     def _scored(self, cases: Sequence[Case]) -> list[Found]:
         """POSH before and after; an unchanged caption is scored once."""
-        from revise_captions.posh.score import Pair, score_captions
+        from revise_captions.posh.scoring import Pair, score_captions
 
         assert self.judge is not None
         pairs = dict.fromkeys(

@@ -113,6 +113,7 @@ def run_command(
         interrupted: What to say after Ctrl-C and other signals.
     """
     from revise_captions.errors import EngineDead, UserError
+    from revise_captions.extras import missing
 
     _occupy_closed_streams()
     name = _PROGRAM.get() or name
@@ -129,6 +130,12 @@ def run_command(
     except UserError as error:
         echo(f"{name}: {error}", err=True)
         sys.exit(error.status)
+    except ModuleNotFoundError as error:
+        lacking = missing(error)
+        if lacking is None:
+            raise
+        echo(f"{name}: {lacking}", err=True)
+        sys.exit(lacking.status)
     except EngineDead as error:
         echo(f"{name}: {error}{_indented(go_on())}", err=True)
         sys.exit(3)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +41,26 @@ def load_pretrained(
         OSError, ValueError, KeyError, ImportError, RuntimeError: transformers cannot load it.
     """
     try:
-        return kind.from_pretrained(source, trust_remote_code=trusted, **options)
+        with _without_bars():
+            return kind.from_pretrained(source, trust_remote_code=trusted, **options)
     except ValueError as error:
         if trusted or "trust_remote_code" not in str(error):
             raise
         raise code_refused(source, name) from None
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keeps transformers' loading bars, which say nothing, out of the user's terminal."""
+    from transformers.utils import logging as shown
+
+    were_on = shown.is_progress_bar_enabled()  # type: ignore[no-untyped-call]
+    shown.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if were_on:
+            shown.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def load_weights(

@@ -25,7 +25,7 @@ from revise_captions.metrics import (
     scored,
 )
 from revise_captions.pipelines.metrics import cli
-from revise_captions.posh.score import Pair, score_captions
+from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.records import ImageRef, Verdict
 
 HERE = Path(__file__).parent

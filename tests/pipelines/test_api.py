@@ -12,7 +12,7 @@ from PIL import Image
 from scripted_run import HashCritic, WordReviser, p_factual
 
 import revise_captions
-from revise_captions.errors import Reason, UserError
+from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.api import revise
 from revise_captions.pipelines.job.window import Result
@@ -189,3 +189,37 @@ def test_the_function_and_the_command_agree(command, tmp_path):
         assert row["revision"]["signature"] == revision.signature
         spans = [tuple(sentence["span"]) for sentence in row["revision"]["sentences"]]
         assert spans == [sentence.span for sentence in revision.sentences]
+
+
+def test_a_result_as_a_row_is_the_commands_row(command, tmp_path):
+    rows = write_input(tmp_path / "in.jsonl", 20)
+    flagging = ["--threshold", "0.61237", "--on-unfixable", "flag"]
+    options = {"critic": HashCritic(0.61237), "on_unfixable": "flag"}
+    for more, given in (([], {}), (flagging, options)):
+        assert command("in.jsonl", "out.jsonl", "--force", *more).code == 0
+        results = run(rows, image_root=tmp_path, **given)
+        assert [result.to_row() for result in results] == read_in_full(tmp_path / "out.jsonl")
+
+
+def test_one_caption_is_judged_in_one_line(tmp_path):
+    Image.new("RGB", (9, 7)).save(tmp_path / "a.png")
+    text = "A dog sleeps. It is grey. Two birds sit there."
+    judged = revise_captions.judge(str(tmp_path / "a.png"), text, critic=HashCritic())
+    found = [sentence.verdict.p_factual for sentence in judged.sentences]
+    contexts = ["", "A dog sleeps. ", "A dog sleeps. It is grey. "]
+    sentences = ["A dog sleeps.", "It is grey.", "Two birds sit there."]
+    assert found == [p_factual(c, s) for c, s in zip(contexts, sentences, strict=True)]
+    assert judged.revised_caption == text
+    flagged = [s.rationale is not None for s in judged.sentences]
+    assert flagged == [p < 0.5 for p in found]
+    with pytest.raises(BadRecord, match=r"gone\.png does not exist"):
+        revise_captions.judge("gone.png", "A dog.", critic=HashCritic())
+
+
+def test_the_version_is_the_packages():
+    from importlib.metadata import version
+
+    assert revise_captions.__version__ == version("revise-captions")
+    assert {"Result", "BadRow", "judge"} <= set(revise_captions.__all__)
+    assert revise_captions.Result is Result
+    assert revise_captions.BadRow is BadRow

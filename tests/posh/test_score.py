@@ -13,7 +13,7 @@ from revise_captions.posh import display
 from revise_captions.posh.components import components
 from revise_captions.posh.corpus import PairStatistics, difference, mean, row_of_json
 from revise_captions.posh.judge import Grade
-from revise_captions.posh.score import Graded, Score, Side, harmonic, side
+from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
 from scripts.research.posh import agreement, judgments
 
@@ -172,3 +172,14 @@ def test_the_package_offers_its_own_names_only():
 
     for name in posh.__all__:
         assert getattr(posh, name).__module__.startswith(revise_captions.__name__)
+
+
+def test_one_text_is_scored_in_one_line():
+    from revise_captions import posh
+
+    pytest.importorskip("spacy")
+    text, reference = "A dog on a red sofa.", "A cat sleeps on a red sofa."
+    judge = posh.OfflineJudge(posh.load_encoder())
+    (expected,) = posh.score_captions([posh.Pair(text, (reference,))], judge)
+    assert posh.score(text, reference).overall == expected.overall
+    assert posh.score(text, text).overall > 0.99 > expected.overall

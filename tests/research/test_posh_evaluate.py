@@ -126,8 +126,10 @@ class WordJudge:
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    monkeypatch.setattr("revise_captions.posh.score.parse", words_as_objects)
-    monkeypatch.setattr("revise_captions.posh.score.settings", lambda pipeline: {"parser": "words"})
+    monkeypatch.setattr("revise_captions.posh.scoring.parse", words_as_objects)
+    monkeypatch.setattr(
+        "revise_captions.posh.scoring.settings", lambda pipeline: {"parser": "words"}
+    )
     rows = [
         {"generation": "red hat.", "reference": "blue hat."},
         {"generation": "hat.", "reference": ["red hat.", "hat."]},

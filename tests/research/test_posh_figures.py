@@ -45,7 +45,7 @@ class WordJudge:
 
 @pytest.fixture(autouse=True)
 def no_parser(monkeypatch):
-    monkeypatch.setattr("revise_captions.posh.score.parse", words_as_objects)
+    monkeypatch.setattr("revise_captions.posh.scoring.parse", words_as_objects)
 
 
 def test_what_is_not_here_stands_beside_the_papers_rows(tmp_path):

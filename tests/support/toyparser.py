@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from revise_captions.graphs import parse as parsing
 from revise_captions.graphs.graph import Attribute, Graph, Object
-from revise_captions.posh import score
+from revise_captions.posh import scoring
 from revise_captions.records import Span
 
 NOUNS = ("dog", "cat", "house", "woman", "birds", "sun", "tree", "fence", "ball", "bench")
@@ -43,6 +43,6 @@ def settings(name: str = "bundled") -> Mapping[str, str]:
 
 def install(replace: Callable[[object, str, object], None]) -> None:
     """Has every check parse with this, whatever it asks for."""
-    for module in (parsing, score):
+    for module in (parsing, scoring):
         replace(module, "parse", parse)
         replace(module, "settings", settings)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.posh.judge import MOST
-from revise_captions.posh.score import Graded
+from revise_captions.posh.scoring import Graded
 from revise_captions.records import Span
 from revise_captions.stats.correlations import correlation
 

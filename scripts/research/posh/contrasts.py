@@ -25,7 +25,7 @@ import numpy as np
 from revise_captions.graphs.triples import Triple, lemmas, read_triples
 from revise_captions.graphs.words import NUMBERS
 from revise_captions.posh.judge import Judge
-from revise_captions.posh.score import Pair, score_captions
+from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.text.sentence_encoder import SentenceEncoder
 from scripts.research.posh.figures import ReportedFigure, share_of
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from revise_captions.posh.corpus import CRITERIA
 from revise_captions.posh.judge import Judge
-from revise_captions.posh.score import Pair, Score, score_captions
+from revise_captions.posh.scoring import Pair, Score, score_captions
 from revise_captions.stats.bradley_terry import battles, rated
 from revise_captions.stats.correlations import correlation
 from scripts.research.posh.agreement import (

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.judge import Judge
-from revise_captions.posh.score import Pair, score_captions
+from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.text.sentence_encoder import SentenceEncoder
 from scripts.research.posh.figures import ReportedFigure
 

@@ -116,7 +116,7 @@ def _visual_scores(answers: Sequence[Sequence[ComponentAnswer]]) -> dict[str, li
 def _posh_scores(
     items: Sequence[Item], revised: Sequence[Variant], judge: Judge, parser: str
 ) -> dict[str, list[float | None]]:
-    from revise_captions.posh.score import Pair, score_captions
+    from revise_captions.posh.scoring import Pair, score_captions
 
     references = [reference_of(number, item) for number, item in enumerate(items)]
     pairs = {k: Pair(v.change.after, (references[v.scene],)) for k, v in enumerate(revised)}

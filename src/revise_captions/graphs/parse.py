@@ -76,9 +76,9 @@ def load_pipeline(name: str = BUNDLED) -> Language:
 @lru_cache(maxsize=4)
 def settings(name: str = BUNDLED) -> Mapping[str, str]:
     """What decides a graph, for a signature: pipeline with version or digest, spaCy, rules."""
+    nlp = load_pipeline(name)
     import spacy
 
-    nlp = load_pipeline(name)
     parser = f"{nlp.meta['lang']}_{nlp.meta['name']}-{nlp.meta['version']}"
     if name == BUNDLED:
         digest = hashlib.sha256((_FOLDER / "tok2vec" / "model").read_bytes())

@@ -2,12 +2,16 @@
 
     from revise_captions import posh
 
+    print(posh.score("A dog on a red sofa.", "A cat sleeps on a red sofa.").overall)
+
+Many pairs, or another judge:
+
     judge = posh.OfflineJudge(posh.load_encoder())
     pair = posh.Pair("A dog on a red sofa.", ("A cat sleeps on a red sofa.",))
     for scored in posh.score_captions([pair], judge):
         print(scored.mistakes.score, scored.omissions.score, scored.overall)
 
-Follow a caption to its score in `posh/score.py`. (PoSh, Ananthram et al. 2025.)
+Follow a caption to its score in `posh/scoring.py`. (PoSh, Ananthram et al. 2025.)
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from revise_captions.posh.language_judge import LanguageJudge
     from revise_captions.posh.offline_judge import OfflineJudge
-    from revise_captions.posh.score import Pair, Score, score_captions, signature_of
+    from revise_captions.posh.scoring import Pair, Score, score, score_captions, signature_of
     from revise_captions.text.sentence_encoder import load_encoder
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "Pair",
     "Score",
     "load_encoder",
+    "score",
     "score_captions",
     "signature_of",
 ]
@@ -34,11 +39,12 @@ __all__ = [
 _HOMES = {
     "LanguageJudge": "revise_captions.posh.language_judge",
     "OfflineJudge": "revise_captions.posh.offline_judge",
-    "Pair": "revise_captions.posh.score",
-    "Score": "revise_captions.posh.score",
+    "Pair": "revise_captions.posh.scoring",
+    "Score": "revise_captions.posh.scoring",
     "load_encoder": "revise_captions.text.sentence_encoder",
-    "score_captions": "revise_captions.posh.score",
-    "signature_of": "revise_captions.posh.score",
+    "score": "revise_captions.posh.scoring",
+    "score_captions": "revise_captions.posh.scoring",
+    "signature_of": "revise_captions.posh.scoring",
 }
 
 

@@ -75,7 +75,7 @@ Examples:
 @shared("--force", help="Overwrite OUT and the HTML page.")
 @shared("--verbose")
 def score_posh(source: Path, out: Path, **options: object) -> None:
-    """Score the generations in IN (JSON Lines) against their references with POSH.
+    """Score the generations in IN (JSON Lines, CSV, Parquet, …) against their references with POSH.
 
     OUT gets one line per line of IN: its scores, their parts, and a grade with a span for every
     component. Means with 95 % bootstrap intervals are printed.

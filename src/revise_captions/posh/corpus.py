@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.posh.score import Score, Side, harmonic
+from revise_captions.posh.scoring import Score, Side, harmonic
 from revise_captions.stats.bootstrap import LEVEL, MIN_RECORDS, REPLICATES, weights
 
 CRITERIA = ("mistakes", "omissions", "overall")

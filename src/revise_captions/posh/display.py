@@ -13,7 +13,7 @@ from itertools import groupby
 
 from revise_captions.outside_text import plain
 from revise_captions.posh.judge import PRESENT
-from revise_captions.posh.score import Graded, Score
+from revise_captions.posh.scoring import Graded, Score
 
 WEAK = 3.0
 _STYLES = {"wrong": "\x1b[1;31m", "weak": "\x1b[33m"}

@@ -8,8 +8,8 @@ from pathlib import Path
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions
 from revise_captions.posh.judge import Judge
-from revise_captions.posh.score import Pair, score_captions, signature_of
 from revise_captions.posh.score_file import PoshOptions, load_judge
+from revise_captions.posh.scoring import Pair, score_captions, signature_of
 from revise_captions.signature import settings_of
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,19 +19,23 @@ from typing import IO, Any
 import click
 
 from revise_captions.commands import echo
-from revise_captions.errors import UserError
-from revise_captions.graphs.parse import Coreference
-from revise_captions.io.writing import cannot_write, check_writable, replacing
+from revise_captions.errors import Reason, UserError
+from revise_captions.graphs.parse import Coreference, load_pipeline
+from revise_captions.io.readers import Source, open_rows
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.signature_file import as_text, is_signatures, signatures_path
+from revise_captions.io.writing import cannot_write, check_writable, replacing, write_text
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
 from revise_captions.posh.display import for_html, for_terminal
 from revise_captions.posh.judge import Judge
-from revise_captions.posh.score import (
+from revise_captions.posh.scoring import (
     Graded,
     Pair,
     Score,
     score_captions,
     signature_of,
 )
+from revise_captions.signature import digest
 
 _WINDOW = 256
 Scorer = Callable[[Iterable[Pair]], Iterator[Score]]
@@ -109,15 +113,21 @@ def load_coreference(job: PoshOptions) -> Coreference | None:
 
 def run(job: PoshOptions, judge: Judge | None = None) -> PoshCounts:
     """Scores the file and prints the means. Raises UserError before anything is written."""
-    if not job.source.is_file():
-        raise UserError(f"there is no file {job.source}", hint="IN is a JSON Lines file")
+    with closing(open_rows(str(job.source))) as source:
+        return _run(job, source, judge)
+
+
+def _run(job: PoshOptions, source: Source, judge: Judge | None) -> PoshCounts:
     reads: list[Path | str] = [job.source, job.judge, job.parser, job.coreference]
     reads += [job.encoder] if job.encoder else []
     check_writable(job.out, reads, force=job.force)
+    beside = signatures_path(job.out)
+    check_writable(beside, reads, force=None, ours=is_signatures)
     if job.html is not None:
         check_writable(job.html, reads, force=job.force)
         if job.html.resolve() == job.out.resolve():
             raise UserError(f"--html {job.html} is OUT", hint="name another file")
+    load_pipeline(job.parser)  # what is missing is said before a judge is loaded
     judge = judge if judge is not None else load_judge(job)
     coreference = load_coreference(job)
     signature = signature_of(judge, job.parser, coreference)
@@ -129,13 +139,13 @@ def run(job: PoshOptions, judge: Judge | None = None) -> PoshCounts:
     with ExitStack() as files:
         lines = files.enter_context(_whole(job.out))
         page = files.enter_context(_whole(job.html)) if job.html is not None else None
-        source = files.enter_context(job.source.open(encoding="utf-8", errors="replace"))
-        scored = _scored(job, source, score, signature, lines, outcome)
+        scored = _scored(job, source, score, digest(signature), lines, outcome)
         if page is not None:
             page.writelines(for_html(scored, signature))
         else:
             for _ in scored:
                 pass
+        write_text(beside, as_text({digest(signature): signature}))
     _print(outcome, signature)
     return outcome
 
@@ -155,16 +165,16 @@ def _whole(path: Path) -> Iterator[IO[str]]:
 
 def _scored(
     job: PoshOptions,
-    source: IO[str],
+    source: Source,
     scorer: Scorer,
     signature: str,
     out: IO[str],
     outcome: PoshCounts,
 ) -> Iterator[tuple[str, Score]]:
     """Writes a line for each of the source's, in order; yields what was scored, with its name."""
-    numbered = enumerate(source, 1)
-    while window := list(islice(numbered, _WINDOW)):
-        read = [_read(job, number, line) for number, line in window if line.strip()]
+    rows = source.rows()
+    while window := list(islice(rows, _WINDOW)):
+        read = [_read(job, row) for row in window]
         pairs = [item for item in read if not isinstance(item, _Failed)]
         scores = scorer(item.pair for item in pairs)
         for item in read:
@@ -196,13 +206,14 @@ class _Failed:
     why: str
 
 
-def _read(job: PoshOptions, number: int, line: str) -> _Read | _Failed:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return _Failed(number, "not JSON")
-    if not isinstance(row, Mapping):
-        return _Failed(number, "not a JSON object")
+_NOT_JSON = {Reason.MALFORMED_JSON: "not JSON", Reason.NOT_AN_OBJECT: "not a JSON object"}
+
+
+def _read(job: PoshOptions, found: Row | BadRow) -> _Read | _Failed:
+    number = found.line
+    if isinstance(found, BadRow):
+        return _Failed(number, _NOT_JSON.get(found.reason, found.detail))
+    row = found.data
     generation, references = row.get(job.generation_field), row.get(job.reference_field)
     if isinstance(references, str):
         references = [references]

