@@ -34,6 +34,11 @@ class VelaMetric:
             {Needs.REFERENCES} if reads or compares else set()
         )
 
+    def on(self, perspective: str) -> VelaMetric:
+        """The same metric on another perspective; on itself where it has none of that name."""
+        known = perspective in self.vela.card.perspectives
+        return self if self.perspective or not known else VelaMetric(self.vela, perspective)
+
     def score(self, items: Sequence[MetricInput]) -> list[MetricScore]:
         found: list[MetricScore] = []
         for start in range(0, len(items), _WINDOW):  # so many images are held at a time

@@ -20,6 +20,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from revise_captions.benchmarks.catalog.longcap_arena import test_of
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import CAPTION, Example
 from revise_captions.errors import UserError
@@ -165,13 +166,13 @@ def _of_benchmark(name: str, folder: Path) -> Iterator[Item]:
             item.record.image,
             item.image,
             {axis: _mean(values) for axis, values in by_axis.items()},
-            _split_named(item.subset),
+            "test" if test_of(item) else _split_named(item.subset),
             (item.record.source, item.record.line),
         )
 
 
 def _split_named(subset: str) -> str:
-    """The split that a path names, such as LongCap-Arena's `dci_val.rel.csv`; "" if none."""
+    """The split that a path names, such as LongCap-Arena's `train.rel.csv`; "" if none."""
     low = subset.lower()
     for word, split in (("train", "train"), ("val", "validation"), ("test", "test")):
         if word in low:

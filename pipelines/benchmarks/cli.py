@@ -14,6 +14,7 @@ Examples:
   caption-benchmarks show chocolate
   caption-benchmarks check chocolate DIR
   caption-benchmarks export chocolate DIR chocolate.jsonl
+  caption-benchmarks run longcap-arena DIR metric:vela=my-vela
   revise-captions chocolate.jsonl judged.jsonl --stage critique --image-root DIR
 """
 
@@ -31,6 +32,7 @@ caption_benchmarks.add_command(commands.list_)
 caption_benchmarks.add_command(commands.show)
 caption_benchmarks.add_command(commands.check)
 caption_benchmarks.add_command(commands.export)
+caption_benchmarks.add_command(commands.run)
 
 
 def main(arguments: list[str] | None = None) -> None:

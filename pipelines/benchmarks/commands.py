@@ -47,6 +47,31 @@ def check(name: str, folder: Path, subset: str | None) -> None:
 @click.command()
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
+@shared("--replicates", default=1000)
+@shared("--verbose")
+def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int) -> None:
+    """Put SCORES beside the tables that the benchmark's paper prints, read from DIR.
+
+    For longcap-arena; evaluate-metric evaluates on every benchmark. SCORES are as there:
+    files, `floor:…` or `metric:…`, such as metric:vela=my-vela.
+    """
+    from revise_captions.benchmarks.catalog.table import benchmark
+    from revise_captions.errors import UserError
+    from revise_captions.pipelines.benchmarks import longcap_arena
+
+    entry = benchmark(name)
+    if name != "longcap-arena":
+        raise UserError(
+            f"no tables of a paper are known for {name}",
+            hint=f"use evaluate-metric {name} {folder} SCORES",
+        )
+    echo(longcap_arena.run(entry, folder, scores, replicates))
+
+
+@click.command()
+@click.argument("name")
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("out", metavar="OUT", type=FILE)
 @shared("--limit", help="Export only this many captions.")
 @shared("--verbose")

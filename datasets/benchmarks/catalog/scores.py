@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from revise_captions.benchmarks.catalog import longcap_arena
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 
 _POLOS = "Wada et al. 2024, Polos: Multimodal Metric Learning from Human Feedback for Image "
@@ -84,6 +85,7 @@ TABLE = (
         reader="readers.polos:read_longcap",
         labels="scores: descriptiveness, relevance, fluency, averaged",
         expected={"published": {"images": 7805}},
+        published=longcap_arena.published(),
     ),
     Benchmark(
         name="thumb",

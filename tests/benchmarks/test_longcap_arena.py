@@ -1,0 +1,122 @@
+"""`caption-benchmarks run longcap-arena`: published rows as printed, and ours beside them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from scipy.stats import kendalltau
+
+from revise_captions.benchmarks.catalog.longcap_arena import (
+    AXES,
+    HUMAN,
+    TABLE_1,
+    TABLE_4,
+    VELA,
+    test_of,
+)
+from revise_captions.benchmarks.catalog.table import benchmark
+from revise_captions.errors import UserError
+from revise_captions.finetune.vela.data import RatingFields, merged, read_rated
+from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
+
+PAPER = Path(__file__).parents[3] / "shared/papers/vela.txt"
+test_of.__test__ = False
+
+
+def write(folder: Path) -> Path:
+    """TestA, TestB and training files of all perspectives, 12 captions of 6 images each."""
+    for part in ("train", "dci_val", "dci_test"):
+        for axis in AXES:
+            path = folder / f"{part}.{axis[:4].replace('rele', 'rel').replace('flue', 'flu')}.csv"
+            with path.open("w", newline="") as file:
+                rows = csv.writer(file)
+                rows.writerow(["imgid", "cand", "refs", "score"])
+                for k in range(12):
+                    words = " ".join(["word"] * (k * 5 % 12 + 1))
+                    rows.writerow([f"{part}{k // 2}.jpg", words, "['a word']", k * 7 % 5 / 4])
+    return folder
+
+
+def run(*arguments: object) -> str:
+    found = CliRunner().invoke(caption_benchmarks, [str(a) for a in arguments],
+                               catch_exceptions=False)  # fmt: skip
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def test_published_rows_are_printed_as_the_paper_has_them(tmp_path):
+    lines = run("run", "longcap-arena", write(tmp_path)).splitlines()
+    assert sum(line.startswith("VELA  ") for line in lines) == 2
+    (first, second) = [line.split() for line in lines if line.startswith("VELA  ")]
+    assert first[1:] == ["56.4", "40.0", "57.4", "54.0", "52.3", "39.0", "260"]
+    assert second[1:] == ["56.8", "41.0", "55.2", "52.2", "51.9", "38.7", "–"]
+    people = [line.split()[2:] for line in lines if line.startswith(HUMAN)]
+    assert people[0][:6] == ["56.1", "46.6", "24.5", "48.9", "52.6", "24.4"]
+    assert people[1][:6] == ["54.4", "47.5", "32.1", "46.6", "51.9", "31.1"]
+
+
+@pytest.mark.skipif(not PAPER.exists(), reason="the paper's text is not here")
+def test_the_stored_tables_are_the_papers():
+    text = re.sub(r"\$\\pm\$|<math>\\pm</math>", "±", PAPER.read_text())
+    text = re.sub(r"<[^>]+>|± ?[\d.]+", "", text)
+    for name, (six, ms) in TABLE_1.items():
+        row = [*map(str, six), f"{ms:g}" if ms is not None else ""]
+        assert re.search(r"\s+".join(map(re.escape, row[:6])) + rf"\s+{row[6]}", text), name
+    for name, six in TABLE_4.items():
+        assert re.search(r"\s+".join(map(re.escape, map(str, six))), text), name
+
+
+def test_our_rows_hold_scipys_taus(tmp_path):
+    write(tmp_path)
+    output = run("run", "longcap-arena", tmp_path, "floor:length", "--replicates", "100")
+    rows = [line.split() for line in output.splitlines() if line.startswith("→ floor:length")]
+    lengths = [k * 5 % 12 for k in range(12)]
+    human = [k * 7 % 5 for k in range(12)]
+    for row, variant in zip(rows, "cb", strict=True):
+        expected = 100 * kendalltau(lengths, human, variant=variant).statistic
+        assert row[2:8] == [f"{expected:.1f}"] * 6
+
+
+def test_a_file_may_have_a_column_for_each_perspective(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    examples = list(benchmark("longcap-arena").read(write(data)))
+    scores = tmp_path / "vela.jsonl"
+    lines = [
+        json.dumps({"id": e.id, e.scores[0].axis: e.scores[0].value, "signature": "s"})
+        for e in examples
+    ]
+    scores.write_text("\n".join(lines))
+    output = run("run", "longcap-arena", data, f"ours={scores}", "--replicates", "100")
+    rows = [line.split() for line in output.splitlines() if line.startswith("→ ours")]
+    assert rows[1][2:8] == ["100.0"] * 6
+
+
+def test_files_of_the_validation_images_are_a_test_set(tmp_path):
+    items = read_rated(write(tmp_path), "longcap-arena", RatingFields({}))
+    assert {item.split for item in items} == {"train", "test"}
+    both = merged(items)
+    assert len(both) == len(items) // 3
+    assert set(both[0].ratings) == set(AXES)
+
+
+def test_mistakes_are_explained(tmp_path):
+    with pytest.raises(UserError, match="evaluate-metric"):
+        run("run", "polaris", tmp_path)
+    write(tmp_path)
+    for path in tmp_path.glob("dci_*"):
+        path.unlink()
+    with pytest.raises(UserError, match="is of a test set"):
+        run("run", "longcap-arena", tmp_path)
+    with pytest.raises(UserError, match="no score file"):
+        run("run", "longcap-arena", write(tmp_path), "nothing.jsonl")
+
+
+def test_show_has_the_papers_figures():
+    assert "56.4 40.0 57.4; 54.0 52.3 39.0" in run("show", "longcap-arena")
+    assert VELA in TABLE_4
