@@ -149,8 +149,8 @@ def _table(kind: str, title: str, rows: Sequence[ArenaRow]) -> Iterator[str]:
     if kind == "kendall-c":
         yield _line("VELA w/o references", REFERENCE_FREE, None, width)
     for row in rows:
-        six = [_value(row, kind, (test, axis)) for test in TESTS for axis in AXES]
-        yield _line(f"→ {row.name}", six, row.milliseconds, width)
+        own = [_value(row, kind, (test, axis)) for test in TESTS for axis in AXES]
+        yield _line(f"→ {row.name}", own, row.milliseconds, width)
 
 
 def _value(row: ArenaRow, kind: str, cell: Cell) -> float | None:
