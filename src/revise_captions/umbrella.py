@@ -90,6 +90,13 @@ COMMANDS = (
         "rate-captions",
     ),
     SubCommand(
+        "dcscore",
+        MEASURE,
+        f"{_JOBS}.dcscore.cli:main",
+        "Score detailed captions unit by unit with DCScore.",
+        "score-dcscore",
+    ),
+    SubCommand(
         "posh",
         MEASURE,
         "revise_captions.posh.cli:main",

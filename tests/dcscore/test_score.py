@@ -51,6 +51,13 @@ def test_no_units_of_the_caption():
     assert (found.all.recall, found.all.f1, found.value) == (0, 0, 0)
 
 
+def test_a_caption_of_which_nothing_could_be_read():
+    """It is not one that says nothing: no score, and in no mean."""
+    found = score([], [], units("a"), [], unread=1)
+    assert (found.all.recall, found.value) == (None, None)
+    assert score(units("a"), [YES], units("a"), [matched(0)], unread=1).value == 1
+
+
 def test_no_units_of_the_reference():
     """0/0 would be a perfect recall: there is none, and no F."""
     found = score(units("a"), [YES], [], [NONE])

@@ -12,7 +12,8 @@ have. The paper leaves some cases open; here
   units that say none of them, so that s_r is at most 1 however many units say the same;
 * a matched unit that the verifier denies is in Q but not in P_true: the caption says what the
   reference says (recall), and the verifier does not see it (precision);
-* a caption without units leaves out everything: s_r, s_f are 0, s_p is undefined;
+* a caption without units leaves out everything: s_r, s_f are 0, s_p is undefined; one whose
+  sentences could not be taken apart has no score at all;
 * where no unit is true, s_p and s_f are 0;
 * a reference without units says nothing of what should be there: no s_r, no s_f, no F;
 * a unit without a verdict is in neither |P| nor |P_true|, one without a match in neither Q nor
@@ -40,6 +41,7 @@ class UnitCounts:
         unscored: Units of P without a verdict.
         unmatched: Units of P without an answer from the matcher.
         denied: Matched units that the verifier denies.
+        unread: The caption's sentences that could not be taken apart.
     """
 
     units: int
@@ -50,6 +52,7 @@ class UnitCounts:
     unscored: int = 0
     unmatched: int = 0
     denied: int = 0
+    unread: int = 0
 
     @property
     def precision(self) -> float | None:
@@ -58,8 +61,8 @@ class UnitCounts:
 
     @property
     def recall(self) -> float | None:
-        """s_r; None without a unit of a reference."""
-        if not self.references:
+        """s_r; None without a unit of a reference, or where nothing of the caption was read."""
+        if not self.references or (self.unread and not self.units + self.unscored):
             return None
         return (self.matched + self.added) / (self.references + self.added)
 
@@ -103,6 +106,7 @@ def score(
     verdicts: Sequence[UnitVerdict],
     references: Sequence[InformationUnit] | None = None,
     matches: Sequence[UnitMatch] = (),
+    unread: int = 0,
 ) -> CaptionScore:
     """DCScore of a caption.
 
@@ -112,6 +116,7 @@ def score(
         references: The reference's units; None where there is no reference: then only s_p is
             computed.
         matches: One per unit where there is a reference.
+        unread: Sentences of the caption that could not be taken apart.
     """
     if references is None:
         matches = [UnitMatch()] * len(units)
@@ -142,6 +147,7 @@ def score(
             unscored=len(said) - len(judged),
             unmatched=sum(bool(match.unscored) for _, match, _ in said),
             denied=sum(verdict.correct is False and bool(found) for verdict, _, found in judged),
+            unread=unread,
         )
 
     return CaptionScore(counts(False), counts(True))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from revise_captions.records import Unscored
 
@@ -144,6 +144,26 @@ class Engine(Protocol):
 
         Returns:
             For each prompt the text, without what ends it.
+
+        Raises:
+            EngineDead: The engine stopped answering for good.
+        """
+        ...
+
+
+@runtime_checkable
+class WritesJson(Protocol):
+    """An engine that can decode under a JSON schema."""
+
+    def generate_json(
+        self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
+    ) -> list[Completion | Failed]:
+        """Answers greedily, in JSON of a schema as far as the model's server supports it.
+
+        Args:
+            prompts: What to answer; each asks for this JSON.
+            schema: A JSON schema.
+            max_tokens: Where an answer is cut.
 
         Raises:
             EngineDead: The engine stopped answering for good.

@@ -78,7 +78,7 @@ def mean(rows: Sequence[PairStatistics], criterion: str, *, replicates: int = RE
     """
     values = [row.value(criterion) for row in rows]
     known = [(row.group, v) for row, v in zip(rows, values, strict=True) if v is not None]
-    return _mean(known, len(rows) - len(known), replicates)
+    return grouped_mean(known, len(rows) - len(known), replicates)
 
 
 def difference(
@@ -100,10 +100,19 @@ def difference(
         a, b = one.value(criterion), other.value(criterion)
         if a is not None and b is not None:
             known.append((one.group, b - a))
-    return _mean(known, len(first) - len(known), replicates)
+    return grouped_mean(known, len(first) - len(known), replicates)
 
 
-def _mean(known: Sequence[tuple[str, float]], unscored: int, replicates: int) -> Mean:
+def grouped_mean(
+    known: Sequence[tuple[str, float]], unscored: int, replicates: int = REPLICATES
+) -> Mean:
+    """The mean of values, with an interval over their groups.
+
+    Args:
+        known: Each value's group, and the value.
+        unscored: How many have none; it is passed on.
+        replicates: Bootstrap resamples.
+    """
     if not known:
         return Mean(None, None, None, 0, unscored)
     groups = list(dict.fromkeys(group for group, _ in known))

@@ -79,6 +79,7 @@ class OpenAIEngine:
         self.scoring: Scoring = scoring
         self.in_flight, self.samples = in_flight, samples
         self._extras = extras
+        self._schemas = True
         self._ids: dict[tuple[str, ...], list[list[int]] | None] = {}
         self._lost = 0
         self._lock = threading.Lock()
@@ -93,6 +94,12 @@ class OpenAIEngine:
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
         return self._each(prompts, lambda prompt: self._written(prompt, max_tokens))
+
+    def generate_json(
+        self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
+    ) -> list[Completion | Failed]:
+        """See `protocol.WritesJson`; a server that refuses a schema is asked without one."""
+        return self._each(prompts, lambda prompt: self._under_schema(prompt, schema, max_tokens))
 
     def word_ids(self, words: Sequence[str]) -> list[list[int]] | None:
         """Ids of each word's one-token spellings, from vLLM's `/tokenize`; None without one."""
@@ -190,8 +197,24 @@ class OpenAIEngine:
         total = self.samples
         return answer_of([math.log(n / total) if n else -math.inf for n in counts])
 
-    def _written(self, prompt: Prompt, max_tokens: int) -> Completion | Failed:
-        choice = self.chat(prompt, max_tokens=max_tokens)
+    def _under_schema(
+        self, prompt: Prompt, schema: Mapping[str, Any], max_tokens: int
+    ) -> Completion | Failed:
+        if self._schemas:
+            named = {"name": "answer", "schema": schema, "strict": True}
+            guided = {"type": "json_schema", "json_schema": named}
+            try:
+                return self._written(prompt, max_tokens, response_format=guided)
+            except Refused as error:
+                detail = error.detail
+            written = self._written(prompt, max_tokens)  # raises if it was the prompt
+            logger.info("%s takes no JSON schema: %s", self.http.base, detail)
+            self._schemas = False
+            return written
+        return self._written(prompt, max_tokens)
+
+    def _written(self, prompt: Prompt, max_tokens: int, **options: Any) -> Completion | Failed:
+        choice = self.chat(prompt, max_tokens=max_tokens, **options)
         return Completion(messages.text_of(choice).strip(), choice.get("finish_reason") != "length")
 
 

@@ -54,9 +54,23 @@ class VllmEngine:
 
     def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
+        return self._completions(prompts, max_tokens)
+
+    def generate_json(
+        self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
+    ) -> list[Completion | Failed]:
+        """See `protocol.WritesJson`."""
+        from vllm.sampling_params import StructuredOutputsParams
+
+        guided = StructuredOutputsParams(json=dict(schema))
+        return self._completions(prompts, max_tokens, structured_outputs=guided)
+
+    def _completions(
+        self, prompts: Sequence[Prompt], max_tokens: int, **guided: Any
+    ) -> list[Completion | Failed]:
         from vllm import SamplingParams
 
-        options = SamplingParams(temperature=0.0, max_tokens=max_tokens)
+        options = SamplingParams(temperature=0.0, max_tokens=max_tokens, **guided)
         return [
             found if isinstance(found, Failed) else _written(found.outputs[0])
             for found in self.vllm.outputs(self._requests(prompts), options, max_tokens)

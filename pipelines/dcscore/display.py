@@ -1,0 +1,155 @@
+"""Wrong units marked in the caption, missed ones in the reference: for the terminal and as a page.
+
+A character is marked by the shortest unit over it, so that "red" is wrong in "a red house" whose
+house is there. Texts are untrusted: the page escapes them, invisible characters are written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from revise_captions.dcscore.scorer import ScoredCaption
+from revise_captions.dcscore.units import InformationUnit
+from revise_captions.outside_text import plain
+from revise_captions.pages.templating import environment, render_page
+from revise_captions.pipelines.dcscore.rows import FIGURES, ScoredRow, means
+from revise_captions.signature import settings_of
+from revise_captions.text.html import visible
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_STYLES = {"bad": "\x1b[1;31m", "unsure": "\x1b[33m"}
+HEADINGS = {
+    "dcscore": "DCScore F",
+    "s_p": "precision s_p",
+    "s_r": "recall s_r",
+    "s_f": "F1 of all units",
+    "s_f_descriptive": "F1 of descriptive units",
+    "n_units": "units a caption",
+}
+
+
+def state_of(scored: ScoredCaption, index: int) -> str:
+    """`bad` for a wrong unit of the caption, `unsure` for an unscored one, else ""."""
+    verdict = scored.verdicts[index]
+    if verdict.correct is None:
+        return "unsure"
+    return "" if verdict.correct else "bad"
+
+
+def pieces(text: str, marks: Iterable[tuple[InformationUnit, str]]) -> Iterator[tuple[str, str]]:
+    """A text in runs of one state, the shortest unit's over each character."""
+    states = [""] * len(text)
+    order = sorted(marks, key=lambda mark: mark[0].span.start - mark[0].span.end)
+    for unit, state in order:
+        for i in range(unit.span.start, min(unit.span.end, len(text))):
+            states[i] = state
+    for state, run in groupby(range(len(text)), key=lambda i: states[i]):
+        yield state, "".join(text[i] for i in run)
+
+
+def caption_pieces(scored: ScoredCaption) -> list[tuple[str, str]]:
+    marks = [(unit, state_of(scored, k)) for k, unit in enumerate(scored.caption.units)]
+    return list(pieces(scored.caption.text, marks))
+
+
+def reference_pieces(scored: ScoredCaption) -> list[tuple[str, str]]:
+    if scored.reference is None:
+        return []
+    missed = scored.missed
+    marks = [(u, "bad" if k in missed else "") for k, u in enumerate(scored.reference.units)]
+    return list(pieces(scored.reference.text, marks))
+
+
+def for_terminal(scored: ScoredCaption, *, color: bool) -> str:
+    """Both texts; without color, `[wrong or missed]` and `{unscored}`."""
+    lines = [
+        f"{name:<16}{'unscored' if value is None else f'{value:.3f}'}"
+        for name, value in _figures(scored)
+    ]
+    if scored.why_unscored:
+        lines.append(plain(scored.why_unscored))
+    for title, found in (("caption", caption_pieces(scored)),
+                         ("reference", reference_pieces(scored))):  # fmt: skip
+        if found:
+            lines += ["", title, "".join(_marked(s, plain(text), color) for s, text in found)]
+    wrong = [u.text for k, u in enumerate(scored.caption.units) if state_of(scored, k) == "bad"]
+    own = scored.reference.units if scored.reference is not None else ()
+    for title, texts in (
+        ("wrong", wrong),
+        ("missed", [own[k].text for k in sorted(scored.missed)]),
+    ):
+        lines += [f"{title}: {plain(text)}" for text in texts]
+    return "\n".join(lines)
+
+
+def _figures(scored: ScoredCaption) -> list[tuple[str, float | None]]:
+    return [(name, FIGURES[name](scored.score)) for name in FIGURES if name != "n_units"]
+
+
+def _marked(state: str, text: str, color: bool) -> str:
+    if not state:
+        return text
+    if color:
+        return f"{_STYLES[state]}{text}\x1b[0m"
+    return f"[{text}]" if state == "bad" else f"{{{text}}}"
+
+
+def page(
+    shown: Sequence[tuple[str, ScoredCaption]],
+    rows: Sequence[ScoredRow],
+    signature: str,
+    failed: int,
+) -> str:
+    """One self-contained HTML page: the means, then captions and references with their marks."""
+    values = {
+        "figures": [(HEADINGS[name], found) for name, found in means(rows).items()],
+        "captions": [_view(name, scored) for name, scored in shown],
+        "count": len(rows),
+        "failed": failed,
+        "settings": settings_of(signature),
+    }
+    return render_page(environment(_TEMPLATES), "dcscore.html.j2", values)
+
+
+def _view(name: str, scored: ScoredCaption) -> Mapping[str, Any]:
+    reference = scored.reference
+    own = reference.units if reference is not None else ()
+    units = []
+    for k, unit in enumerate(scored.caption.units):
+        matches = scored.matches[k].references if scored.matches else ()
+        units.append(
+            {
+                "text": unit.text,
+                "state": state_of(scored, k),
+                "verdict": scored.verdicts[k],
+                "descriptive": unit.descriptive,
+                "matches": [own[m].text for m in matches],
+            }
+        )
+    return {
+        "name": name,
+        "figures": [(HEADINGS[key], value) for key, value in _figures(scored)],
+        "why": scored.why_unscored,
+        "caption": _html(caption_pieces(scored)),
+        "reference": _html(reference_pieces(scored)),
+        "by_hand": scored.by_hand,
+        "units": units,
+        "missed": [own[k].text for k in sorted(scored.missed)],
+        "unread": [
+            (one.reason, scored.caption.sentences[one.sentence].of(scored.caption.text))
+            for one in scored.caption.unscored
+        ],
+    }
+
+
+def _html(found: Iterable[tuple[str, str]]) -> Markup:
+    return Markup("").join(
+        Markup('<mark class="{}">{}</mark>').format(state, visible(text)) if state
+        else visible(text)
+        for state, text in found
+    )  # fmt: skip

@@ -1,0 +1,127 @@
+"""What a line of OUT holds, and what of it means and intervals are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from revise_captions.dcscore.ensemble import agreement
+from revise_captions.dcscore.score import CaptionScore, UnitCounts
+from revise_captions.dcscore.scorer import ScoredCaption
+from revise_captions.dcscore.units import Decomposition, InformationUnit
+from revise_captions.posh.corpus import Mean, grouped_mean
+
+#: The figures by name, as in the paper; `n_units` is FeedQuill's c_r.
+FIGURES: Mapping[str, Callable[[CaptionScore], float | None]] = {
+    "dcscore": lambda score: score.value,
+    "s_p": lambda score: score.all.precision,
+    "s_r": lambda score: score.all.recall,
+    "s_f": lambda score: score.all.f1,
+    "s_f_descriptive": lambda score: score.descriptive.f1,
+    "n_units": lambda score: _count(score.all),
+}
+
+
+def _count(counts: UnitCounts) -> float | None:
+    """FeedQuill's c_r; None for a caption of which nothing could be read."""
+    found = counts.units + counts.unscored
+    return float(found) if found or not counts.unread else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """A scored line: what the summary needs of it.
+
+    Attributes:
+        group: The image, what intervals are resampled by.
+        score: The caption's.
+        agreement: Share of its units on which the members of an ensemble agree.
+    """
+
+    group: str
+    score: CaptionScore
+    agreement: float | None = None
+
+
+def line_of(number: int, scored: ScoredCaption, signature: str) -> dict[str, Any]:
+    """One line of OUT. Spans are `[start, end)` in code points of their text."""
+    score, reference = scored.score, scored.reference
+    found: dict[str, Any] = {"line": number}
+    found |= {name: _rounded(figure(score)) for name, figure in FIGURES.items()}
+    if scored.why_unscored:
+        found["unscored"] = scored.why_unscored
+    found["counts"] = {"all": asdict(score.all), "descriptive": asdict(score.descriptive)}
+    found["units"] = _caption_units(scored)
+    found["unscored_sentences"] = _unread(scored.caption)
+    if reference is not None:
+        found["reference"] = {
+            "units_by": "hand" if scored.by_hand else "decomposer",
+            "units": [
+                {**_unit(unit), "missed": k in scored.missed}
+                for k, unit in enumerate(reference.units)
+            ],
+            "unscored_sentences": _unread(reference),
+        }
+    found["signature"] = signature
+    return found
+
+
+def _caption_units(scored: ScoredCaption) -> list[dict[str, Any]]:
+    rows = []
+    for k, (unit, verdict) in enumerate(zip(scored.caption.units, scored.verdicts, strict=True)):
+        row = {**_unit(unit), "correct": verdict.correct}
+        if verdict.p_correct is not None:
+            row["p_correct"] = verdict.p_correct
+        if verdict.votes:
+            row["votes"] = list(verdict.votes)
+        if verdict.unscored:
+            row["unscored"] = verdict.unscored
+        if scored.matches:
+            match = scored.matches[k]
+            row |= {"unmatched": match.unscored} if match.unscored else {}
+            row["matches"] = list(match.references)
+        rows.append(row)
+    return rows
+
+
+def _unit(unit: InformationUnit) -> dict[str, Any]:
+    return {
+        "text": unit.text,
+        "sentence": unit.sentence,
+        "span": list(unit.span),
+        "descriptive": unit.descriptive,
+    }
+
+
+def _unread(found: Decomposition) -> list[dict[str, Any]]:
+    return [
+        {"sentence": one.sentence, "span": list(found.sentences[one.sentence]),
+         "reason": one.reason}
+        for one in found.unscored
+    ]  # fmt: skip
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def row_of(group: str, scored: ScoredCaption) -> ScoredRow:
+    return ScoredRow(group, scored.score, agreement(scored.verdicts))
+
+
+def means(rows: Sequence[ScoredRow]) -> dict[str, Mean]:
+    """The mean of each figure over captions, with an interval over images."""
+    found = {}
+    for name, figure in FIGURES.items():
+        values = [(row.group, figure(row.score)) for row in rows]
+        known = [(group, value) for group, value in values if value is not None]
+        found[name] = grouped_mean(known, len(values) - len(known))
+    return found
+
+
+def totals(rows: Sequence[ScoredRow]) -> UnitCounts:
+    """All captions' counts together."""
+    return UnitCounts(
+        *(sum(getattr(row.score.all, name) or 0 for row in rows) for name in UnitCounts.__slots__)
+    )

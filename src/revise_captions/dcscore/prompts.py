@@ -1,0 +1,106 @@
+"""What language models are asked, one prompt and one schema a step.
+
+The question of verification is the paper's (2503.07906, section 4.1). Those of decomposition and
+matching follow section 3.1; the paper prints its own (Tables 13 and 14) as pictures, so these
+are worded anew. Captions and units are data: they never become a part of the chat format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.engines.protocol import Data, Part, Picture, Prompt, Template
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+VERSION = "dcscore/1"
+WORDS = ("Yes", "No")
+
+UNITS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "units": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"text": {"type": "string"}, "descriptive": {"type": "boolean"}},
+                "required": ["text", "descriptive"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["units"],
+    "additionalProperties": False,
+}
+MATCHES_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "matches": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "unit": {"type": "integer"},
+                    "references": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["unit", "references"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["matches"],
+    "additionalProperties": False,
+}
+
+_DECOMPOSE = """\
+Break one sentence of an image caption down into primitive information units: the smallest \
+statements that can be understood and checked on their own. Each unit is a short sentence with \
+one object, one attribute, one relation, one count or one written text. Name things instead of \
+writing "it" or "they"; take the names from the caption. Add nothing that the sentence does not \
+say. Mark a unit as descriptive if the image can show it; opinions, feelings, guesses and remarks \
+about the caption itself are not descriptive. A sentence that says nothing has no units.
+Answer with JSON only: {"units": [{"text": "The dog is brown.", "descriptive": true}]}
+
+Caption:
+"""
+_MATCH = """\
+Below are numbered statements about an image from two captions, A and B. For each statement of A, \
+list the numbers of the statements of B that mention it or from which it follows logically; an \
+empty list if there are none. Answer with JSON only, one entry for each statement of A:
+{"matches": [{"unit": 1, "references": [2, 3]}, {"unit": 2, "references": []}]}
+
+Statements of A:
+"""
+
+
+def decomposition(caption: str, sentence: str) -> Prompt:
+    """Takes a sentence apart, in the context of its caption."""
+    parts = (
+        Template(_DECOMPOSE),
+        Data(caption),
+        Template("\n\nSentence:\n"),
+        Data(sentence),
+    )
+    return Prompt(parts, shared=2)
+
+
+def matching(units: Sequence[str], references: Sequence[str]) -> Prompt:
+    """Which statements of the reference say each unit? Both are numbered from 1."""
+    parts: list[Part] = [Template(_MATCH), *_numbered(units)]
+    parts += [Template("\nStatements of B:\n"), *_numbered(references)]
+    return Prompt(tuple(parts))
+
+
+def _numbered(texts: Sequence[str]) -> list[Part]:
+    found: list[Part] = []
+    for number, text in enumerate(texts, 1):
+        found += [Template(f"{number}. "), Data(" ".join(text.split())), Template("\n")]
+    return found
+
+
+def verification(image: Image, unit: str) -> Prompt:
+    """ "… Is the statement correct?", yes or no (section 4.1)."""
+    question = " Is the statement correct? Please only answer 'yes' or 'no'"
+    return Prompt((Picture(image), Data(unit), Template(question)), shared=1)

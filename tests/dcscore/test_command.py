@@ -1,0 +1,96 @@
+"""`score-dcscore` end to end: bad rows, hostile text, pages, intervals, the critic as verifier."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.critic.unit_verifier import CriticVerifier
+from revise_captions.errors import UserError
+from revise_captions.pipelines.dcscore.cli import score_dcscore
+from revise_captions.pipelines.dcscore.options import (
+    DcscoreOptions,
+    UnitModels,
+    load_scorer,
+)
+from revise_captions.pipelines.dcscore.run import run
+from revise_captions.pipelines.options import InputOptions
+from revise_captions.records import Verdict
+
+ROWS = [
+    {"caption": "A small dog sits on a red mat.", "reference": "A dog sits on a blue mat."},
+    {"caption": "这是一只狗。", "reference": "A dog."},
+    {"caption": "<script>alert(1)</script>\u202e </PREFIX> {{ 7 * 7 }}", "reference": "A dog."},
+    {"caption": "", "reference": "A dog."},
+    {"caption": "A dog.", "reference": 3},
+    {"caption": "A dog.", "oracle_facts": ["There is a dog.", "It is red."], "reference": "A dog."},
+    {"caption": "A dog."},
+]
+
+
+@pytest.fixture(scope="module")
+def scorer():
+    return load_scorer(UnitModels(device="cpu"))
+
+
+def written(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)) + "\nno json\n", encoding="utf-8")
+    return str(path)
+
+
+def test_rows_that_cannot_be_scored_are_named_and_nothing_is_lost(tmp_path, scorer):
+    source = written(tmp_path / "in.jsonl", ROWS)
+    out, html = tmp_path / "out.jsonl", tmp_path / "out.html"
+    found = run(DcscoreOptions(out, InputOptions(source=source), html=html), scorer)
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [line["line"] for line in lines] == list(range(1, 9))
+    assert [k for k, line in enumerate(lines, 1) if "error" in line] == [4, 5, 7, 8]
+    assert (len(found.rows), found.failed) == (4, 4)
+    first = lines[0]
+    units = {unit["text"]: unit for unit in first["units"]}
+    assert units["The mat is red."]["correct"] is False
+    assert ROWS[0]["caption"][slice(*units["The mat is red."]["span"])] == "red"
+    assert any(unit["missed"] for unit in first["reference"]["units"])
+    assert first["reference"]["units_by"] == "decomposer"
+    assert lines[5]["reference"]["units_by"] == "hand"
+    assert lines[1]["dcscore"] is None
+    assert "not English" in lines[1]["unscored"]
+    assert "verifier:reference-only" in first["signature"]
+    page = html.read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "{{ 7 * 7 }}" in page
+    assert '<mark class="bad">red</mark>' in page
+
+
+def test_the_image_is_judged(tmp_path, scorer):
+    Image.new("RGB", (32, 32), (200, 10, 10)).save(tmp_path / "a.png")
+    rows = [
+        {"image": "a.png", "caption": "A small dog sits.", "reference": "A dog sits."},
+        {"image": "gone.png", "caption": "A dog.", "reference": "A dog."},
+        {"image": "a.png", "caption": "A small dog sits."},
+    ]
+    critic = ScriptedCritic({"The dog is small.": Verdict(0.2)})
+    seeing = type(scorer)(scorer.decomposer, scorer.matcher, CriticVerifier(critic))
+    inputs = InputOptions(source=written(tmp_path / "in.jsonl", rows))
+    out = tmp_path / "out.jsonl"
+    run(DcscoreOptions(out, inputs, UnitModels(verifier=("bundled",))), seeing)
+    both, gone, alone, _ = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+    assert both["s_p"] == pytest.approx(2 / 3, abs=1e-6)
+    assert both["s_r"] == 1
+    assert "error" in gone
+    assert (alone["s_r"], alone["dcscore"]) == (None, None)
+    assert alone["unscored"] == "no reference: only s_p can be had"
+
+
+def test_the_command_refuses_what_it_reads_and_a_blind_vote(tmp_path):
+    source = written(tmp_path / "in.jsonl", ROWS[:1])
+    again = CliRunner().invoke(score_dcscore, [source, source, "--force"])
+    assert isinstance(again.exception, UserError)
+    blind = ["--verifier", "reference", "--verifier", "bundled"]
+    both = CliRunner().invoke(score_dcscore, [source, str(tmp_path / "o.jsonl"), *blind])
+    assert "looks at no image" in str(both.exception)
+    assert not (tmp_path / "o.jsonl").exists()
