@@ -95,7 +95,7 @@ def revise_window(
         for name, (made, earlier) in new.items():
             drafts.append(made)
             owners.append((len(results), name, merged(earlier, models.signature)))
-        results.append(Result(record, {}))
+        results.append(Result(record, {}, threshold=models.threshold))
     done = unforeseen.run_stages(drafts, models, settings)
     for (at, name, signature), draft in zip(owners, done, strict=True):
         results[at] = _with_revision(results[at], name, draft, signature)
