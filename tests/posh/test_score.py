@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from revise_captions.posh import display
 from revise_captions.posh.components import components
 from revise_captions.posh.corpus import PairStatistics, difference, mean, row_of_json
 from revise_captions.posh.judge import Grade
+from revise_captions.posh.page import render
 from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
 from scripts.research.posh import agreement, judgments
@@ -153,10 +155,45 @@ def test_marks_in_the_text():
     ]
     shown = display.for_terminal(score, color=False)
     assert "a [<red>] {hat}" in shown
-    page = "".join(display.for_html([("<b>", score)], "sig"))
+    page = render([("<b>", score)], "scores.jsonl", "sig")
     assert '<mark class="wrong" title="not in the other text">&lt;red&gt;</mark>' in page
     assert "<red>" not in page
     assert "<b>" not in page
+    assert "script-src &#39;none&#39;" in page
+
+
+def pairs(*grades):
+    """Scored pairs named by their number; None grades nothing."""
+    return [
+        (f"pair {k}", Score(graded(g, 5), (graded(5, 5),)) if g else Score(graded(None, None), ()))
+        for k, g in enumerate(grades)
+    ]
+
+
+def test_the_page_leads_with_means_and_then_the_worst_pair():
+    text = render(pairs(5, 1, 3), "scores.jsonl", "sig")
+    order = [int(found) for found in re.findall(r'<h3 dir="auto">pair (\d)</h3>', text)]
+    assert order == [1, 2, 0]
+    assert text.index("Means of 3 pairs") < text.index("pair 1")
+    overall = [2 * m / (m + 1) for m in (1.0, 0.6, 0.8)]
+    assert f"{sum(overall) / 3:.3f}" in text
+    bars = re.findall(r'<a href="#(bin-\d+)"', text)
+    assert bars == re.findall(r'<h3 id="(bin-\d+)"', text)
+    assert len(bars) == 3
+
+
+def test_a_page_without_scores_has_no_plot_and_says_why():
+    text = render(pairs(None, None), "scores.jsonl", "sig")
+    assert "None of the 2 pairs has a score." in text
+    assert "<svg" not in text
+    assert "4 no answer" in text
+    assert "There were no pairs to score." in render([], "scores.jsonl", "sig")
+
+
+def test_the_page_of_many_pairs_stays_small():
+    text = render(pairs(*[3] * 200), "scores.jsonl", "sig")
+    assert text.count("<article") == 30
+    assert "200 pairs, the worst 30 of them" in text
 
 
 def test_a_text_cannot_steer_the_terminal():

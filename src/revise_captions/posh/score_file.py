@@ -26,8 +26,9 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import as_text, is_signatures, signatures_path
 from revise_captions.io.writing import cannot_write, check_writable, replacing, write_text
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
-from revise_captions.posh.display import for_html, for_terminal
+from revise_captions.posh.display import for_terminal
 from revise_captions.posh.judge import Judge
+from revise_captions.posh.page import render
 from revise_captions.posh.scoring import (
     Graded,
     Pair,
@@ -141,7 +142,7 @@ def _run(job: PoshOptions, source: Source, judge: Judge | None) -> PoshCounts:
         page = files.enter_context(_whole(job.html)) if job.html is not None else None
         scored = _scored(job, source, score, digest(signature), lines, outcome)
         if page is not None:
-            page.writelines(for_html(scored, signature))
+            page.write(render(scored, job.source.name, signature))
         else:
             for _ in scored:
                 pass
