@@ -26,6 +26,7 @@ from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines.output.error_types import type_of
+from revise_captions.pipelines.rating.examples import Evidence, WrongSentence
 from revise_captions.records import Label, Span
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (
@@ -58,22 +59,28 @@ Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 @dataclass(frozen=True, slots=True)
 class RatedCaptioners:
-    """Ratings, the settings that produced them, and error types by captioner and image."""
+    """Ratings, the settings that produced them, error types by captioner and image, examples."""
 
     ratings: Ratings
     rater: Mapping[str, str]
     errors: Errors = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One caption's `leaderboard.counts_of`, its error types, and the rater's signature."""
+    """One caption's `leaderboard.counts_of`, its error types, the rater's signature, examples.
+
+    `wrong` has the flagged sentences, `unscored` the reasons of those that were not judged.
+    """
 
     captioner: str
     image: str
     counts: tuple[float, ...]
     errors: Mapping[str, int]
     signature: str
+    wrong: tuple[WrongSentence, ...] = ()
+    unscored: tuple[str, ...] = ()
 
 
 def is_judged(name: str) -> bool:
@@ -118,18 +125,66 @@ def read_judged(
         settings = settings_of(signature)
         threshold = float(settings["threshold"])
         caption = str(look_up(row.data, source.fields.captions[0]))
-        before = [RatedSentence(Label(s["label"]), s["assessable"]) for s in revision["sentences"]]
+        judged = JudgedCaption(who, image, caption, revision["sentences"], threshold, signature)
         kinds = _kinds(row.data, caption, revision["sentences"])
-        flagged = Counter(k for k, s in zip(kinds, before, strict=True) if _wrong(s))
-        yield Counted(who, image, counts_of(before, len(caption.split())), flagged, signature)
+        yield judged.as_it_came(kinds)
         if "reviser" in settings:  # also where it had nothing to do
-            now = [_after(s, threshold) for s in revision["sentences"]]
-            kept = [sentence for sentence in now if sentence is not None]
-            words = len(str(row.data["revised_caption"]).split())
-            left = Counter(
-                k for k, s in zip(kinds, now, strict=True) if s is not None and _wrong(s)
-            )
-            yield Counted(who + REVISED, image, counts_of(kept, words), left, signature)
+            yield judged.revised(kinds, len(str(row.data["revised_caption"]).split()))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCaption:
+    """One caption with its judged sentences, to be counted as it came and as it was revised."""
+
+    captioner: str
+    image: str
+    caption: str
+    sentences: Sequence[Mapping[str, Any]]
+    threshold: float
+    signature: str
+
+    def as_it_came(self, kinds: Sequence[str]) -> Counted:
+        rated = [RatedSentence(Label(s["label"]), s["assessable"]) for s in self.sentences]
+        wrong = [
+            self._example(s, s["p_factual"], kind, s["rewrite"] if s["accepted"] else "")
+            for s, kind, r in zip(self.sentences, kinds, rated, strict=True)
+            if _wrong(r)
+        ]
+        reasons = tuple(str(s["reason"]) for s in self.sentences if s["reason"])
+        words = len(self.caption.split())
+        return self._counted(self.captioner, rated, words, wrong, reasons)
+
+    def revised(self, kinds: Sequence[str], words: int) -> Counted:
+        """What stands in the revised caption, of so many words."""
+        now = [_after(s, self.threshold) for s in self.sentences]
+        wrong = [
+            self._example(s, s["p_after"], kind, "")
+            for s, kind, r in zip(self.sentences, kinds, now, strict=True)
+            if r is not None and _wrong(r)
+        ]
+        reasons = tuple(str(s["reason_after"]) for s in self.sentences if s.get("reason_after"))
+        rated = [r for r in now if r is not None]
+        return self._counted(self.captioner + REVISED, rated, words, wrong, reasons)
+
+    def _counted(
+        self,
+        captioner: str,
+        rated: Sequence[RatedSentence],
+        words: int,
+        wrong: Sequence[WrongSentence],
+        reasons: tuple[str, ...],
+    ) -> Counted:
+        kinds = Counter(one.kind for one in wrong)
+        counts = counts_of(rated, words)
+        return Counted(captioner, self.image, counts, kinds, self.signature, tuple(wrong), reasons)
+
+    def _example(
+        self, sentence: Mapping[str, Any], p: float, kind: str, rewrite: str | None
+    ) -> WrongSentence:
+        start, end = sentence["span"]
+        rationale = str(sentence["rationale"] or "")
+        more = {"rationale": rationale, "rewrite": rewrite or "", "kind": kind}
+        return WrongSentence.of(p, self.image, self.caption, start, end, **more)
 
 
 def _wrong(sentence: RatedSentence) -> bool:
@@ -189,6 +244,7 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
     """Ratings of captions. Raises `UserError` if their raters differ."""
     seen: dict[str, dict[str, str]] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
+    evidence = Evidence()
 
     def counted() -> Iterator[tuple[str, str, tuple[float, ...]]]:
         for row in rows:
@@ -199,10 +255,11 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
                 kinds = errors.setdefault(row.captioner, {}).setdefault(row.image, {})
                 for kind, count in row.errors.items():
                     kinds[kind] = kinds.get(kind, 0) + count
+            evidence.add(row.captioner, row.wrong, row.unscored)
             yield row.captioner, row.image, row.counts
 
     ratings = collect(counted())
-    return RatedCaptioners(ratings, next(iter(seen.values()), {}), errors)
+    return RatedCaptioners(ratings, next(iter(seen.values()), {}), errors, evidence)
 
 
 def rater_of(signature: str) -> dict[str, str]:
@@ -230,7 +287,8 @@ def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
             hint="choose a new --out, or remove the captioner from the input",
         )
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
-    return RatedCaptioners(collect(rows), old.rater, {**old.errors, **new.errors})
+    errors, evidence = {**old.errors, **new.errors}, old.evidence.joined(new.evidence)
+    return RatedCaptioners(collect(rows), old.rater, errors, evidence)
 
 
 def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -241,12 +299,12 @@ def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
 
 
 def write_ratings(path: Path, rated: RatedCaptioners) -> None:
-    """Writes `ratings.json`: rater, counts by captioner and image, error types."""
+    """Writes `ratings.json`: rater, counts by captioner and image, error types, examples."""
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
         counts.setdefault(captioner, {})[image] = [int(v) if v == int(v) else v for v in row]
     stored = {"rater": rated.rater, "columns": COLUMNS, "counts": counts, "errors": rated.errors}
-    write_json(path, stored)
+    write_json(path, stored | {"evidence": rated.evidence.as_json()})
 
 
 def read_ratings(path: Path) -> RatedCaptioners:
@@ -265,6 +323,7 @@ def read_ratings(path: Path) -> RatedCaptioners:
                        for image, kinds in of_images.items()}
             for who, of_images in stored.get("errors", {}).items()
         }  # fmt: skip
-        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors)
+        evidence = Evidence.read(stored.get("evidence", {}))
+        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no leaderboard's ratings: {error}") from None

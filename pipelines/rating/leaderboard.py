@@ -161,7 +161,7 @@ def write_board(
     texts = {
         "leaderboard.json": dumps(found),
         "leaderboard.md": _sections(tables, formats.as_markdown, "## "),
-        "leaderboard.html": page(found),
+        "leaderboard.html": page(found, rated.evidence),
         "leaderboard.tex": _sections(tables, formats.as_latex, "% "),
         **{f"{name}.csv": formats.as_csv(table) for name, table in tables.items()},
     }

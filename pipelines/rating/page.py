@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from revise_captions.pages.templating import environment, render_page
+from revise_captions.pipelines.rating.examples import Evidence, WrongSentence
 from revise_captions.stats.leaderboard import ALPHA
+from revise_captions.text.html import difference, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +30,30 @@ class CriterionView:
     controlled: bool
 
 
-def page(board: Mapping[str, Any]) -> str:
-    """The page of `leaderboard.as_json`."""
+def page(board: Mapping[str, Any], evidence: Evidence | None = None) -> str:
+    """The page of `leaderboard.as_json`, with the sentences behind its scores."""
+    evidence = evidence or Evidence()
     criteria = [_view(name, found) for name, found in board["criteria"].items()]
     values = {
         "board": board,
         "criteria": criteria,
         "alpha": ALPHA,
         "lead": lead(criteria[1].table),
+        "judged": any(row["score"] is not None for row in criteria[1].table),
+        "examples": [
+            (row["captioner"], [_example(one) for one in evidence.worst.get(row["captioner"], ())])
+            for row in reversed(criteria[1].table)
+        ],
+        "places": {row["captioner"]: k for k, row in enumerate(criteria[1].table)},
+        "reasons": sum(evidence.unscored.values(), Counter()).most_common(),
         "scatter": scatter(board["people"]["criteria"]["overall"]) if board["people"] else None,
     }
     return render_page(environment(), "board.html.j2", values)
+
+
+def _example(one: WrongSentence) -> tuple[WrongSentence, Markup]:
+    """A sentence with its text as an edit, where something was accepted in its place."""
+    return one, difference(one.text, one.rewrite) if one.rewrite else visible(one.text)
 
 
 def _view(name: str, found: Mapping[str, Any]) -> CriterionView:

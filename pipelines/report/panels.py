@@ -84,6 +84,8 @@ def rendered(data: ReportData, without: Collection[str] = ()) -> list[RenderedPa
 def _factuality(data: ReportData) -> Values | None:
     summary = data.summary
     shares, critic = summary["factuality"], summary["critic_on_flagged"]
+    if shares["all"]["before"]["value"] is None:
+        return None
     made = [ComparisonLine("Sentences", "all that the critic judged", **shares["all"])]
     if summary["sentences"]["not_assessable"]:
         note = "without those that claim nothing visible"
@@ -110,9 +112,11 @@ def _flow(data: ReportData) -> Values:
     return {"flow": charts.flow(data.summary["flow"])}
 
 
-def _confidence(data: ReportData) -> Values:
+def _confidence(data: ReportData) -> Values | None:
     found, threshold = data.summary["histogram"], data.summary["threshold"]
     top = max([*found["before"], *found["after"]])
+    if top == 0:
+        return None
     names = ("Before", "After")
     return {"histograms": [(n, charts.histogram(found[n.lower()], top, threshold)) for n in names]}
 

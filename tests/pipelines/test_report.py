@@ -276,6 +276,10 @@ def test_mostly_unscored_is_what_the_page_begins_with(tmp_path):
     body = html.unescape(path.read_text(encoding="utf-8"))
     assert '<div class="headline unscored">' in body
     assert body.index("--critic FOLDER") < body.index('class="tiles"')
+    main = body[body.index("<main") :]
+    assert "How sure the critic was" not in main  # no plot of nothing
+    assert "Factuality, before and after" not in main
+    assert "1 outside the model's domain" in main
 
 
 def test_a_json_file_that_is_no_report_is_not_overwritten(tmp_path):

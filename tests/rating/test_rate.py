@@ -19,8 +19,9 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
+from revise_captions.pipelines.rating.examples import Evidence
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
-from revise_captions.pipelines.rating.page import lead
+from revise_captions.pipelines.rating.page import lead, page
 
 FAST = ("--replicates", "200")
 
@@ -335,6 +336,45 @@ def test_the_page_shows_every_captioner_and_runs_nothing(rate, tmp_path):
     assert "script-src &#39;none&#39;" in html
     assert " style=" not in html  # the content policy would not let it through
     assert html.count('<circle class="after"') == 9
+
+
+def test_the_worst_sentences_stand_behind_each_score(rate, tmp_path):
+    write_captions(tmp_path)
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    html = unescape((tmp_path / "board/leaderboard.html").read_text())
+    worst: dict[str, list] = {}
+    for row in read(tmp_path / "board/judged-in.jsonl"):
+        for s in row["revision"]["sentences"]:
+            if s["label"] == "nonfactual":
+                found = (s["p_factual"], row["image"], row["caption"][slice(*s["span"])])
+                worst.setdefault(row["model"], []).append(found)
+    captioners = [row["captioner"] for row in overall(tmp_path)]
+    cards = re.findall(r'id="examples-(\d+)">(.*?)</article>', html, re.DOTALL)
+    assert [int(place) for place, _ in cards] == list(reversed(range(len(captioners))))
+    for place, card in cards:
+        assert f'href="#examples-{place}"' in html
+        expected = [text for _, _, text in sorted(worst[captioners[int(place)]])[:5]]
+        assert re.findall(r'<span class="s bad">(.*?)</span>', card) == expected
+    kept = read_ratings(tmp_path / "board/ratings.json").evidence
+    assert {who: [one.text for one in of] for who, of in kept.worst.items()} == {
+        who: [text for _, _, text in sorted(of)[:5]] for who, of in worst.items()
+    }
+
+
+def test_a_board_of_nothing_judged_has_no_plot_and_says_why(rate, tmp_path):
+    write_captions(tmp_path)
+    assert rate("in.jsonl", "--out", "board")[0] == 0
+    board = json.loads((tmp_path / "board/leaderboard.json").read_text())
+    for criterion in board["criteria"].values():
+        for row in criterion["table"]:
+            row |= dict.fromkeys(("score", "low", "high", "length_controlled"))
+    evidence = Evidence()
+    evidence.add("x", (), ["outside the model's domain"] * 3)
+    html = unescape(page(board, evidence))
+    assert "No sentence could be judged" in html
+    assert "Unscored: 3 outside the model's domain." in html
+    assert "<svg" not in html
+    assert 'class="board"' not in html
 
 
 def table(*ranks: str) -> list[dict]:

@@ -108,7 +108,7 @@ def content_policy(style: str, script: str = "", *, served: bool = False) -> str
     )
 
 
-_SEPARATORS = re.compile(r"(?<=[^\W_])([-_/.:,@+]+)(?=\w)")
+_SEPARATORS = re.compile(r"(?<=[^\W_])([-_/.:,@]+)(?=\w)")
 
 
 def breaks(text: str) -> Markup:

@@ -1,0 +1,80 @@
+"""What stands behind a captioner's score: its worst sentences, and why others were not judged."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+#: Sentences that are kept of each captioner, and characters of each text.
+KEPT, LONGEST = 5, 600
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WrongSentence:
+    """A flagged sentence; the lowest P(factual) comes first.
+
+    Attributes:
+        p: P(factual).
+        image: The image's name.
+        text: The sentence.
+        before: The end of the caption before it.
+        rationale: The critic's.
+        rewrite: What was accepted in its place, "" if nothing was.
+        kind: Its kind of error.
+    """
+
+    p: float
+    image: str
+    text: str
+    before: str = ""
+    rationale: str = ""
+    rewrite: str = ""
+    kind: str = ""
+
+    @classmethod
+    def of(
+        cls, p: float, image: str, caption: str, start: int, end: int, **more: str
+    ) -> WrongSentence:
+        """The sentence `[start, end)` of a caption; long texts are cut."""
+        before = caption[max(0, start - LONGEST // 3) : start]
+        cut = {name: text[:LONGEST] for name, text in more.items()}
+        return cls(p, image, caption[start:end][:LONGEST], before, **cut)
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The worst sentences of each captioner, and its unscored ones by reason."""
+
+    worst: dict[str, list[WrongSentence]] = field(default_factory=dict)
+    unscored: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def add(self, captioner: str, wrong: Iterable[WrongSentence], unscored: Sequence[str]) -> None:
+        """Adds a caption's."""
+        kept = [*self.worst.get(captioner, ()), *wrong]
+        self.worst[captioner] = heapq.nsmallest(KEPT, kept)
+        if unscored:
+            self.unscored[captioner].update(unscored)
+
+    def joined(self, other: Evidence) -> Evidence:
+        """Both, of different captioners."""
+        unscored = defaultdict(Counter, {**self.unscored, **other.unscored})
+        return Evidence({**self.worst, **other.worst}, unscored)
+
+    def as_json(self) -> dict[str, Any]:
+        """What `read` reads."""
+        return {
+            "worst": {who: [asdict(one) for one in found] for who, found in self.worst.items()},
+            "unscored": {who: dict(found) for who, found in self.unscored.items()},
+        }
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Evidence:
+        """Raises TypeError, ValueError or AttributeError for what `as_json` never writes."""
+        found = cls({who: [WrongSentence(**one) for one in of] for who, of in
+                     stored.get("worst", {}).items()})  # fmt: skip
+        for who, reasons in stored.get("unscored", {}).items():
+            found.unscored[who].update({str(reason): int(n) for reason, n in reasons.items()})
+        return found
