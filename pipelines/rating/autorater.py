@@ -26,7 +26,7 @@ from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines.output.error_types import type_of
-from revise_captions.pipelines.rating.examples import Evidence, WrongSentence
+from revise_captions.pipelines.rating.examples import BehindScore, Evidence
 from revise_captions.records import Label, Span
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (
@@ -79,7 +79,7 @@ class Counted:
     counts: tuple[float, ...]
     errors: Mapping[str, int]
     signature: str
-    wrong: tuple[WrongSentence, ...] = ()
+    wrong: tuple[BehindScore, ...] = ()
     unscored: tuple[str, ...] = ()
 
 
@@ -171,7 +171,7 @@ class JudgedCaption:
         captioner: str,
         rated: Sequence[RatedSentence],
         words: int,
-        wrong: Sequence[WrongSentence],
+        wrong: Sequence[BehindScore],
         reasons: tuple[str, ...],
     ) -> Counted:
         kinds = Counter(one.kind for one in wrong)
@@ -180,11 +180,11 @@ class JudgedCaption:
 
     def _example(
         self, sentence: Mapping[str, Any], p: float, kind: str, rewrite: str | None
-    ) -> WrongSentence:
+    ) -> BehindScore:
         start, end = sentence["span"]
         rationale = str(sentence["rationale"] or "")
         more = {"rationale": rationale, "rewrite": rewrite or "", "kind": kind}
-        return WrongSentence.of(p, self.image, self.caption, start, end, **more)
+        return BehindScore.of(p, self.image, self.caption, start, end, **more)
 
 
 def _wrong(sentence: RatedSentence) -> bool:

@@ -13,7 +13,7 @@ KEPT, LONGEST = 5, 600
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class WrongSentence:
+class BehindScore:
     """A flagged sentence; the lowest P(factual) comes first.
 
     Attributes:
@@ -37,7 +37,7 @@ class WrongSentence:
     @classmethod
     def of(
         cls, p: float, image: str, caption: str, start: int, end: int, **more: str
-    ) -> WrongSentence:
+    ) -> BehindScore:
         """The sentence `[start, end)` of a caption; long texts are cut."""
         before = caption[max(0, start - LONGEST // 3) : start]
         cut = {name: text[:LONGEST] for name, text in more.items()}
@@ -48,10 +48,10 @@ class WrongSentence:
 class Evidence:
     """The worst sentences of each captioner, and its unscored ones by reason."""
 
-    worst: dict[str, list[WrongSentence]] = field(default_factory=dict)
+    worst: dict[str, list[BehindScore]] = field(default_factory=dict)
     unscored: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
-    def add(self, captioner: str, wrong: Iterable[WrongSentence], unscored: Sequence[str]) -> None:
+    def add(self, captioner: str, wrong: Iterable[BehindScore], unscored: Sequence[str]) -> None:
         """Adds a caption's."""
         kept = [*self.worst.get(captioner, ()), *wrong]
         self.worst[captioner] = heapq.nsmallest(KEPT, kept)
@@ -73,7 +73,7 @@ class Evidence:
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Evidence:
         """Raises TypeError, ValueError or AttributeError for what `as_json` never writes."""
-        found = cls({who: [WrongSentence(**one) for one in of] for who, of in
+        found = cls({who: [BehindScore(**one) for one in of] for who, of in
                      stored.get("worst", {}).items()})  # fmt: skip
         for who, reasons in stored.get("unscored", {}).items():
             found.unscored[who].update({str(reason): int(n) for reason, n in reasons.items()})

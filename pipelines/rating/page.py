@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from revise_captions.pages.templating import environment, render_page
-from revise_captions.pipelines.rating.examples import Evidence, WrongSentence
+from revise_captions.pipelines.rating.examples import BehindScore, Evidence
 from revise_captions.stats.leaderboard import ALPHA
 from revise_captions.text.html import difference, visible
 
@@ -51,7 +51,7 @@ def page(board: Mapping[str, Any], evidence: Evidence | None = None) -> str:
     return render_page(environment(), "board.html.j2", values)
 
 
-def _example(one: WrongSentence) -> tuple[WrongSentence, Markup]:
+def _example(one: BehindScore) -> tuple[BehindScore, Markup]:
     """A sentence with its text as an edit, where something was accepted in its place."""
     return one, difference(one.text, one.rewrite) if one.rewrite else visible(one.text)
 
