@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
-from revise_captions.finetune.options import grouped, option, option_name
+from revise_captions.finetune.options import grouped, option, option_name, with_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +236,11 @@ class TrainingSettings:
 
     def with_options(self, **values: Any) -> TrainingSettings:
         """These settings with other values, by option name. Raises KeyError for an unknown one."""
-        homes = {option_name(item): (group, item.name) for group, item in grouped(self)}
-        changed: dict[str, dict[str, Any]] = {}
-        for name, value in values.items():
-            group, member = homes[name]
-            changed.setdefault(group, {})[member] = value
-        whole = changed.pop("", {})
-        groups = {group: replace(getattr(self, group), **new) for group, new in changed.items()}
-        return replace(self, **groups, **whole)
+        known = {option_name(item) for _, item in grouped(self)}
+        if unknown := sorted(values.keys() - known):
+            raise KeyError(unknown[0])
+        changed: TrainingSettings = with_values(self, values)
+        return changed
 
 
 def require_limit(settings: TrainingSettings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import Field, field, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
 import click
@@ -44,6 +44,17 @@ def grouped(settings: Any) -> Iterator[tuple[str, Field[Any]]]:
             yield from ((item.name, member) for member in fields(group))
         else:
             yield "", item
+
+
+def with_values(settings: Any, values: Mapping[str, Any]) -> Any:
+    """Settings with those of `values` that are named like one of their options."""
+    changed: dict[str, dict[str, Any]] = {}
+    for group, item in grouped(settings):
+        if (name := option_name(item)) in values:
+            changed.setdefault(group, {})[item.name] = values[name]
+    whole = changed.pop("", {})
+    groups = {group: replace(getattr(settings, group), **new) for group, new in changed.items()}
+    return replace(settings, **groups, **whole)
 
 
 def add_options(settings: Any) -> Any:

@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,15 +187,50 @@ def write(
         UserError: OUT cannot be written (full disk).
     """
     kind = output_kind(source, out)
+    return _written(source, results, out, kind, each)
+
+
+def write_rows(
+    source: Source,
+    results: Iterable[RowResult | BadRow],
+    out: str,
+    rows: Callable[[Row, RowResult], Iterable[Mapping[str, Any]]],
+) -> OutputCounts:
+    """Assembles OUT, JSON Lines, from any number of new rows for each of the source's.
+
+    `rows` makes them. Bad rows go to the quarantine, as in `write`.
+
+    Raises:
+        UserError: OUT cannot be written (full disk).
+    """
+
+    def lines(_: Source, pairs: Pairing, file: IO[bytes]) -> None:
+        for row, result in pairs:
+            for made in rows(row, result):
+                file.write(dumps(made).encode() + b"\n")
+
+    return _written(source, results, out, InputKind.JSONL, None, lines)
+
+
+def _written(
+    source: Source,
+    results: Iterable[RowResult | BadRow],
+    out: str,
+    kind: InputKind,
+    each: Callable[[Row | BadRow, RowResult | BadRow], None] | None,
+    writer: Callable[[Source, Pairing, Any], None] | None = None,
+) -> OutputCounts:
+    """`writer`: writes new rows, which have no signature to shorten."""
     try:
         with ExitStack() as stack:
             file: Any = stack.enter_context(_opened(kind, out))
             # Entered last, left first: the quarantine is in place before the output appears.
             refused = _free_quarantine() if out == "-" else quarantine_path(out)
             quarantine = stack.enter_context(_quarantine(refused))
-            shorten = None if out == "-" else stack.enter_context(_signatures(out))
+            new = writer is not None
+            shorten = None if new or out == "-" else stack.enter_context(_signatures(out))
             pairing = Pairing(source, results, quarantine, each, shorten)
-            _writer(kind)(source, pairing, file)
+            (writer or _writer(kind))(source, pairing, file)
             pairing.finish()
     except BrokenPipeError:
         raise

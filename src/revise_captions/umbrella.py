@@ -160,6 +160,20 @@ COMMANDS = (
         "finetune-metric",
     ),
     SubCommand(
+        "preferences",
+        TRAIN,
+        f"{_JOBS}.preferences.cli:main",
+        "Make preference pairs of captions.",
+        "collect-preferences",
+    ),
+    SubCommand(
+        "train-preferences",
+        TRAIN,
+        "revise_captions.finetune.preferences.cli:main",
+        "Train a captioner on preferences.",
+        "train-preferences",
+    ),
+    SubCommand(
         "merge",
         LARGE,
         f"{_JOBS}.job.merge_cli:main",

@@ -30,6 +30,7 @@ from revise_captions.engines.protocol import (
     Failed,
     Picture,
     Prompt,
+    Sampling,
     Template,
 )
 from revise_captions.errors import EngineDead, UserError
@@ -132,6 +133,20 @@ def test_what_passes_is_tried_again_and_answers_stay_in_order(failures):
     assert all(map(close, answers, prompts()))
     if failures != ("timeout",):  # a server goes on with what nobody waits for any more
         assert manners.most_at_once <= 6
+
+
+def test_answers_are_sampled_with_a_seed_each():
+    manners = Manners("openai")
+    with serving(manners) as url:
+        engine = connect(MODEL, url)
+        asked = [prompts(1)[0]] * 3
+        manners.seen.clear()
+        found = engine.generate(asked, 8, Sampling(0.8, 0.7, seed=5))
+        again = engine.generate(asked, 8, Sampling(0.8, 0.7, seed=5))
+    assert found == again
+    assert len({answer.text for answer in found}) > 1, "equal prompts have samples of their own"
+    said = sorted((body["seed"], body["temperature"], body["top_p"]) for body in manners.seen[:3])
+    assert said == [(5, 0.8, 0.7), (6, 0.8, 0.7), (7, 0.8, 0.7)]
 
 
 def test_one_bad_prompt_costs_its_own_answer_only():

@@ -23,6 +23,7 @@ from revise_captions.engines.protocol import (
     Failed,
     Picture,
     Prompt,
+    Sampling,
     Template,
 )
 from revise_captions.engines.vllm.engine import load_engine
@@ -173,3 +174,26 @@ def test_images_that_see_all_of_themselves_are_not_computed_on_a_cpu(folder, fak
     load_engine(
         str(folder), option="--critic", dtype="float32", hf_overrides={"is_mm_prefix_lm": 0}
     )
+
+
+def test_each_prompt_is_sampled_with_a_seed_of_its_own(folder, tokenizer, fake):
+    engine = load_engine(str(folder), option="--policy", dtype="float32")
+    image = Image.new("RGB", (60, 40))
+    asked = [Prompt((Picture(image), Template(word))) for word in ("red", "bad", "red")]
+    fake.refuse = lambda ids: ValueError("no") if "bad" in tokenizer.decode(ids) else None
+    fake.asked.clear()
+    found = engine.generate(asked, 4, Sampling(0.9, 0.7, seed=10))
+    assert found[1] == Failed(Unscored.ENGINE_ERROR, "no")
+    # the batch is halved until the bad prompt is alone; seeds stay with their prompts
+    alone = {
+        tokenizer.decode(prompt["prompt_token_ids"]): []
+        for prompts, _ in fake.asked
+        for prompt in prompts
+    }
+    for prompts, options in fake.asked:
+        for prompt, one in zip(prompts, options, strict=True):
+            assert (one.temperature, one.top_p, one.max_tokens) == (0.9, 0.7, 4)
+            alone[tokenizer.decode(prompt["prompt_token_ids"])].append(one.seed)
+    (red,), (bad,) = ([v for k, v in alone.items() if w in k] for w in ("red", "bad"))
+    assert set(red) == {10, 12}
+    assert set(bad) == {11}

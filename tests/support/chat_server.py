@@ -23,6 +23,7 @@ MODEL = "tiny/vlm"
 TOKENS = {11: "Yes", 12: " Yes", 13: "yes", 21: "No", 22: " NO", 31: "Maybe", 32: "The"}
 KNOWN = {
     *("model", "messages", "temperature", "max_tokens", "logprobs", "top_logprobs", "seed"),
+    "top_p",
 }
 
 

@@ -32,6 +32,8 @@ class SamplingParams:
 
     temperature: float
     max_tokens: int
+    top_p: float = 1.0
+    seed: int | None = None
     logprob_token_ids: list[int] | None = None
     allowed_token_ids: list[int] | None = None
     stop_token_ids: list[int] | None = None
@@ -51,23 +53,27 @@ class Fake:
     prefix_lm: bool | None = False
     refuse: Callable[[Sequence[int]], Exception | None] = lambda ids: None
     started: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    asked: list[tuple[list[dict[str, Any]], SamplingParams]] = field(default_factory=list)
+    asked: list[tuple[list[dict[str, Any]], Any]] = field(default_factory=list)
     ended: int = 0
 
     def shutdown(self) -> None:
         self.ended += 1
 
     def generate(
-        self, prompts: list[dict[str, Any]], options: SamplingParams, use_tqdm: bool
+        self,
+        prompts: list[dict[str, Any]],
+        options: SamplingParams | list[SamplingParams],
+        use_tqdm: bool,
     ) -> list[Any]:
         assert not use_tqdm
+        own = options if isinstance(options, list) else [options] * len(prompts)
         self.asked.append((prompts, options))
         for prompt in prompts:
             assert prompt.keys() <= {"prompt_token_ids", "multi_modal_data"}
             if error := self.refuse(prompt["prompt_token_ids"]):
                 raise error
         known: set[tuple[int, ...]] = set()
-        return [self._output(prompt, options, known) for prompt in prompts]
+        return [self._output(prompt, one, known) for prompt, one in zip(prompts, own, strict=True)]
 
     def _output(self, prompt: dict[str, Any], options: SamplingParams, known: set[Any]) -> Any:
         pictures = prompt.get("multi_modal_data", {}).get("image", [])

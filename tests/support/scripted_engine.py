@@ -12,6 +12,7 @@ from revise_captions.engines.protocol import (
     Failed,
     Picture,
     Prompt,
+    Sampling,
 )
 
 Judge = Callable[[Prompt], AnswerScores | Failed]
@@ -43,6 +44,8 @@ class ScriptedEngine:
         self.asked.extend(prompts)
         return [self.judge(prompt) for prompt in prompts]
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
+    def generate(
+        self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
+    ) -> list[Completion | Failed]:
         self.asked.extend(prompts)
         return [self.write(prompt) for prompt in prompts]

@@ -107,6 +107,21 @@ class Failed:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How an answer is drawn, where it is not the likeliest.
+
+    Attributes:
+        temperature: Divides the logits.
+        top_p: Only the likeliest tokens that have this much probability together (nucleus).
+        seed: Of all answers of a call; the same call gives the same answers.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    seed: int = 0
+
+
 class Engine(Protocol):
     """Computes a chat model. Answers come in the order asked, whatever is computed together.
 
@@ -135,12 +150,15 @@ class Engine(Protocol):
         """
         ...
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
-        """Answers greedily.
+    def generate(
+        self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
+    ) -> list[Completion | Failed]:
+        """Answers, greedily unless told otherwise.
 
         Args:
-            prompts: What to answer.
+            prompts: What to answer. Equal prompts have answers of their own when sampled.
             max_tokens: Where an answer is cut.
+            sampling: How to draw answers; None: the likeliest token each time.
 
         Returns:
             For each prompt the text, without what ends it.

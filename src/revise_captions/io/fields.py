@@ -80,10 +80,14 @@ _ASSISTANT = ("gpt", "assistant", "model", "chatgpt", "bot")
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Names, dotted into nested objects (`json.caption`, `turns.1.value`); None, (): find them."""
+    """Names, dotted into nested objects (`json.caption`, `turns.1.value`); None, (): find them.
+
+    `captionless`: rows are images, with or without captions, and none are searched for.
+    """
 
     image: str | None = None
     captions: tuple[str, ...] = ()
+    captionless: bool = False
 
 
 def recognize(
@@ -105,15 +109,15 @@ def recognize(
     for name in filter(None, (given.image, *given.captions)):
         if rows and all(look_up(row, name) is None for row in rows):
             raise _no_such_field(name, rows)
-    captions = given.captions or tuple(
-        filter(None, [_most_known(rows, "caption", CAPTIONS, _is_caption)])
-    )
+    captions = given.captions
+    if not captions and not given.captionless:
+        captions = tuple(filter(None, [_most_known(rows, "caption", CAPTIONS, _is_caption)]))
     image = given.image or _most_known(rows, "image", IMAGES, _is_image)
-    if rows and not captions:
+    if rows and not captions and not given.captionless:
         raise _none_known("caption", rows)
     if rows and need_image and image is None:
         raise _none_known("image", rows)
-    return Fields(image, captions)
+    return Fields(image, captions, given.captionless)
 
 
 def to_record(row: Row, fields: Fields, *, source: str) -> Record:
@@ -137,7 +141,7 @@ def to_record(row: Row, fields: Fields, *, source: str) -> Record:
 def captions_of(row: Row, fields: Fields) -> dict[str, str]:
     """A row's captions by field. Raises `BadRecord` as `to_record`."""
     captions = {name: _caption(row.data, name) for name in fields.captions}
-    if not captions:
+    if not captions and not fields.captionless:
         raise BadRecord(Reason.MISSING_CAPTION, f"no caption field; {_found([row.data])}")
     return captions
 

@@ -33,7 +33,7 @@ from revise_captions.engines.answer_words import (
 )
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
-from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt
+from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt, Sampling
 from revise_captions.errors import EngineDead, UserError, described
 from revise_captions.records import Unscored
 
@@ -48,6 +48,7 @@ SAMPLE_TOKENS = 4
 TOP_OPTIONS: dict[str, Any] = {"logprobs": True, "max_tokens": 1, "top_logprobs": TOP}
 #: How a server's answers are scored, see the module; the strongest way that it has.
 Scoring = Literal["id", "top", "none"]
+Asked = TypeVar("Asked")
 Result = TypeVar("Result")
 
 
@@ -91,9 +92,24 @@ class OpenAIEngine:
         ids = self.word_ids(words) if self.scoring == "id" else None
         return self._each(prompts, lambda prompt: self._scored(prompt, words, ids))
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
+    def generate(
+        self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
+    ) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
-        return self._each(prompts, lambda prompt: self._written(prompt, max_tokens))
+        options: list[dict[str, Any]] = [
+            {
+                "temperature": sampling.temperature,
+                "top_p": sampling.top_p,
+                "seed": sampling.seed + number,
+            }
+            if sampling is not None
+            else {}
+            for number in range(len(prompts))
+        ]
+        return self._each(
+            list(zip(prompts, options, strict=True)),
+            lambda asked: self._written(asked[0], max_tokens, **asked[1]),
+        )
 
     def generate_json(
         self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
@@ -123,20 +139,20 @@ class OpenAIEngine:
         return sorted(found)
 
     def _each(
-        self, prompts: Sequence[Prompt], ask: Callable[[Prompt], Result]
+        self, asked: Sequence[Asked], ask: Callable[[Asked], Result]
     ) -> list[Result | Failed]:
         """Asks all, `in_flight` at a time; answers come in the order asked."""
         pool = ThreadPoolExecutor(max_workers=self.in_flight)
         try:
             # the pool queues all prompts at once: never more than a window of the input
-            return list(pool.map(lambda prompt: self._guarded(prompt, ask), prompts))
+            return list(pool.map(lambda one: self._guarded(one, ask), asked))
         finally:
             # after a dead server or Ctrl-C, start nothing new
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _guarded(self, prompt: Prompt, ask: Callable[[Prompt], Result]) -> Result | Failed:
+    def _guarded(self, asked: Asked, ask: Callable[[Asked], Result]) -> Result | Failed:
         try:
-            result = ask(prompt)
+            result = ask(asked)
         except Refused as error:
             with self._lock:
                 self._lost = 0  # a server that refuses is alive

@@ -29,7 +29,9 @@ from revise_captions.engines.protocol import (
     Completion,
     Failed,
     Prompt,
+    Sampling,
 )
+from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.engines.transformers.inputs import (
     EncodedPrompt,
     PromptEncoder,
@@ -107,10 +109,19 @@ class TransformersEngine:
         self.shares = _equal(plain, shared, ROUNDING.get(str(self.model.dtype), 0.1))
         return self.shares
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
-        """See `protocol.Engine`."""
+    def generate(
+        self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
+    ) -> list[Completion | Failed]:
+        """See `protocol.Engine`. A batch draws from one generator: its seed is the call's."""
+        import torch
+
         rows = self._encoded(prompts)
-        return self._each(rows, max_tokens, lambda rows: self._write(rows, max_tokens))
+        if sampling is None:
+            return self._each(rows, max_tokens, lambda batch: self._write(batch, max_tokens, {}))
+        drawn = {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p}
+        with torch.random.fork_rng():
+            torch.manual_seed(sampling.seed)
+            return self._each(rows, max_tokens, lambda batch: self._write(batch, max_tokens, drawn))
 
     def given_logprobs(
         self, prompts: Sequence[Prompt], answers: Sequence[str]
@@ -262,22 +273,24 @@ class TransformersEngine:
             found.append(tuple(chosen[:, 0].double().tolist()))
         return found
 
-    def _write(self, rows: Sequence[EncodedPrompt], limit: int) -> list[Completion]:
+    def _write(
+        self, rows: Sequence[EncodedPrompt], limit: int, drawn: Mapping[str, Any]
+    ) -> list[Completion]:
         import transformers
 
         trees, back = self._trees(rows)
-        if trees:
+        if trees and not drawn:  # equal prompts have samples of their own
             inputs = self._placed(tree_inputs(self.model, trees, self.pad))
             new = decode(self.model, trees, inputs, pad=self.pad, ends=self.ends, limit=limit)
             return [self._written(new[k]) for k in back.tolist()]
         settings: Callable[..., Any] = transformers.GenerationConfig
         config = settings(
             max_new_tokens=limit,
-            do_sample=False,
             num_beams=1,
             pad_token_id=self.pad,
             eos_token_id=list(self.ends),
             use_cache=True,
+            **({"do_sample": False} | dict(drawn)),
         )
         inputs = self._placed(collate(rows, self.pad, left=True))
         made = self.model.generate(**inputs, generation_config=config)
@@ -357,9 +370,12 @@ def _loaded(
             if encoder.processor is None
             else transformers.AutoModelForImageTextToText
         )
-        return encoder, load_weights(kind, folder, name=name, trusted=trusted, **options)
+        model = load_weights(kind, folder, name=name, trusted=trusted, **options)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModelForImageTextToText") from error
+    if model.config.model_type == paligemma_chat.MODEL_TYPE:
+        paligemma_chat.find_prefix(model, encoder.tokenizer)
+    return encoder, model
 
 
 def _equal(

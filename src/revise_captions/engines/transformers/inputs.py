@@ -25,6 +25,7 @@ from revise_captions.engines.protocol import (
     Prompt,
     Template,
 )
+from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.engines.transformers.chat_template import (
     ChatFormat,
     Rendered,
@@ -218,6 +219,9 @@ def load_prompt_encoder(folder: Path, name: str, *, trusted: bool = False) -> Pr
     config = load(transformers.AutoConfig)
     if config.model_type not in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
         return PromptEncoder(load(transformers.AutoTokenizer), None, name)
+    if config.model_type == paligemma_chat.MODEL_TYPE:
+        processor = paligemma_chat.load_processor(folder, name=name)
+        return PromptEncoder(processor.tokenizer, processor, name)
     processor = load(transformers.AutoProcessor)
     if not hasattr(processor, "image_processor"):
         raise UserError(

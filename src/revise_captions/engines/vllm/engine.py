@@ -18,6 +18,7 @@ from revise_captions.engines.protocol import (
     Completion,
     Failed,
     Prompt,
+    Sampling,
 )
 from revise_captions.engines.transformers.inputs import PromptEncoder, load_prompt_encoder, try_out
 from revise_captions.engines.vllm.requests import (
@@ -52,9 +53,11 @@ class VllmEngine:
             for found in self.vllm.outputs(self._requests(prompts), options, 1)
         ]
 
-    def generate(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion | Failed]:
+    def generate(
+        self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
+    ) -> list[Completion | Failed]:
         """See `protocol.Engine`."""
-        return self._completions(prompts, max_tokens)
+        return self._completions(prompts, max_tokens, sampling)
 
     def generate_json(
         self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
@@ -66,11 +69,25 @@ class VllmEngine:
         return self._completions(prompts, max_tokens, structured_outputs=guided)
 
     def _completions(
-        self, prompts: Sequence[Prompt], max_tokens: int, **guided: Any
+        self,
+        prompts: Sequence[Prompt],
+        max_tokens: int,
+        sampling: Sampling | None = None,
+        **guided: Any,
     ) -> list[Completion | Failed]:
         from vllm import SamplingParams
 
-        options = SamplingParams(temperature=0.0, max_tokens=max_tokens, **guided)
+        options: Any = SamplingParams(temperature=0.0, max_tokens=max_tokens, **guided)
+        if sampling is not None:
+            options = [
+                SamplingParams(
+                    temperature=sampling.temperature,
+                    top_p=sampling.top_p,
+                    seed=sampling.seed + number,
+                    max_tokens=max_tokens,
+                )
+                for number in range(len(prompts))
+            ]
         return [
             found if isinstance(found, Failed) else _written(found.outputs[0])
             for found in self.vllm.outputs(self._requests(prompts), options, max_tokens)

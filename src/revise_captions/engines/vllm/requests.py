@@ -87,8 +87,8 @@ class Vllm:
     def outputs(self, requests: Sequence[VllmRequest], options: Any, room: int) -> list[Any]:
         """vLLM's `RequestOutput` of each request, or `Failed`, in the order asked.
 
-        `options`: vLLM's `SamplingParams`; `room`: how many tokens an answer may have. Raises
-        EngineDead where vLLM has stopped.
+        `options`: vLLM's `SamplingParams`, for all or a list for each; `room`: how many tokens an
+        answer may have. Raises EngineDead where vLLM has stopped.
         """
         results: list[Any] = []
         asked: list[tuple[int, dict[str, Any]]] = []
@@ -100,6 +100,8 @@ class Vllm:
             if request.pictures:
                 inputs["multi_modal_data"] = {"image": list(request.pictures)}
             asked.append((k, inputs))
+        if isinstance(options, list):
+            options = [options[k] for k, _ in asked]
         answers = self._run([inputs for _, inputs in asked], options) if asked else []
         for (k, _), answer in zip(asked, answers, strict=True):
             results[k] = answer
@@ -121,7 +123,10 @@ class Vllm:
                 return [Failed(reason, text.splitlines()[0])]
             logger.info("vLLM refused %d prompts, trying their halves: %s", len(inputs), error)
             middle = len(inputs) // 2
-            return self._run(inputs[:middle], options) + self._run(inputs[middle:], options)
+            first = last = options
+            if isinstance(options, list):
+                first, last = options[:middle], options[middle:]
+            return self._run(inputs[:middle], first) + self._run(inputs[middle:], last)
         images = [item.get("multi_modal_data", {}).get("image", []) for item in inputs]
         pictures = [tuple(map(id, some)) for some in images]
         self.counts.add(outputs, pictures, self.block)

@@ -1,0 +1,1 @@
+"""Decomposers and verifiers of units, by name."""

@@ -1,0 +1,1 @@
+"""Preference training of captioners, through TRL: reward models, DPO and GRPO."""

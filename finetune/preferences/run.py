@@ -1,0 +1,179 @@
+"""Runs of `train-preferences`: what is checked, read and loaded before TRL trains."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revise_captions.errors import UserError
+from revise_captions.finetune.preferences.settings import (
+    DpoSettings,
+    GrpoSettings,
+    PreferenceSettings,
+)
+from revise_captions.io.writing import check_new_folder, write_json_lines
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.preferences.data import PreferenceExamples
+    from revise_captions.finetune.preferences.policy import Policy
+    from revise_captions.finetune.preferences.training import (
+        PreferenceRun,
+        Report,
+        WeightedReward,
+    )
+
+QUARANTINE = "training/quarantine.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceJob:
+    """The command line, without the settings of training; `train-preferences --help` explains."""
+
+    data: Path
+    policy: str
+    out: Path
+    report: Report
+    prompts: tuple[str, ...] = ()
+    by: str = ""
+    rewards: tuple[str, ...] = ()
+    units: str = "graph"
+    verifiers: tuple[str, ...] = ("bundled",)
+    reference_field: str | None = None
+    judge: str = "offline"
+    image_root: Path | None = None
+    allow_urls: bool = False
+    limit: int | None = None
+    trust_remote_code: bool = False
+    resume: bool = False
+    force: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], report: Report) -> PreferenceJob:
+        """Options by name; others are left out."""
+        known = {name: options[name] for name in cls.__slots__ if name in options}
+        return cls(**known, report=report)
+
+
+def run_reward_model(job: PreferenceJob, settings: PreferenceSettings) -> None:
+    """Trains a reward model on pairs. Raises `UserError`."""
+    policy, pairs, folder = prepared(job, settings, pairs=True)
+    from revise_captions.finetune.preferences.training import train_reward_model
+
+    train_reward_model(policy, pairs, settings, folder)
+
+
+def run_dpo(job: PreferenceJob, settings: DpoSettings) -> None:
+    """Trains a captioner on pairs. Raises `UserError`."""
+    policy, pairs, folder = prepared(job, settings, pairs=True)
+    from revise_captions.finetune.preferences.training import train_dpo
+
+    train_dpo(policy, pairs, settings, folder)
+
+
+def run_grpo(job: PreferenceJob, settings: GrpoSettings) -> None:
+    """Trains a captioner on images by rewards. Raises `UserError`."""
+    from revise_captions.finetune.preferences.rewards import parsed
+
+    named = parsed(job.rewards)
+    if "posh" in dict(named) and job.reference_field is None:
+        raise UserError(
+            "--reward posh compares with a reference caption",
+            hint="name its field with --reference-field",
+        )
+    require_libraries()
+    rewards = load_rewards(named, job, settings)
+    policy, images, folder = prepared(job, settings, pairs=False)
+    from revise_captions.finetune.preferences.training import train_grpo
+
+    train_grpo(policy, images, rewards, settings, folder)
+
+
+def prepared(
+    job: PreferenceJob, settings: PreferenceSettings, *, pairs: bool
+) -> tuple[Policy, PreferenceExamples, PreferenceRun]:
+    """The policy, the data, and where to write. Cheap checks come first."""
+    require_libraries()
+    if settings.saving.tensorboard and not importlib.util.find_spec("tensorboard"):
+        hint = "pip install 'revise-captions[tensorboard]'"
+        raise UserError("--tensorboard needs the package tensorboard", hint=hint)
+    if not job.resume and not job.force:
+        check_new_folder(job.out)
+    from revise_captions.engines.transformers.chat_template import added_tokens
+    from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs
+    from revise_captions.finetune.preferences.policy import load_policy
+    from revise_captions.finetune.preferences.training import PreferenceRun
+
+    policy = load_policy(job.policy, settings, trusted=job.trust_remote_code)
+    reading = ReadingOptions(
+        job.prompts,
+        job.by,
+        job.reference_field,
+        job.image_root,
+        job.allow_urls,
+        job.limit,
+        added_tokens(list(policy.processor.tokenizer.get_added_vocab())),
+    )
+    examples = (read_pairs if pairs else read_images)(job.data, reading)
+    (job.out / "training").mkdir(parents=True, exist_ok=True)
+    if examples.bad:
+        write_json_lines(job.out / QUARANTINE, (row.as_json() for row in examples.bad))
+    kind = "pairs" if pairs else "images"
+    found = {kind: len(examples.rows), "quarantined": len(examples.bad)}
+    job.report({"event": "data", **found})
+    return policy, examples, PreferenceRun(job.out, job.resume, job.report)
+
+
+def require_libraries() -> None:
+    """Raises `UserError` where the extra `rl` is not installed; keeps its libraries quiet."""
+    if missing := [name for name in ("trl", "datasets") if not importlib.util.find_spec(name)]:
+        raise UserError(
+            f"this needs the package {missing[0]}", hint="pip install 'revise-captions[rl]'"
+        )
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    # TRL 1.16 uses names that transformers 5.23 is about to rename
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+
+
+def load_rewards(
+    named: Sequence[tuple[str, float]], job: PreferenceJob, settings: GrpoSettings
+) -> list[WeightedReward]:
+    """The rewards by name, in order.
+
+    Args:
+        named: Names and weights.
+        job: Names the verifiers and POSH's judge.
+        settings: Where reward models are computed.
+
+    Raises:
+        UserError: One of them cannot be had.
+    """
+    from revise_captions.finetune.preferences.policy import device_of
+    from revise_captions.finetune.preferences.reward_model import load_reward_model
+    from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards
+    from revise_captions.finetune.preferences.training import WeightedReward
+
+    units: UnitRewards | None = None
+    found = []
+    for name, weight in named:
+        function: Any
+        if name in ("c_p", "c_r"):
+            if units is None:
+                from revise_captions.critic.units.scoring import load_unit_scoring
+
+                scoring = load_unit_scoring(job.units, job.verifiers, device=device_of(settings))
+                units = UnitRewards(scoring.decomposer, scoring.verifier)
+            function = units.c_p if name == "c_p" else units.c_r
+        elif name == "posh":
+            from revise_captions.posh.score_file import PoshOptions, load_judge
+
+            function = PoshReward(load_judge(PoshOptions(Path(), Path(), judge=job.judge)))
+        else:
+            function = load_reward_model(name, device=device_of(settings), dtype="float32")
+        found.append(WeightedReward(Path(name).name, function, weight))
+    return found

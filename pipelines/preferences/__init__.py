@@ -1,0 +1,1 @@
+"""Preference pairs from verified units (FeedQuill) and from revisions."""

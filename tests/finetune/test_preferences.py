@@ -1,0 +1,242 @@
+"""`train-preferences` on tiny policies of real architectures: one step of each method."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import tinycritic
+import tinyvlm
+import torch
+from commands import outcome
+from PIL import Image
+from safetensors.torch import load_file
+from transformers import AutoModelForImageTextToText
+
+from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
+from revise_captions.dcscore.units import UnitVerdict
+from revise_captions.engines.protocol import Picture, Prompt, Template
+from revise_captions.engines.transformers.engine import load_engine
+from revise_captions.errors import UserError
+from revise_captions.finetune.preferences.cli import main
+from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs
+from revise_captions.finetune.preferences.reward_model import load_reward_model
+from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards, parsed
+from revise_captions.posh.components import components
+from revise_captions.posh.judge import Grade
+
+SMALL = (
+    *("--batch-size", "4", "--micro-batch", "4", "--steps", "1", "--log-steps", "1"),
+    *("--device", "cpu", "--learning-rate", "0.01"),
+)
+
+
+def turns(text, role="assistant"):
+    return [{"role": role, "content": text}]
+
+
+def pair(number, **more):
+    return {
+        "images": [f"{number % 3}.png"],
+        "prompt": turns("caption en", "user"),
+        "chosen": turns(f"A red circle, number {number}."),
+        "rejected": turns("Two dogs walk, and 3 blue boats."),
+        "by": "c_r" if number % 2 else "c_p",
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Eight pairs, three images, and two rows that are none."""
+    folder = tmp_path_factory.mktemp("pairs")
+    rng = random.Random(0)
+    for number in range(3):
+        image = Image.new("RGB", (70, 60), tuple(rng.randrange(256) for _ in range(3)))
+        image.save(folder / f"{number}.png")
+    rows = [pair(number, reference="A red circle.") for number in range(8)]
+    rows[1]["chosen"] = turns("A dog <image> and a cat.")
+    rows[2]["images"] = ["missing.png"]
+    lines = [json.dumps(row) for row in rows] + ["{broken"]
+    (folder / "pairs.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def captioner(tmp_path_factory):
+    return tinycritic.saved(tmp_path_factory.mktemp("captioner"), sure=False, fluent=True)
+
+
+def log_of(out):
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+
+def changed(before, after):
+    """Names of the tensors that differ."""
+    old, new = (
+        AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32).state_dict()
+        for folder in (before, after)
+    )
+    return {name for name in old if not torch.equal(old[name], new[name])}
+
+
+def test_dpo_trains_the_language_model_alone(data, captioner, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
+    code, said, err = outcome(main, capsys, "dpo", *arguments, "--dtype", "float32")
+    assert code == 0, err
+    log = log_of(said)
+    assert log[0] == {"event": "data", "pairs": 6, "quarantined": 3}
+    # before the first step policy and reference are the same, and DPO's loss is log 2
+    assert log[1]["loss"] == pytest.approx(0.6931, abs=1e-3)
+    names = changed(captioner, out)
+    assert names
+    assert not any("vision_tower" in name or "projector" in name for name in names)
+    bad = [json.loads(one) for one in (out / "training/quarantine.jsonl").open()]
+    assert [row["line"] for row in bad] == [2, 3, 9]
+    assert "<image>" in bad[0]["detail"]
+    code, _, err = outcome(main, capsys, "dpo", *arguments)
+    assert (code, "not empty" in err) == (2, True)
+    # what was written is a captioner again
+    engine = load_engine(str(out), option="--policy")
+    asked = Prompt((Picture(Image.new("RGB", (64, 64))), Template("caption en")), shared=2)
+    assert engine.generate([asked], 5)[0].text != ""
+
+
+def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path, capsys):
+    out = tmp_path / "rm"
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL, "--by", "c_p")
+    code, said, err = outcome(main, capsys, "reward", *arguments, "--steps", "6")
+    assert code == 0, err
+    log = log_of(said)
+    assert log[0]["pairs"] == 3
+    assert log[-2]["loss"] < log[1]["loss"]
+    reward = load_reward_model(str(out), device="cpu", dtype="float32")
+    pictures = [[Image.open(data / "0.png").convert("RGB")]] * 2
+    prompt = [
+        [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "caption en"}]}]
+    ]
+    texts = [turns("A red circle, number 0."), turns("Two dogs walk, and 3 blue boats.")]
+    good, bad = reward(prompt * 2, texts, pictures)
+    assert good > bad
+    assert [good] == pytest.approx(reward(prompt, texts[:1], pictures[:1]), abs=1e-4)
+    with pytest.raises(UserError, match="no reward model"):
+        load_reward_model(str(captioner), device="cpu", dtype="float32")
+
+
+def test_grpo_samples_and_is_rewarded(data, captioner, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
+    more = ("--generations", "2", "--max-tokens", "8", "--reward", "posh", "--method", "lora")
+    code, said, err = outcome(
+        main, capsys, "grpo", *arguments, *more, "--reference-field", "reference", "--kl", "0.05"
+    )
+    assert code == 0, err
+    log = log_of(said)
+    assert log[0] == {"event": "data", "images": 3, "quarantined": 2}
+    assert "rewards/posh/mean" in log[1]
+    assert load_file(out / "adapter_model.safetensors")
+    config = json.loads((out / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == str(captioner)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", tinyvlm.PLAIN)
+@pytest.mark.parametrize("method", ["dpo", "grpo", "reward"])
+def test_other_architectures(family, method, data, tmp_path, capsys):
+    policy = tinyvlm.saved(tmp_path / "policy", family, sure=False)
+    arguments = (data / "pairs.jsonl", "--policy", policy, "--out", tmp_path / "out", *SMALL)
+    more = ()
+    if method == "grpo":
+        more = ("--generations", "2", "--max-tokens", "8", "--units", "sentences")
+    code, said, err = outcome(main, capsys, method, *arguments, *more)
+    assert code == 0, err
+    assert "train_loss" in log_of(said)[-1]
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+@pytest.mark.slow
+def test_grpo_with_units_lora_merged_and_resumed(data, captioner, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
+    more = ("--generations", "2", "--max-tokens", "8", "--units", "sentences", "--method", "lora")
+    more = (*more, "--merge", "--save-steps", "1", "--tensorboard")
+    assert outcome(main, capsys, "grpo", *arguments, *more)[0] == 0
+    assert list((out / "training/tensorboard").iterdir())
+    code, said, err = outcome(main, capsys, "grpo", *arguments, *more, "--resume", "--steps", "2")
+    assert code == 0, err
+    assert [line["step"] for line in log_of(said) if "loss" in line] == [2]
+    assert changed(captioner, out)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--batch-size", "6", "--generations", "4"), "no multiple of --generations"),
+        (("--generations", "1"), "2 or more"),
+        (("--reward", "posh"), "--reference-field"),
+        (("--reward", "c_r=much"), "no weight"),
+        (("--reward", "c_p", "--reward", "c_p=2"), "twice"),
+        (("--targets", "ears"), "no part ears"),
+        (("--reward", "nowhere"), "no such folder"),
+    ],
+)
+def test_what_cannot_be(data, captioner, tmp_path, capsys, options, said):
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", tmp_path / "out", *SMALL)
+    units = ("--units", "sentences")
+    code, _, err = outcome(main, capsys, "grpo", *arguments, *units, *options)
+    assert (code, said in err) == (2, True), err
+
+
+def test_rewards_and_weights():
+    assert parsed(()) == [("c_p", 1.0), ("c_r", 0.5)]
+    assert parsed(("posh", "./a=b=0.25")) == [("posh", 1.0), ("./a=b", 0.25)]
+
+
+def test_units_are_counted_once_and_silence_earns_nothing():
+    asked = []
+
+    class Sentences(SentenceDecomposer):
+        def decompose(self, texts):
+            asked.append(texts)
+            return super().decompose(texts)
+
+    class ByLetter:
+        def verify(self, tasks):
+            return [tuple(self.verdict(u.text) for u in task.caption.units) for task in tasks]
+
+        def verdict(self, text):
+            return UnitVerdict(None, unscored="?") if text == "Hm." else UnitVerdict("A" in text)
+
+    units = UnitRewards(Sentences(), ByLetter())
+    picture = [Image.new("RGB", (4, 4))]
+    texts = ["A dog. A dog. B cat. Hm.", "", "Hm."]
+    given = {"completions": [turns(text) for text in texts], "images": [picture] * 3}
+    assert units.c_p(**given, step=1) == [0.5, 0.0, None]
+    assert units.c_r(**given) == [2.0, 0.0, 0.0]
+    assert len(asked) == 1, "both rewards are computed at once"
+
+
+def test_posh_rewards_what_the_reference_says():
+    class Judge:
+        settings = {}  # noqa: RUF012
+
+        def grade(self, given):
+            for task in given:
+                yield tuple(Grade(5.0) for _ in components(task.source))
+
+    found = PoshReward(Judge())([turns("A red circle."), turns("")], ["A red circle."] * 2)
+    assert found == [1.0, 0.0]
+
+
+def test_pairs_of_a_score_and_images_once(data):
+    pairs = read_pairs(data / "pairs.jsonl", ReadingOptions(by="c_r"))
+    assert len(pairs.rows) == 4
+    images = read_images(data / "pairs.jsonl", ReadingOptions(prompts=("a", "b")))
+    assert [row["prompt"][0]["content"] for row in images.rows] == ["a", "b", "a"]
+    (first,) = images.dataset()[0]["images"]
+    assert first.size == (70, 60)
+    assert images.dataset()[0]["images"][0].size == (70, 60)
+    with pytest.raises(UserError, match="no row is a preference pair"):
+        read_pairs(data / "pairs.jsonl", ReadingOptions(by="both"))
