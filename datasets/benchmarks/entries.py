@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any
 from revise_captions.benchmarks.types import CAPTION, Triple
 from revise_captions.errors import UserError
 from revise_captions.io.readers import open_rows
-from revise_captions.io.rows import BadRow
+from revise_captions.io.rows import BadRow, parse_json
 from revise_captions.records import ImageRef, Record, Span
 
 
@@ -49,7 +48,7 @@ class Entry:
             if isinstance(value, bool):
                 raise ValueError
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self.error(f"`{key}` is {shown(value)}; expected a number") from None
 
     def items(self, key: str) -> list[Any]:
@@ -116,7 +115,7 @@ def csv_rows(path: Path) -> Iterator[Entry]:
 def json_entries(path: Path) -> Iterator[tuple[str, Entry]]:
     """The members of a JSON object whose values are objects, held in memory whole."""
     try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
+        whole = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path} as JSON: {error}", hint=_OTHER) from None
     if not isinstance(whole, dict):
@@ -162,5 +161,5 @@ def library_json(entry: Entry, key: str) -> Iterator[None]:
     """JSON inside a field: says where it is broken."""
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise entry.error(f"`{key}` holds no JSON that can be read: {error}") from None

@@ -8,7 +8,6 @@ file, or the same by perceptual hash (`io.perceptual_hash`).
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -30,6 +29,7 @@ from revise_captions.io.perceptual_hash import (
     candidates,
     fingerprint,
 )
+from revise_captions.io.rows import parse_json
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
 SHOWN = 3
@@ -96,7 +96,7 @@ def images_of(path: Path) -> Iterator[Path]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 name = next(str(row[key]) for key in IMAGES if row.get(key))
             except (ValueError, AttributeError, StopIteration):
                 raise UserError(

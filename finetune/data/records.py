@@ -132,7 +132,7 @@ class Examples(Sequence[TrainingExample]):
         try:
             row = json.loads(line)
             example = parse(row)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise self._error(number, f"not a training row: {error!r}") from None
         end = 0
         for sentence in example.sentences:

@@ -16,7 +16,7 @@ from PIL import Image
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.errors import BadRecord, Reason, described, own_step
-from revise_captions.isolation import Raised, isolated
+from revise_captions.isolation import Raised, isolated, isolated_after
 from revise_captions.pipelines.draft import Draft, new_draft, revision_of
 from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
@@ -31,11 +31,12 @@ PLAIN = "A dog stands near the tree."
 _WHOLE = Span(0, len(PLAIN))
 
 
-def run_stages(
-    drafts: Sequence[Draft], models: LoadedModels, settings: RevisionSettings
+def run_stages_after(
+    first: Exception, drafts: Sequence[Draft], models: LoadedModels, settings: RevisionSettings
 ) -> list[Draft | BadRecord]:
-    """`rounds.run_stages`; a draft that makes it fail comes back unscored, with the error."""
-    done = isolated(
+    """`rounds.run_stages`, which has raised `first`; the draft at fault comes back unscored."""
+    done = isolated_after(
+        first,
         drafts,
         lambda some: rounds.run_stages(list(some), models, settings),
         lambda: _ask(models),

@@ -20,7 +20,7 @@ from revise_captions.io.images import LoadImage, mark_of
 from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of
-from revise_captions.pipelines.job import unforeseen
+from revise_captions.pipelines.job import rounds, unforeseen
 from revise_captions.pipelines.job.inputs import image_loader
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
@@ -96,7 +96,11 @@ def revise_window(
             drafts.append(made)
             owners.append((len(results), name, merged(earlier, models.signature)))
         results.append(Result(record, {}, threshold=models.threshold))
-    done = unforeseen.run_stages(drafts, models, settings)
+    done: Sequence[Draft | BadRecord]
+    try:
+        done = rounds.run_stages(drafts, models, settings)
+    except Exception as error:
+        done = unforeseen.run_stages_after(error, drafts, models, settings)
     for (at, name, signature), draft in zip(owners, done, strict=True):
         results[at] = _with_revision(results[at], name, draft, signature)
     if models.verifier is not None:

@@ -26,7 +26,7 @@ from typing import Any
 
 from revise_captions.benchmarks.entries import Entry, csv_rows, rows, shown
 from revise_captions.benchmarks.types import Example
-from revise_captions.errors import UserError
+from revise_captions.errors import UserError, mended_by_user
 from revise_captions.metrics.protocol import MetricInput, StoredImage
 from revise_captions.metrics.registry import load_metric, metric_label, scored
 from revise_captions.records import Span
@@ -247,10 +247,11 @@ def _joined(
             strangers += 1
             continue
         if "revision" in entry.data:
-            signature = str(entry["revision"]["signature"])
-            signatures.add(signature)
-            thresholds.add(float(settings_of(signature)["threshold"]))
-            _judged(entry, known[which], sentences, reasons)
+            with mended_by_user(f"{entry.place}: `revision` is not of revise-captions"):
+                signature = str(entry["revision"]["signature"])
+                signatures.add(signature)
+                thresholds.add(float(settings_of(signature)["threshold"]))
+                _judged(entry, known[which], sentences, reasons)
         elif "spans" in entry.data:
             spans[which] = _spans(entry, "spans")
             if "omissions" in entry.data:

@@ -25,6 +25,7 @@ from revise_captions.errors import BadRecord, Reason
 from revise_captions.pipelines.draft import Draft, flagged
 from revise_captions.records import (
     Attempt,
+    Label,
     Revision,
     Sentence,
     Span,
@@ -82,10 +83,16 @@ def _attempt_json(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
+def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> Revision:
     """The `Revision` that `to_json` wrote, for the next stage.
 
-    Raises `BadRecord(BAD_REVISION)` where the row does not fit the caption or the format.
+    Args:
+        caption: The original text.
+        row: The two keys.
+        whole: Whether what only sums up other keys is checked, too, as it will be counted.
+
+    Raises:
+        BadRecord: BAD_REVISION: the row does not fit the caption or the format.
     """
     try:
         stored = row["revision"]
@@ -93,6 +100,8 @@ def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
         rounds, signature = _round(stored["rounds"]), _of(str, stored["signature"])
         revised = _of(str, row["revised_caption"])
         error = _of(str, stored.get("error", ""))
+        for item, sentence in zip(stored["sentences"], sentences, strict=True) if whole else ():
+            _check_summary(item, sentence)
     except (KeyError, TypeError, ValueError, OverflowError) as wrong:
         raise BadRecord(
             Reason.BAD_REVISION, f"`revision` was not written by `--stage critique`: {wrong!r}"
@@ -106,6 +115,18 @@ def from_json(caption: str, row: Mapping[str, Any]) -> Revision:
             )
         cursor = sentence.span.end
     return Revision(caption, revised, sentences, rounds, signature, error)
+
+
+def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
+    """Raises ValueError where the keys for readers do not follow from the others."""
+    expected = _sentence_json(sentence, 0.5)
+    for name in ("rewrite", "accepted", "why", "dropped"):
+        if item[name] != expected[name]:
+            raise ValueError(f"{name} is {item[name]!r:.80}, expected {expected[name]!r:.80}")
+    if (item["label"] == Label.UNSCORED) is not (sentence.verdict.unscored is not None) or (
+        item["label"] not in tuple(Label)
+    ):
+        raise ValueError(f"label is {item['label']!r:.80}")
 
 
 def _sentence(item: Mapping[str, Any]) -> Sentence:

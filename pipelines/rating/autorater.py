@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.errors import UserError
+from revise_captions.errors import UserError, mended_by_user
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, Row
@@ -121,15 +121,23 @@ def read_judged(
                 f"{name}, row {row.line}: no field names its {missing}",
                 hint=f"set {option or '--image-field'}, or pass NAME=FILE",
             )
-        signature = str(revision["signature"])
-        settings = settings_of(signature)
-        threshold = float(settings["threshold"])
         caption = str(look_up(row.data, source.fields.captions[0]))
-        judged = JudgedCaption(who, image, caption, revision["sentences"], threshold, signature)
-        kinds = _kinds(row.data, caption, revision["sentences"])
-        yield judged.as_it_came(kinds)
-        if "reviser" in settings:  # also where it had nothing to do
-            yield judged.revised(kinds, len(str(row.data["revised_caption"]).split()))
+        with mended_by_user(f"{name}, row {row.line}: `revision` is not of revise-captions"):
+            counted = list(_counted(row.data, caption, who, image))
+        yield from counted
+
+
+def _counted(row: Mapping[str, Any], caption: str, captioner: str, image: str) -> Iterator[Counted]:
+    """The caption as it came and, where a reviser was there, as it was revised."""
+    revision = row["revision"]
+    signature = str(revision["signature"])
+    settings = settings_of(signature)
+    threshold = float(settings["threshold"])
+    judged = JudgedCaption(captioner, image, caption, revision["sentences"], threshold, signature)
+    kinds = _kinds(row, caption, revision["sentences"])
+    yield judged.as_it_came(kinds)
+    if "reviser" in settings:  # also where it had nothing to do
+        yield judged.revised(kinds, len(str(row["revised_caption"]).split()))
 
 
 @dataclass(frozen=True, slots=True)

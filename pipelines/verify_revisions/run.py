@@ -140,7 +140,9 @@ def _stored(record: Record) -> Result:
             record,
             {
                 names[field]: from_json(
-                    record.captions[names[field]], {"revised_caption": revised, "revision": part}
+                    record.captions[names[field]],
+                    {"revised_caption": revised, "revision": part},
+                    whole=True,
                 )
                 for field, revised, part in parts
             },

@@ -21,7 +21,6 @@ import base64
 import contextlib
 import gzip
 import hashlib
-import io
 import json
 import logging
 import os
@@ -40,25 +39,30 @@ from unittest import mock
 
 from PIL import Image
 
-from revise_captions.engines.openai import http, server
+from revise_captions.engines.openai import http, probe, server
 from revise_captions.io import url_fetch
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines import cli
-from scripts.checks import hostile
+from revise_captions.pipelines.verify_revisions import cli as verify_revisions
+from scripts.checks import fuzz_commands, hostile, hostile_tables
+from scripts.checks.fuzzing import (
+    DAMAGED,
+    FIELDS,
+    NO_RECORD,
+    Broken,
+    command,
+    lines_of,
+    mixed,
+    sign,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests/support"))
 import chat_server
 import scripted_run
 
-FIELDS = ["--image-field", "image", "--caption-field", "caption"]
 PICTURE = Path(__file__).parents[2] / "datasets/picturebook/examples/images/test-009.png"
 #: What hostile rows of the server's runs say: only answers about them are spoiled.
 MARK = "Quux"
 ADDED = ("revised_caption", "revision")
-
-
-class Broken(Exception):
-    """A run that did not keep the promise."""
 
 
 @dataclass
@@ -88,7 +92,9 @@ class Fuzzer:
         except Exception as error:
             where = "" if isinstance(error, Broken) else traceback.format_exc()
             found = {"seed": self.seed, "run": number, "kind": kind}
-            self.findings.append(found | {"what": f"{type(error).__name__}: {error} {where}"})
+            found |= {"what": f"{type(error).__name__}: {error} {where}"}
+            self.findings.append(found)
+            print(json.dumps(found), file=sys.stderr, flush=True)
             if self.keep is not None:
                 shutil.copytree(work, self.keep / f"{self.seed}-{number}-{kind}")
 
@@ -108,15 +114,16 @@ class Fuzzer:
     def array(self, rng: random.Random) -> None:
         """Rows as one array, of values that are JSON."""
         bad = [row for row in (hostile.hostile_row(rng, self._good) for _ in range(40)) if _ok(row)]
-        rows = _mixed(rng, self._good, bad)
+        rows = mixed(rng, self._good, bad)
         Path("in.json").write_bytes(b"[" + b",\n".join(rows) + b"]")
-        _command("in.json", "out.jsonl", *FIELDS)
-        self._check(rows, Path("out.jsonl"), tuple(FIELDS))
+        command("in.json", "out.jsonl", *FIELDS)
+        self._check(rows, Path("out.jsonl"), FIELDS)
 
     def revisions(self, rng: random.Random) -> None:
         """Rows of a critique stage whose revisions were tampered with."""
         Path("in.jsonl").write_bytes(b"\n".join(self._good))
-        _command("in.jsonl", "judged.jsonl", *FIELDS, "--stage", "critique")
+        command("in.jsonl", "judged.jsonl", *FIELDS, "--stage", "critique")
+        sign("judged.jsonl", "in.jsonl", "alone.jsonl")
         judged = Path("judged.jsonl").read_bytes().splitlines()
         bad = [hostile.hostile_revision(rng, row) for row in judged]
         options = (*FIELDS, "--stage", rng.choice(("revise", "critique")))
@@ -131,14 +138,14 @@ class Fuzzer:
         data = hostile.tar_of(members, rng.choice(("", "gz")))
         Path("in.tar").write_bytes(data)
         names = ["--image-field", "png", "--caption-field", "txt"]
-        if _command("in.tar", "out.jsonl", *names, allowed=(0, 2)) == 0:
-            out, bad = _written(Path("out.jsonl")), _quarantined(Path("out.jsonl"))
+        if command("in.tar", "out.jsonl", *names, allowed=DAMAGED) != 2:
+            out, bad = lines_of(Path("out.jsonl")), _quarantined(Path("out.jsonl"))
             if len(out) + len(bad) != len(keys):
                 raise Broken(f"{len(keys)} rows in, {len(out)} + {len(bad)} out")
             self._count(out, bad)
         for name, packed in (("b.tar", data), ("b.jsonl", _packed(rng, b"\n".join(self._good)))):
             Path(name).write_bytes(hostile.mutated(rng, packed))
-            _command(name, f"o.{name}", allowed=(0, 2))
+            command(name, f"o.{name}", allowed=DAMAGED)
 
     def server(self, rng: random.Random) -> None:
         """Good answers about good rows, hostile ones about the others."""
@@ -159,9 +166,9 @@ class Fuzzer:
         with chat_server.serving(manners) as url, _real_models():
             model = f"{chat_server.MODEL}@{url}"
             options = ["--critic", model, "--reviser", model, *FIELDS]
-            rows = _mixed(rng, self._good, [row.encode() for row in bad])
+            rows = mixed(rng, self._good, [row.encode() for row in bad])
             Path("in.jsonl").write_bytes(b"\n".join(rows))
-            _command("in.jsonl", "out.jsonl", *options)
+            command("in.jsonl", "out.jsonl", *options)
             self._check(rows, Path("out.jsonl"), (url,), lambda: self._baseline(options, rows))
 
     def urls(self, rng: random.Random) -> None:
@@ -179,12 +186,47 @@ class Fuzzer:
         texts = [hostile.text(rng, 300) for _ in range(10)] + ["A dog \ud83d stands."]
         texts += [f"A dog {rng.choice(hostile.TEXTS)[:9000]} stands." for _ in range(10)]
         rows_of = ({"image": "good.png", "caption": text, "row": k} for k, text in enumerate(texts))
-        rows = _mixed(rng, self._good[:2], [json.dumps(row).encode() for row in rows_of])
+        rows = mixed(rng, self._good[:2], [json.dumps(row).encode() for row in rows_of])
         Path("in.jsonl").write_bytes(b"\n".join(rows))
         with _real_models():
-            _command("in.jsonl", "out.jsonl", *FIELDS)
+            command("in.jsonl", "out.jsonl", *FIELDS)
         # What is computed together may change the last digit: bytes are compared elsewhere.
         self._check(rows, Path("out.jsonl"), ("models",), dict)
+
+    def parquet(self, rng: random.Random) -> None:
+        """Tables of odd columns, and one whose bytes were changed."""
+        table = hostile_tables.table(rng, self._good)
+        data = hostile_tables.encoded(rng, table)
+        Path("in.parquet").write_bytes(data)
+        for name in ("out.parquet", "out.jsonl"):
+            command("in.parquet", name, *FIELDS, allowed=(0, NO_RECORD))
+        out, bad = lines_of(Path("out.jsonl")), _quarantined(Path("out.jsonl"))
+        self._count(out, bad)
+        numbers = [json.loads(line)["n"] for line in out] + [row["line"] - 1 for row in bad]
+        if sorted(numbers) != list(range(len(table))):
+            raise Broken(f"{len(table)} rows in, out {numbers}")
+        Path("cut.parquet").write_bytes(hostile.mutated(rng, data))
+        command("cut.parquet", "cut.jsonl", *FIELDS, allowed=DAMAGED)
+
+    def verified(self, rng: random.Random) -> None:
+        """Checks of hostile captions, and of revisions that were tampered with."""
+        bad = [hostile.hostile_caption(rng) for _ in range(6)]
+        good = self._good[:6]
+        self._lines(rng, bad, [*FIELDS, "--verify", "text,critic"], good)
+        rows = [hostile.hostile_revision(rng, row) for row in lines_of(Path("out.jsonl"))]
+        # a revision can be tampered with so that it stays whole: order and number are compared
+        Path("judged.jsonl").write_bytes(b"\n".join([*lines_of(Path("out.jsonl"))[:1], *rows]))
+        sign("out.jsonl", "judged.jsonl")
+        options = [*FIELDS, "--verify", "text,critic"]
+        command("judged.jsonl", "checked.jsonl", *options, main=verify_revisions.main)
+        out, left = lines_of(Path("checked.jsonl")), _quarantined(Path("checked.jsonl"))
+        self._count(out, left)
+        if len(out) + len(left) != len(rows) + 1:
+            raise Broken(f"{len(rows) + 1} rows in, {len(out)} + {len(left)} out")
+
+    def other(self, name: str, rng: random.Random) -> None:
+        """Another command."""
+        self.counts["rows of other commands"] += fuzz_commands.KINDS[name](rng, self._good)
 
     # --- Checks ---------------------------------------------------------------------------------
 
@@ -196,9 +238,9 @@ class Fuzzer:
         good: Sequence[bytes] | None = None,
     ) -> None:
         good = self._good if good is None else good
-        rows = _mixed(rng, good, bad)
+        rows = mixed(rng, good, bad)
         Path("in.jsonl").write_bytes(_packed(rng, b"\n".join(rows)))
-        _command("in.jsonl", "out.jsonl", *options)
+        command("in.jsonl", "out.jsonl", *options)
         rows = [row for row in rows if row and not row.isspace()]
         known = tuple(option for option in options if option not in ("--report", "r.html"))
         self._check(rows, Path("out.jsonl"), known, lambda: self._baseline(known, good))
@@ -211,7 +253,7 @@ class Fuzzer:
         baseline: Callable[[], dict[bytes, bytes]] | None = None,
     ) -> None:
         """Raises `Broken` where the rows are not all there, once, in order, good ones the same."""
-        written, bad = _written(out), _quarantined(out)
+        written, bad = lines_of(out), _quarantined(out)
         self._count(written, bad)
         if len(written) + len(bad) != len(rows):
             raise Broken(f"{len(rows)} rows in, {len(written)} + {len(bad)} out")
@@ -237,13 +279,17 @@ class Fuzzer:
         """What becomes of the good rows among these on their own."""
         good = [row for row in rows if MARK.encode() not in row]
         Path("alone.jsonl").write_bytes(b"\n".join(good))
-        _command("alone.jsonl", "alone.out.jsonl", *options)
-        return dict(zip(good, _written(Path("alone.out.jsonl")), strict=True))
+        command("alone.jsonl", "alone.out.jsonl", *options)
+        return dict(zip(good, lines_of(Path("alone.out.jsonl")), strict=True))
 
     def _count(self, written: Sequence[bytes], bad: Sequence[dict[str, Any]]) -> None:
         self.counts["written"] += len(written)
         self.counts["quarantined"] += len(bad)
         self.counts.update(f"reason {row['reason']}" for row in bad)
+
+
+def _other(name: str) -> Callable[[Fuzzer, random.Random], None]:
+    return lambda fuzzer, rng: fuzzer.other(name, rng)
 
 
 KINDS: dict[str, Callable[[Fuzzer, random.Random], None]] = {
@@ -255,31 +301,10 @@ KINDS: dict[str, Callable[[Fuzzer, random.Random], None]] = {
     "server": Fuzzer.server,
     "urls": Fuzzer.urls,
     "models": Fuzzer.models,
+    "parquet": Fuzzer.parquet,
+    "verified": Fuzzer.verified,
+    **{name: _other(name) for name in fuzz_commands.KINDS},
 }
-
-
-def _command(*arguments: str, allowed: tuple[int, ...] = (0,)) -> int:
-    """The command's exit status. Raises `Broken` for another than allowed, or a traceback."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    status: object = None
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            cli.main([*arguments, "--allow-unscored"])
-    except SystemExit as stopped:
-        status = stopped.code or 0
-    said = err.getvalue()
-    if status not in allowed or "Traceback" in said:
-        raise Broken(f"status {status}: {said[-3000:]}")
-    assert isinstance(status, int)
-    return status
-
-
-def _mixed(rng: random.Random, good: Sequence[bytes], bad: Sequence[bytes]) -> list[bytes]:
-    """All rows; the good ones keep their order, and one of them comes first."""
-    rows = list(good)
-    for row in bad:
-        rows.insert(rng.randint(1, len(rows)), row)
-    return rows
 
 
 def _packed(rng: random.Random, data: bytes) -> bytes:
@@ -302,10 +327,6 @@ def _ok(row: bytes) -> bool:
     except ValueError:
         return False
     return row == row.strip()
-
-
-def _written(out: Path) -> list[bytes]:
-    return out.read_bytes().splitlines() if out.exists() else []
 
 
 def _quarantined(out: Path) -> list[dict[str, Any]]:
@@ -350,9 +371,12 @@ LOADERS = {
 
 @contextlib.contextmanager
 def _reachable() -> Iterator[None]:
-    """Lets the command fetch from this machine."""
-    defaults = url_fetch.fetch.__kwdefaults__
-    with mock.patch.dict(defaults, allowed=lambda address: address == "127.0.0.1"):
+    """Lets the command fetch from this machine, and wait less."""
+    defaults, limits = url_fetch.fetch.__kwdefaults__, url_fetch.FetchLimits(seconds=0.4)
+    with (
+        mock.patch.dict(defaults, allowed=lambda address: address == "127.0.0.1"),
+        mock.patch.object(url_fetch, "FetchLimits", return_value=limits),
+    ):
         yield
 
 
@@ -368,6 +392,9 @@ def fuzz(seed: int, seconds: float, kinds: Sequence[str], keep: Path | None = No
             (server, "DEAD_AFTER", 10**9),  # hostile rows are not a server that is gone
         ):
             stack.enter_context(mock.patch.object(module, name, value))
+        patience = {"timeout": 0.4}, {"tries": 2}
+        for call, values in zip((probe.connect, http.Http.__init__), patience, strict=True):
+            stack.enter_context(mock.patch.dict(call.__kwdefaults__, values))
         critic, reviser = LOADERS
         stack.enter_context(mock.patch.object(scripted_run.models, critic))
         stack.enter_context(mock.patch.object(scripted_run.models, reviser))

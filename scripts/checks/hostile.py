@@ -182,6 +182,11 @@ def hostile_row(rng: random.Random, good: Sequence[bytes]) -> bytes:
     return row.replace(b"\n", b" ").replace(b"\r", b" ") or b"x"
 
 
+def hostile_caption(rng: random.Random) -> bytes:
+    """A good row but for its caption, which is not long: every sentence of it is parsed."""
+    return _with(caption=rng.choice((text(rng, 200), rng.choice(TEXTS)[:300], CAPTION)))
+
+
 def hostile_revision(rng: random.Random, row: bytes) -> bytes:
     """A row of a critique stage with one value inside its revision replaced."""
     data = json.loads(row)
@@ -296,20 +301,25 @@ ANSWERS: tuple[tuple[bytes, int, dict[str, str]], ...] = (
 LOGPROBS = (0.0, 5, -(10**400), 10**400, 1e308, -1e308, float("nan"), float("inf"), "x", None, True)
 
 
-def hostile_answer(rng: random.Random, answer: dict[str, Any]) -> tuple[bytes, int, dict[str, str]]:
-    """What a model's server sends instead of `answer`."""
-    kind = rng.randrange(4)
+Answer = tuple[bytes, int, dict[str, str], str]
+
+
+def hostile_answer(rng: random.Random, answer: dict[str, Any]) -> Answer:
+    """What a model's server sends instead of `answer`: body, status, headers, pace."""
+    kind = rng.randrange(5)
     if kind == 0:
-        return rng.choice(ANSWERS)
+        return *rng.choice(ANSWERS), ""
     if kind == 1:
-        return mutated(rng, json.dumps(answer).encode()), rng.choice((200, 200, 400, 500)), {}
+        return mutated(rng, json.dumps(answer).encode()), rng.choice((200, 200, 400, 500)), {}, ""
+    if kind == 2:
+        return json.dumps(answer).encode(), 200, {}, rng.choice(("cut", "cut", "drip", "stall"))
     logprobs = answer["choices"][0].get("logprobs")
-    if kind == 2 and logprobs:
+    if kind == 3 and logprobs:
         for entry in logprobs["content"][0]["top_logprobs"]:
             entry["logprob"] = rng.choice(LOGPROBS)
     else:
         spoil_value(rng, answer)
-    return json.dumps(answer).encode(), 200, {}
+    return json.dumps(answer).encode(), 200, {}, ""
 
 
 TARGETS = (
@@ -347,19 +357,31 @@ def web_answer(rng: random.Random) -> tuple[int, list[tuple[str, str]], bytes]:
 def web_server(rng: random.Random) -> Iterator[str]:
     """The address of a web server on this machine that answers a path always in the same way."""
     answers = [web_answer(rng) for _ in range(20)]
+    closing = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             pass
 
         def do_GET(self) -> None:
-            status, headers, body = answers[zlib.crc32(self.path.encode()) % len(answers)]
+            kind = zlib.crc32(self.path.encode())
+            status, headers, body = answers[kind % len(answers)]
             with contextlib.suppress(OSError):
+                if kind % 7 == 0:
+                    self._slowly(kind // 7, body)
+                    return
                 self.send_response(status)
                 for name, value in headers:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
+
+        def _slowly(self, kind: int, body: bytes) -> None:
+            """Cut in the middle, or headers or a body that drip in without an end."""
+            head = b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n" % (len(body) + 10**6)
+            self.wfile.write(head + (b"\r\n" + body[: len(body) // 2] if kind % 3 else b""))
+            while kind % 3 != 1 and not closing.wait(0.05):
+                self.wfile.write(b"x")
 
     web = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     web.daemon_threads = True
@@ -367,5 +389,6 @@ def web_server(rng: random.Random) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{web.server_address[1]}"
     finally:
+        closing.set()
         web.shutdown()
         web.server_close()

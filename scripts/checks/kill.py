@@ -3,16 +3,20 @@
     python -m scripts.checks.kill                  # 100 kills over 264 records, bundled models
     python -m scripts.checks.kill --kills 5 --copies 4
 
-A run is killed (SIGKILL) after a random time, resumed and killed again until it completes; then its
-output and quarantine must be those of an uninterrupted run, byte for byte, and nothing else may be
-left in the folder. Runs follow each other until there were as many kills as asked for. Prints one
+A run is killed (SIGKILL) after a random time of up to half of what a whole run takes, resumed and
+killed again until it completes; the time grows while kills leave no room for a window, as on a
+machine that is busy otherwise. Then the files in its folder must be those of an uninterrupted
+run, byte for byte. Runs follow each other until there were as many kills as asked for. Prints one
 JSON line, with what the killed run was doing; ends with 1 if anything differed.
+
+The uninterrupted run is the command, started as usual. The others are forked from a process that
+has loaded the models, so that their time, and the kills, go to their work.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
+import os
 import random
 import signal
 import subprocess
@@ -20,6 +24,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import click
@@ -41,17 +47,43 @@ def write_input(folder: Path, copies: int) -> int:
     return copies * len(rows)
 
 
-def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
-    """The command on the folder's input, without a terminal."""
-    command = [sys.executable, "-m", "revise_captions.pipelines.cli", "in.jsonl", "out.jsonl"]
-    command += ["--image-root", "/"]  # the examples' own folder
+ARGUMENTS = ("in.jsonl", "out.jsonl", "--image-root", "/")  # the examples' own folder
+
+
+def whole_run(folder: Path) -> None:
+    command = [sys.executable, "-m", "revise_captions.pipelines.cli", *ARGUMENTS]
     null = subprocess.DEVNULL
-    return subprocess.Popen([*command, *more], cwd=folder, stdout=null, stderr=null)
+    subprocess.run(command, cwd=folder, stdout=null, stderr=null, check=True)
 
 
-def outputs(folder: Path) -> dict[str, bytes]:
-    """What stands under the final names."""
-    return {name: (folder / name).read_bytes() for name in OUTPUTS if (folder / name).exists()}
+def serve(pipe: Connection) -> None:
+    """Forks a run with `--resume` for each folder received; sends its process id and its status."""
+    import torch
+
+    from revise_captions.pipelines import cli
+    from revise_captions.pipelines.job import models, run  # noqa: F401
+    from revise_captions.pipelines.options import ModelOptions
+
+    torch.set_num_threads(1)  # a fork has no other threads
+    critic = models.load_critic_of(ModelOptions())
+    reviser = models.load_reviser_of(ModelOptions())
+    setattr(models, "load_critic_of", lambda *given, **more: critic)  # noqa: B010
+    setattr(models, "load_reviser_of", lambda *given: reviser)  # noqa: B010
+    while folder := pipe.recv():
+        child = os.fork()
+        if child == 0:
+            os.chdir(folder)
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(null, number)
+            cli.main([*ARGUMENTS, "--resume"])
+        pipe.send(child)
+        pipe.send(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything in a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def moment(folder: Path, journal_before: int) -> str:
@@ -68,18 +100,22 @@ def journal_size(folder: Path) -> int:
     return journal.stat().st_size if journal.exists() else 0
 
 
-def killed_run(folder: Path, longest: float, rng: random.Random, limit: int) -> list[str]:
+def killed_run(
+    server: Connection, folder: Path, longest: float, rng: random.Random, limit: int
+) -> list[str]:
     """One run, killed until it completes, at most `limit` times. Returns each kill's moment."""
     kills: list[str] = []
     while True:
         before = journal_size(folder)
-        process = start(folder, "--resume")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(0, longest) if len(kills) < limit else None)
-        process.kill()
-        status = process.wait()
+        longest *= 1.5 if kills[-2:] == ["before a window"] * 2 else 1
+        server.send(str(folder))
+        process = server.recv()
+        if not server.poll(rng.uniform(0, longest) if len(kills) < limit else None):
+            os.kill(process, signal.SIGKILL)
+        status = server.recv()
         if status == -signal.SIGKILL:
             kills.append(moment(folder, before))
+            print(folder.name, kills[-1], file=sys.stderr, flush=True)
         elif status != 0:
             raise SystemExit(f"a resumed run ended with {status}")
         if status == 0 or kills[-1] == "after the output":
@@ -92,8 +128,11 @@ def killed_run(folder: Path, longest: float, rng: random.Random, limit: int) -> 
 @click.option("--records", default=264, show_default=True, help="At most this many records.")
 @click.option("--seed", default=0, show_default=True)
 def main(kills: int, copies: int, records: int, seed: int) -> None:
-    rng, began, runs, identical = random.Random(seed), time.monotonic(), 0, 0
+    rng, began = random.Random(seed), time.monotonic()
     killed: list[str] = []
+    identical = runs = 0
+    server, pipe = get_context("spawn").Pipe()
+    get_context("spawn").Process(target=serve, args=(pipe,), daemon=True).start()
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name) / "whole"
         whole.mkdir()
@@ -101,19 +140,20 @@ def main(kills: int, copies: int, records: int, seed: int) -> None:
         lines = (whole / "in.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         text = "".join(lines[:records])
         (whole / "in.jsonl").write_text(text, encoding="utf-8")
-        first = time.monotonic()
-        if start(whole).wait() != 0:
-            raise SystemExit("the uninterrupted run failed")
-        longest = 1.1 * (time.monotonic() - first)
-        expected, left = outputs(whole), {path.name for path in whole.iterdir()}
+        whole_run(whole)
+        expected = files(whole)
+        longest = 0.0
         while len(killed) < kills:
             folder = Path(name) / f"run-{runs}"
             folder.mkdir()
             (folder / "in.jsonl").write_text(text, encoding="utf-8")
-            killed += killed_run(folder, longest, rng, kills - len(killed))
-            same = outputs(folder) == expected
-            identical += same and {path.name for path in folder.iterdir()} == left
+            first = time.monotonic()
+            limit = kills - len(killed) if runs else 0  # the first run tells how long one takes
+            killed += killed_run(server, folder, longest, rng, limit)
+            longest = longest or (time.monotonic() - first) / 2
+            identical += files(folder) == expected
             runs += 1
+    server.send("")
     figures = {
         "records": min(records, len(lines)),
         "kills": len(killed),

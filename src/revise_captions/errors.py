@@ -101,6 +101,24 @@ def own_step(reason: Reason) -> Iterator[None]:
         raise BadRecord(reason, described(error)) from error
 
 
+@contextmanager
+def mended_by_user(place: str, hint: str = "") -> Iterator[None]:
+    """Makes a `UserError` of whatever reading one row raises, where a figure needs every row.
+
+    Args:
+        place: The row, as the message names it.
+        hint: As in `UserError`.
+
+    Raises:
+        UserError: With the exception's class.
+    """
+    try:
+        with own_step(Reason.UNEXPECTED_ERROR):
+            yield
+    except BadRecord as error:
+        raise UserError(f"{place}: {error.detail}", hint=hint) from error
+
+
 def described(error: BaseException) -> str:
     """An exception's class and its text, on one line of bounded length."""
     text = masked(" ".join(str(error).split()))

@@ -34,21 +34,34 @@ def isolated(
 ) -> list[Answer | Raised]:
     """An answer for each item; for an item that raises alone, what it raises.
 
-    Errors of the run pass: `UserError`, `EngineDead`, MemoryError, those of the operating system.
-
     Args:
         items: What to compute together.
         compute: Answers in the items' order.
         ask_plainly: Computes something that always works while the models do.
 
     Raises:
-        EngineDead: `ask_plainly` fails, too, or each of `MANY` items or more: it is not the items.
+        EngineDead: As `isolated_after`.
     """
     try:
         return list(compute(items))
     except Exception as error:
-        _pass_on(error)
-        first = error
+        return isolated_after(error, items, compute, ask_plainly)
+
+
+def isolated_after(
+    first: Exception,
+    items: Sequence[Item],
+    compute: Compute[Item, Answer],
+    ask_plainly: Callable[[], object],
+) -> list[Answer | Raised]:
+    """`isolated`, after `compute(items)` has raised `first`.
+
+    Errors of the run pass: `UserError`, `EngineDead`, MemoryError, those of the operating system.
+
+    Raises:
+        EngineDead: `ask_plainly` fails, too, or each of `MANY` items or more: it is not the items.
+    """
+    _pass_on(first)
     logger.debug("a batch of %d failed", len(items), exc_info=first)
     try:
         ask_plainly()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import math
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -292,6 +294,31 @@ def test_pauses_grow_up_to_a_cap_and_keep_to_retry_after(monkeypatch, caplog):
     # threads of the dead server's test may still be retrying theirs
     logged = [record.args for record in caplog.records if record.name == http.__name__]
     assert [pause for base, _, pause in logged if base == url] == pauses
+
+
+@pytest.mark.parametrize(
+    ("pace", "said"),
+    [("drip", "not there within 0.3 s"), ("stall", "ReadTimeout"), ("cut", "RemoteProtocolError")],
+)
+def test_an_answer_that_does_not_end_is_given_up(pace, said):
+    manners = Manners("vllm", spoil=lambda text, answer: Raw(b"{}", pace=pace))
+    with serving(manners) as url:
+        client = http.Http(url, tries=2, timeout=0.3, sleep=lambda seconds: None)
+        began = time.monotonic()
+        with pytest.raises(http.Unanswered, match=said):
+            client.post("chat/completions", {"messages": [{"content": "x"}]})
+        assert time.monotonic() - began < 5
+
+
+def test_an_answer_that_inflates_is_given_up(monkeypatch):
+    monkeypatch.setattr(http, "LARGEST_ANSWER", 1 << 20)
+    bomb = gzip.compress(bytes(1 << 24))
+    headers = {"Content-Encoding": "gzip"}
+    manners = Manners("vllm", spoil=lambda text, answer: Raw(bomb, headers=headers))
+    with serving(manners) as url:
+        client = http.Http(url, tries=2, sleep=lambda seconds: None)
+        with pytest.raises(http.Unanswered, match="longer than 1,048,576 bytes"):
+            client.post("chat/completions", {"messages": [{"content": "x"}]})
 
 
 def test_models_that_are_not_there_are_user_errors_before_any_data():

@@ -43,11 +43,13 @@ def truth(text: str) -> tuple[float, float]:
 
 
 class Raw(NamedTuple):
-    """An answer to the byte."""
+    """An answer to the byte. `pace`: `cut` in the middle, in a `drip` without an end, or `stall`:
+    nothing after the headers."""
 
     body: bytes
     status: int = 200
     headers: Mapping[str, str] = {}
+    pace: str = ""
 
 
 @dataclass
@@ -71,6 +73,7 @@ class Manners:
     at_once: int = 0
     most_at_once: int = 0
     lock: Any = field(default_factory=threading.Lock)
+    closing: threading.Event = field(default_factory=threading.Event)
 
 
 def text_of(messages: list[dict[str, Any]]) -> str:
@@ -141,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
         raw = manners.spoil(text, answer)
         if raw is None:
             return self._send(200, answer)
-        self._send(raw.status, None, raw.body, raw.headers)
+        self._send(raw.status, None, raw.body, raw.headers, raw.pace)
 
     def _fail(self, failure: str) -> None:
         if failure == "timeout":
@@ -162,6 +165,7 @@ class Handler(BaseHTTPRequestHandler):
         body: Any,
         raw: bytes | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
+        pace: str = "",
     ) -> None:
         data = json.dumps(body).encode() if raw is None else raw
         try:
@@ -169,11 +173,22 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", "application/json")
             for name, value in headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Content-Length", str(len(data) if pace != "drip" else 10**9))
             self.end_headers()
-            self.wfile.write(data)
-        except (BrokenPipeError, ConnectionResetError):
+            self._write(data, pace)
+        except OSError:
             self.close_connection = True
+
+    def _write(self, data: bytes, pace: str) -> None:
+        self.close_connection |= bool(pace)
+        if not pace:
+            self.wfile.write(data)
+        elif pace == "cut":
+            self.wfile.write(data[: len(data) // 2])
+        self.wfile.flush()
+        while pace in ("drip", "stall") and not self.manners.closing.wait(0.1):
+            self.wfile.write(b" " * (pace == "drip"))
+            self.wfile.flush()
 
 
 def completion(body: dict[str, Any], text: str, kind: str) -> dict[str, Any]:
@@ -214,12 +229,14 @@ def serving(manners: Manners) -> Iterator[str]:
     """The base address of a server with these manners."""
     handler = type("Bound", (Handler,), {"manners": manners})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # who asked has hung up
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"
     finally:
+        manners.closing.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -8,7 +8,6 @@ multiple texts as an object. A sheet has one row per item.
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from revise_captions.errors import UserError
+from revise_captions.errors import BadRecord, Reason, UserError, own_step
 from revise_captions.io.readers import open_rows
-from revise_captions.io.rows import BadRow
+from revise_captions.io.rows import BadRow, parse_json
 from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
 from revise_captions.pipelines.annotate.tasks.sheets import unguarded
 
@@ -98,20 +97,29 @@ def _task(task: Mapping[str, Any], place: str) -> Iterator[RaterAnswer | Problem
         yield Problem(NO_ITEM, place=place)
         return
     annotations = task.get("annotations") or task.get("completions") or ()
+    if not isinstance(annotations, list | tuple):
+        annotations = (annotations,)
     for number, annotation in enumerate(annotations, start=1):
-        if not isinstance(annotation, Mapping):
-            yield Problem("an annotation that cannot be read", item, place=place)
-            continue
-        rater = _rater_of(annotation.get("completed_by")) or f"annotation {number}"
-        if annotation.get("was_cancelled") or annotation.get("skipped"):
-            yield Problem(SKIPPED, item, rater, place)
-            continue
-        said: dict[str, str] = {}
-        for result in annotation.get("result") or ():
-            if isinstance(result, Mapping) and result.get("from_name") in CONTROLS:
-                name, text = str(result["from_name"]), _text(result.get("value"))
-                said[name] = "\n".join(filter(None, (said.get(name, ""), text)))
-        yield RaterAnswer(item, rater, said, place, str(annotation.get("updated_at") or ""))
+        try:
+            with own_step(Reason.UNEXPECTED_ERROR):
+                found = _annotation(annotation, item, f"annotation {number}", place)
+        except BadRecord as error:
+            found = Problem("an annotation that cannot be read", item, "", place, error.detail)
+        yield found
+
+
+def _annotation(
+    annotation: Mapping[str, Any], item: str, unnamed: str, place: str
+) -> RaterAnswer | Problem:
+    rater = _rater_of(annotation.get("completed_by")) or unnamed
+    if annotation.get("was_cancelled") or annotation.get("skipped"):
+        return Problem(SKIPPED, item, rater, place)
+    said: dict[str, str] = {}
+    for result in annotation.get("result") or ():
+        if isinstance(result, Mapping) and result.get("from_name") in CONTROLS:
+            name, text = str(result["from_name"]), _text(result.get("value"))
+            said[name] = "\n".join(filter(None, (said.get(name, ""), text)))
+    return RaterAnswer(item, rater, said, place, str(annotation.get("updated_at") or ""))
 
 
 def _flat(
@@ -178,5 +186,5 @@ def _unpacked(text: str) -> str:
     """Multiple texts of one answer are JSON in Label Studio's CSV."""
     if text.startswith(("{", "[")):
         with suppress(ValueError):
-            return _text(json.loads(text))
+            return _text(parse_json(text))
     return text

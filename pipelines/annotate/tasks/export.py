@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from revise_captions.errors import BadRecord, UserError
+from revise_captions.errors import BadRecord, UserError, mended_by_user
 from revise_captions.io.fields import Fields, to_record
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow, dumps
@@ -130,14 +130,12 @@ def _draw(source: Source, design: SamplingDesign) -> tuple[StratifiedSampler, st
             continue
         signature = signature or str(judged.stored.get("signature", ""))
         line = judged.row.line
-        try:
+        with mended_by_user(
+            f"{source.name}, line {line}: not a sentence that revise-captions wrote"
+        ):
             for index, sentence in enumerate(judged.stored["sentences"]):
                 stratum = stratum_of(sentence, error_types(judged, sentence), design, bins)
                 draw.add(stratum, SentenceLocation(line, judged.field, index))
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(
-                f"{source.name}, line {line}: not a sentence that revise-captions wrote: {error!r}"
-            ) from None
     return draw, signature, bad
 
 

@@ -234,7 +234,10 @@ def _most_known(
 
 
 def _no_such_field(name: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
-    near = difflib.get_close_matches(name, _names(rows), 1)
+    names = _names(rows)
+    if name in names:
+        return UserError(f'the field "{name}" is empty in the first {len(rows)} rows')
+    near = difflib.get_close_matches(name, names, 1)
     hint = f'did you mean "{near[0]}"?' if near else _found(rows)
     return UserError(f'no field "{name}" in the first {len(rows)} rows', hint=hint)
 

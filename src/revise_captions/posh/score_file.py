@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,12 +19,13 @@ from typing import IO, Any
 import click
 
 from revise_captions.commands import echo
-from revise_captions.errors import Reason, UserError
+from revise_captions.errors import Reason, UserError, described
 from revise_captions.graphs.parse import Coreference, load_pipeline
 from revise_captions.io.readers import Source, open_rows
-from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.signature_file import as_text, is_signatures, signatures_path
 from revise_captions.io.writing import cannot_write, check_writable, replacing, write_text
+from revise_captions.isolation import Raised, isolated
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
 from revise_captions.posh.display import for_terminal
 from revise_captions.posh.judge import Judge
@@ -39,6 +40,8 @@ from revise_captions.posh.scoring import (
 from revise_captions.signature import digest
 
 _WINDOW = 256
+#: What can always be scored.
+_PLAIN = Pair("A dog stands near the tree.", ("A dog stands near the tree.",))
 Scorer = Callable[[Iterable[Pair]], Iterator[Score]]
 
 
@@ -172,18 +175,19 @@ def _scored(
     out: IO[str],
     outcome: PoshCounts,
 ) -> Iterator[tuple[str, Score]]:
-    """Writes a line for each of the source's, in order; yields what was scored, with its name."""
+    """Writes a line for each of the source's, in order; yields what was scored, with its name.
+
+    A pair that raises where it is scored alone becomes a line with the exception.
+    """
     rows = source.rows()
     while window := list(islice(rows, _WINDOW)):
         read = [_read(job, row) for row in window]
-        pairs = [item for item in read if not isinstance(item, _Failed)]
-        scores = scorer(item.pair for item in pairs)
-        for item in read:
-            if isinstance(item, _Failed):
+        for found in _together(read, scorer):
+            if isinstance(found, _Failed):
                 outcome.failed += 1
-                out.write(json.dumps({"line": item.line, "error": item.why}) + "\n")
+                out.write(json.dumps({"line": found.line, "error": found.why}) + "\n")
                 continue
-            score = next(scores)
+            item, score = found
             row = row_of(score, item.group)
             outcome.rows.append(row)
             out.write(_line(item, row, score, signature))
@@ -192,6 +196,27 @@ def _scored(
                 click.echo(for_terminal(score, color=sys.stdout.isatty()) + "\n")
             yield item.group, score
         echo(f"{len(outcome.rows)} pairs scored", err=True)
+
+
+def _together(
+    read: Sequence[_Read | _Failed], scorer: Scorer
+) -> Iterator[tuple[_Read, Score] | _Failed]:
+    """A window's pairs with their scores, or why they have none."""
+
+    def score(items: Sequence[_Read]) -> list[Score]:
+        return list(scorer(item.pair for item in items))
+
+    pairs = [item for item in read if isinstance(item, _Read)]
+    found = iter(isolated(pairs, score, lambda: score([_Read(0, "", _PLAIN)])))
+    for item in read:
+        if isinstance(item, _Failed):
+            yield item
+            continue
+        scored = next(found)
+        if isinstance(scored, Raised):
+            yield _Failed(item.line, described(scored.error))
+        else:
+            yield item, scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +262,7 @@ def _line(item: _Read, row: PairStatistics, score: Score, signature: str) -> str
     found["generation"] = _graded(score.generation)
     found["references"] = [_graded(graded) for graded in score.references]
     found["signature"] = signature
-    return json.dumps(found, ensure_ascii=False) + "\n"
+    return dumps(found) + "\n"
 
 
 def _graded(graded: Graded) -> list[dict[str, Any]]:

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 TRIES = 5
 #: Seconds: the first pause's upper bound, doubled each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+#: Bytes of an answer, decompressed. The longest are lists of log-probabilities, of some kilobytes.
+LARGEST_ANSWER = 64 << 20
 _AGAIN = frozenset({408, 409, 425, 429})
 Check = Callable[[dict[str, Any]], bool]
 
@@ -93,7 +95,7 @@ class Http:
                 f"models on servers need the package {error.name}",
                 hint="pip install 'revise-captions[server]'",
             ) from None
-        self.base, self._tries, self._key = base, tries, key
+        self.base, self._tries, self._key, self._timeout = base, tries, key, timeout
         self._client = httpx.Client(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
@@ -147,20 +149,34 @@ class Http:
         import httpx
 
         try:
-            response = self._client.request(method, url, json=body)
-        except httpx.RequestError as error:
+            with self._client.stream(method, url, json=body) as response:
+                content = self._content(response)
+        except (httpx.RequestError, httpx.StreamError) as error:
             gone = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
             raise _FailedTry(masked(described(error), self._key), gone=gone) from error
         if response.status_code >= 500 or response.status_code in _AGAIN:
-            raise _FailedTry(_words(response, self._key), pause=_retry_after(response))
+            raise _FailedTry(
+                _words(response.status_code, content, self._key), pause=_retry_after(response)
+            )
         if response.status_code >= 300:
-            raise Refused(response.status_code, _words(response, self._key))
-        found = _json_of(response, self._key)
+            raise Refused(response.status_code, _words(response.status_code, content, self._key))
+        found = _json_of(content, self._key)
         if found is None:
             raise _FailedTry("its answer is not JSON")
         if not isinstance(found, dict) or (check is not None and not check(found)):
             raise _FailedTry("its answer is not of the expected form")
         return found
+
+    def _content(self, response: Any) -> bytes:
+        """The answer's body. Raises `_FailedTry` where it is too large or drips in too slowly."""
+        content, deadline = bytearray(), time.monotonic() + self._timeout
+        for part in response.iter_bytes():
+            content += part
+            if len(content) > LARGEST_ANSWER:
+                raise _FailedTry(f"its answer is longer than {LARGEST_ANSWER:,} bytes")
+            if time.monotonic() > deadline:
+                raise _FailedTry(f"its answer is not there within {self._timeout:g} s")
+        return bytes(content)
 
     def _log(self, state: RetryCallState) -> None:
         assert state.outcome is not None
@@ -176,16 +192,17 @@ def _pause(state: RetryCallState) -> float:
     return max(asked, random.uniform(bound / 2, bound))
 
 
-def _words(response: Any, secret: str | None) -> str:
+def _words(status: int, content: bytes, secret: str | None) -> str:
     """What a refusal says, in one line."""
-    said = _json_of(response, secret)
+    said = _json_of(content, secret)
     for key in ("error", "message"):
         said = said.get(key, said) if isinstance(said, dict) else said
     if isinstance(said, dict):
         said = said.get("detail", said)
-    text = " ".join(str(said if said is not None else response.text).split())
+    text = content.decode(errors="replace") if said is None else str(said)
+    text = " ".join(text[:100_000].split())
     # masked before it is cut: half a key is told by nothing
-    return f"{response.status_code} {masked(text, secret)[:300]}".strip()
+    return f"{status} {masked(text, secret)[:300]}".strip()
 
 
 def _retry_after(response: Any) -> float:
@@ -196,10 +213,10 @@ def _retry_after(response: Any) -> float:
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
 
 
-def _json_of(response: Any, secret: str | None) -> Any:
+def _json_of(content: bytes, secret: str | None) -> Any:
     """The JSON value of an answer; None where it is no JSON, nests too deeply, or is `null`."""
     try:
-        found = parse_json(response.content.decode("utf-8-sig"))
+        found = parse_json(content.decode("utf-8-sig"))
     except ValueError:
         return None
     return _without(found, secret) if secret else found

@@ -1,0 +1,58 @@
+"""What the fuzzer's kinds of runs share: running a command in this process, and good input."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from revise_captions.io.signature_file import signatures_path
+from revise_captions.pipelines import cli
+
+FIELDS = ("--image-field", "image", "--caption-field", "caption")
+#: The status where every record went to the quarantine.
+NO_RECORD = 5
+#: Those of input that may be damaged as a whole.
+DAMAGED = (0, 2, NO_RECORD)
+Main = Callable[[list[str]], object]
+
+
+class Broken(Exception):
+    """A run that did not keep the promise."""
+
+
+def command(*arguments: str, allowed: tuple[int, ...] = (0,), main: Main = cli.main) -> int:
+    """The command's exit status. Raises `Broken` for another than allowed, or a traceback."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    status: object = 0
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main([*arguments, *(["--allow-unscored"] if main is cli.main else [])])
+    except SystemExit as stopped:
+        status = stopped.code or 0
+    said = err.getvalue()
+    if status not in allowed or "Traceback" in said:
+        raise Broken(f"{main.__module__} status {status}: {said[-3000:]}")
+    assert isinstance(status, int)
+    return status
+
+
+def mixed(rng: random.Random, good: Sequence[bytes], bad: Sequence[bytes]) -> list[bytes]:
+    """All rows; the good ones keep their order, and one of them comes first."""
+    rows = list(good)
+    for row in bad:
+        rows.insert(rng.randint(1, len(rows)), row)
+    return rows
+
+
+def sign(source: str, *copies: str) -> None:
+    """Puts the signatures that were written beside one file beside others, too."""
+    for copy in copies:
+        shutil.copyfile(signatures_path(source), signatures_path(copy))
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines() if path.exists() else []
