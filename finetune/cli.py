@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from revise_captions.cli_options import SETTINGS, version_option
 from revise_captions.commands import RenamedOptions, echo, run_command
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.finetune.config import TrainingSettings, require_limit
+from revise_captions.finetune.narration import Narrator
 from revise_captions.finetune.options import GroupedOptions, add_options, help_research
 from revise_captions.finetune.presets import PRESETS, preset_for
 
@@ -90,8 +90,8 @@ def finetune_critic(
     BASE is a PaliGemma 2, an instruct model, or a critic trained earlier. On several GPUs:
     torchrun --nproc-per-node 8 -m revise_captions.finetune.cli DATA …
 
-    The data is checked first. Progress is printed and logged to OUT/training/log.jsonl, one JSON
-    object per line.
+    The data is checked first. Progress is printed, with the time left, and logged to
+    OUT/training/log.jsonl, one JSON object per line.
     """
     from transformers.utils import logging
 
@@ -163,11 +163,13 @@ def _run(
         return
     if not resume:
         echo(check_data(data, held_out, allow, settings), err=True)
-    finetune(data, base, out, settings, resume=resume, report=_print)
+    narrator = Narrator(out)
 
+    def report(event: dict[str, Any]) -> None:
+        for line in narrator.lines(event):
+            echo(line)
 
-def _print(line: dict[str, Any]) -> None:
-    echo(json.dumps(line))
+    finetune(data, base, out, settings, resume=resume, report=report)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,8 @@ def test_the_tower_learns_from_dense_labels_first(data, base, tmp_path):
         data, "--base", base, "--out", out, "--steps", 1, "--tower-minutes", 0.02, *SMALL
     )
     assert result.exit_code == 0, result.output
-    lines = [json.loads(line) for line in result.output.splitlines() if line.startswith("{")]
+    assert "image tower, step " in result.output
+    lines = [json.loads(line) for line in (out / "training/log.jsonl").read_text().splitlines()]
     tower = next(line for line in lines if line["event"] == "tower")
     assert tower["step"] >= 1
     assert set(tower["accuracy"]) == {"kind", "colour"}

@@ -1,0 +1,86 @@
+"""The log of a training as people read it: one line an event, with the time that is left."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from revise_captions.text.formatting import duration, plural
+
+#: Figures of a validation that are said, if they are defined.
+FIGURES = {"auc": "ROC-AUC", "macro_f1": "macro-F1", "rationale_token_accuracy": "rationale tokens"}
+
+
+class Narrator:
+    """Turns lines of the log into text.
+
+    Args:
+        out: The critic's folder.
+        clock: Seconds, for the time that is left.
+    """
+
+    def __init__(self, out: Path, clock: Any = time.monotonic) -> None:
+        self.out, self.clock = out, clock
+        self._first: tuple[float, float] | None = None  # fraction and time when training began
+
+    def lines(self, event: Mapping[str, Any]) -> Iterator[str]:
+        """What is said of an event; nothing of those that interest no user."""
+        tell = getattr(self, f"_{event['event']}", None)
+        if tell is not None:
+            yield from tell(event)
+
+    def _start(self, e: Mapping[str, Any]) -> Iterator[str]:
+        self._first = None if e["resumed"] else (0.0, self.clock())
+        trained, total = (e[key] / 1e6 for key in ("trained", "parameters"))
+        replayed = f" and {e['replayed']:,} replayed" if e["replayed"] else ""
+        yield (
+            f"{'continuing' if e['resumed'] else 'training'} on {e['device']}: "
+            f"{plural(e['captions'], 'caption')}{replayed}, {plural(e['images'], 'image')}; "
+            f"{trained:,.1f} of {total:,.1f} million parameters; "
+            f"validated on {plural(e['validation_captions'], 'caption')}"
+        )
+        yield f"log: {self.out / 'training' / 'log.jsonl'}"
+
+    def _tower(self, e: Mapping[str, Any]) -> Iterator[str]:
+        yield f"image tower, step {e['step']:,}: loss {e['loss']:.3f}"
+
+    def _train(self, e: Mapping[str, Any]) -> Iterator[str]:
+        done, now = e["fraction"], self.clock()
+        if self._first is None:  # a resumed run begins where it stopped
+            self._first = (done, now)
+        begun, since = self._first
+        left = ""
+        if done > begun:
+            left = f", {duration((now - since) * (1 - done) / (done - begun))} left"
+        loss = f", loss {e['loss']:.3f}" if "loss" in e else ""
+        yield (
+            f"step {e['step']:,}, epoch {e['epoch'] + 1}, {100 * done:.0f} %{loss}, "
+            f"{e['captions_per_s']:.1f} captions/s{left}"
+        )
+
+    def _validation(self, e: Mapping[str, Any]) -> Iterator[str]:
+        known = [f"{name} {e[key]:.3f}" for key, name in FIGURES.items() if e.get(key) is not None]
+        figures = ", ".join(known) or "no figure: one class only"
+        yield f"validation after step {e['step']:,}: {figures} ({duration(e['took'])})"
+
+    def _saved(self, e: Mapping[str, Any]) -> Iterator[str]:
+        yield f"saved after step {e['step']:,}"
+
+    def _end(self, e: Mapping[str, Any]) -> Iterator[str]:
+        card = json.loads((self.out / "critic.json").read_text(encoding="utf-8"))
+        best = f", best after step {e['best_step']:,}" if e.get("best") is not None else ""
+        folder = shlex.quote(str(self.out))
+        yield ""
+        yield f"done: {plural(e['step'], 'step')} in {duration(e['seconds'])}{best}"
+        yield f"critic      {self.out}  (threshold {card['threshold']:.4f})"
+        yield f"model card  {self.out / 'README.md'}"
+        yield ""
+        yield "Run now, with a language model as reviser:"
+        yield (
+            f"  captions revise captions.jsonl revised.jsonl --critic {folder} "
+            "--reviser Qwen/Qwen3-14B"
+        )
