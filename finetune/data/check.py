@@ -30,6 +30,7 @@ from revise_captions.io.perceptual_hash import (
     fingerprint,
 )
 from revise_captions.io.rows import parse_json
+from revise_captions.text.formatting import plural
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
 SHOWN = 3
@@ -127,13 +128,17 @@ def check_data(
     found += _duplicates(train)
     add_replay(train, settings.data.replay, settings.data.replay_share)
     if settings.data.replay:
-        lines += [f"replayed: {len(train) - train.own:,} captions of {settings.data.replay}"]
+        lines += [
+            f"replayed: {plural(len(train) - train.own, 'caption')} of {settings.data.replay}"
+        ]
     prints = fingerprints([train.root / i for i in train.images], train.images)
     others = [("validation", [validation.root / i for i in validation.images])]
     others += [(str(path), list(images_of(path))) for path in held_out]
     for name, paths in others:
         pairs = shared(prints, fingerprints(paths, [str(p) for p in paths]))
-        lines.append(f"{name}: {len(paths):,} images, {len(pairs):,} of them also trained on")
+        lines.append(
+            f"{name}: {plural(len(paths), 'image')}, {len(pairs):,} of them also trained on"
+        )
         found += _shared_images(name, pairs)
     for kind, what, hint in found:
         if kind not in allow:
@@ -147,9 +152,9 @@ def _described(name: str, examples: Examples) -> list[str]:
     wrong = [s for s in sentences if not s.factual]
     explained = sum(bool(s.rationales) for s in wrong)
     return [
-        f"{name}: {len(examples):,} captions of {len(examples.images):,} images, "
-        f"{len(sentences):,} sentences, {len(wrong):,} wrong ({len(wrong) / len(sentences):.0%}), "
-        f"{explained:,} of those explained"
+        f"{name}: {plural(len(examples), 'caption')} of {plural(len(examples.images), 'image')}, "
+        f"{plural(len(sentences), 'sentence')}, {len(wrong):,} wrong "
+        f"({len(wrong) / len(sentences):.0%}), {explained:,} of those explained"
     ]
 
 

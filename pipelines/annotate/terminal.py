@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.outside_text import plain
+from revise_captions.text.formatting import plural
 
 if TYPE_CHECKING:
     from revise_captions.pipelines.annotate.answers.import_answers import Imported, ImportOptions
@@ -43,7 +44,7 @@ def exported_text(options: ExportOptions, found: Exported) -> str:
     if found.without_image:
         lines += _named("left out, no image", found.without_image)
     if found.unreadable_rows:
-        lines.append(f"{found.unreadable_rows:,} rows of the run could not be read")
+        lines.append(f"{plural(found.unreadable_rows, 'row')} of the run could not be read")
     return "\n".join([*lines, "", *_next(options)])
 
 

@@ -8,6 +8,7 @@ import click
 
 from revise_captions.cli_options import EXISTING_FOLDER, FILE, shared
 from revise_captions.commands import echo
+from revise_captions.text.formatting import plural
 
 
 @click.command("list")
@@ -81,4 +82,4 @@ def export(name: str, folder: Path, out: Path, limit: int | None) -> None:
     from revise_captions.pipelines.benchmarks import listing
 
     count = listing.export(benchmark(name), folder, out, limit)
-    echo(f"{count:,} captions in {out}; use --image-root {folder}")
+    echo(f"{plural(count, 'caption')} in {out}; use --image-root {folder}")

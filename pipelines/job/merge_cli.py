@@ -23,11 +23,12 @@ def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) ->
     error, and OUT is then not written.
     """
     from revise_captions.pipelines.job.merge import merge
+    from revise_captions.text.formatting import plural
 
     written = merge(source, shards, out, force=force)
-    echo(f"{written.rows:,} rows in {out}")
+    echo(f"{plural(written.rows, 'row')} in {out}")
     if written.quarantine is not None:
-        echo(f"{written.quarantined:,} rows in {written.quarantine}")
+        echo(f"{plural(written.quarantined, 'row')} in {written.quarantine}")
 
 
 def main(arguments: list[str] | None = None) -> None:

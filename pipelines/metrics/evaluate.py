@@ -24,6 +24,7 @@ from revise_captions.pipelines.metrics.preferences import preference_level, rati
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
 from revise_captions.signature import signature
+from revise_captions.text.formatting import plural
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 #: Settings that every figure depends on, said in its signature.
@@ -149,9 +150,9 @@ def _signature(options: EvaluationOptions, metrics: Sequence[Scores]) -> str:
 
 def as_text(found: Mapping[str, Any]) -> str:
     """The figures as tables for a terminal, one for each level and axis."""
-    parts = [f"{found['benchmark']}: {found['captions']:,} captions"]
+    parts = [f"{found['benchmark']}: {plural(found['captions'], 'caption')}"]
     if found["preferences"]:
-        parts[0] += f", {found['preferences']:,} preferences"
+        parts[0] += f", {plural(found['preferences'], 'preference')}"
     parts += [_unscored(name, why) for name, why in found["unscored"].items() if why]
     parts += _left_out(found["left_out"])
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}

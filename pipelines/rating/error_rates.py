@@ -55,7 +55,7 @@ def errors_of(
             known = drawn[:, k][np.isfinite(drawn[:, k])]
             low, high = (
                 np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-                if len(known) and sentences
+                if len(known) and sentences and (judged[k] > 0).sum() > 1
                 else (None, None)
             )
             rows[name][kind] = {

@@ -34,6 +34,7 @@ from revise_captions.pipelines.rating.human_scores import against_people, read_p
 from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
 from revise_captions.pipelines.rating.page import page
 from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
+from revise_captions.text.formatting import plural
 
 RATINGS = "ratings.json"
 
@@ -217,7 +218,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         parts.append(people_as_text(found["people"]))
     rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
     parts.append(
-        f"{found['images']:,} images; intervals and ranks: {found['replicates']:,} resamples and "
-        f"permutations over images, Holm's correction\nrater: {rater}"
+        f"{plural(found['images'], 'image')}; intervals and ranks: {found['replicates']:,} "
+        f"resamples and permutations over images, Holm's correction\nrater: {rater}"
     )
     return "\n\n".join(parts)

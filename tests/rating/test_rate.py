@@ -84,6 +84,34 @@ def test_the_leaderboard_is_what_the_judged_rows_say(rate, tmp_path):
     assert json.loads(quarantine.read_text())["line"] == 61
 
 
+def test_one_image_gives_no_interval(rate, tmp_path):
+    """It says nothing of how another image would turn out."""
+    write_captions(tmp_path, images=1)
+    code, out, _ = rate("in.jsonl", "--out", "board")
+    assert code == 0
+    board = json.loads((tmp_path / "board/leaderboard.json").read_text())
+    for criterion in board["criteria"].values():
+        rows = criterion["table"]
+        assert [(row["low"], row["high"]) for row in rows] == [(None, None)] * len(rows)
+    errors = board["errors"]["table"] if board["errors"] else []
+    assert all(cell["low"] is None for row in errors for cell in row["kinds"].values())
+    assert "\n1 image; intervals" in out
+
+
+def test_captions_that_nobody_can_judge_make_no_leaderboard(rate, tmp_path):
+    write_captions(tmp_path)
+    lines = (tmp_path / "in.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines if line.endswith("}")]
+    for row in rows:
+        row["caption"] = "Пёс бежит."
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, err = rate("in.jsonl", "--out", "board")
+    assert code == 4
+    assert "--allow-unscored" in err
+    assert not (tmp_path / "board/leaderboard.json").exists()
+    assert rate("in.jsonl", "--out", "board", "--allow-unscored")[0] == 0
+
+
 def test_a_captioner_is_added_without_judging_the_others(rate, tmp_path, monkeypatch):
     write_captions(tmp_path)
     assert rate("in.jsonl", "--out", "board")[0] == 0

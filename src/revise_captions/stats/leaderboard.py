@@ -192,7 +192,8 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
     p_values = holm(permutation_tests(top, bottom, replicates=permutations))
     standings = []
     for place, index in enumerate(order):
-        low, high = _interval(resampled[:, place])
+        spread = int((bottom[place] > 0).sum()) > 1  # one image says nothing of others
+        low, high = _interval(resampled[:, place]) if spread else (None, None)
         different = p_values[place] < ALPHA
         known = not np.isnan(values[place])
         standings.append(
