@@ -83,7 +83,7 @@ _Verdict = list[Any]
 
 
 def _differ(here: list[_Verdict], there: list[_Verdict], counts: Counter[str]) -> tuple[str, float]:
-    """How the verdicts differ, and the largest difference of a P(factual)."""
+    """How the verdicts differ, and how much: by kind, then by the largest change of P(factual)."""
     which, largest = "alike", 0.0
     empty: _Verdict = [None, "", None, None]
     for one, two in zip_longest(here, there, fillvalue=empty):
@@ -95,9 +95,10 @@ def _differ(here: list[_Verdict], there: list[_Verdict], counts: Counter[str]) -
             which = "rewritten"
         if one[0] is not None and two[0] is not None:
             largest = max(largest, abs(one[0] - two[0]))
-    return which, round(largest, 4)
+    return which, round(_WEIGHT.get(which, 0) + largest, 4)
 
 
+_WEIGHT = {"flagged": 2, "rewritten": 1}
 _WHO = {
     (True, True): "both",
     (True, False): "here",

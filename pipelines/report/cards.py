@@ -170,7 +170,8 @@ def deciding_of(row: ReportRow, sentence: int) -> Deciding | None:
     start, end = found["span"]
     rewrite = found["rewrite"]
     text = row.caption[start:end] if rewrite is None else rewrite
-    return Deciding(sentence, text, bool(rewrite) or bool(found["dropped"]))
+    other = bool(rewrite) and rewrite != row.caption[start:end]
+    return Deciding(sentence, text, other or bool(found["dropped"]))
 
 
 def _embedded(images: Sequence[Image.Image | None]) -> list[Mapping[str, object] | None]:
