@@ -23,14 +23,15 @@ from revise_captions.io.rows import BadRow
 from revise_captions.io.writing import check_writable, write_json_lines
 from revise_captions.pipelines.annotate.tasks.decided import DECISIONS, decision_rows
 from revise_captions.pipelines.annotate.tasks.units import Unit
+from revise_captions.pipelines.output.writers import quarantine_path
 
 _MARK = b'"decision": '
 
 
 def decisions_path(out: str) -> Path:
     """`out.decisions.jsonl` for `out.jsonl`."""
-    path = Path(out)
-    return path.with_name(f"{path.name.split('.')[0] or path.name}.decisions.jsonl")
+    beside = str(quarantine_path(out))
+    return Path(beside.removesuffix(".quarantine.jsonl") + ".decisions.jsonl")
 
 
 @dataclass(slots=True)
@@ -52,8 +53,7 @@ class Decisions:
     @classmethod
     def open(cls, path: Path, reviewer: str, reads: list[Path | str]) -> Decisions:
         """The decisions made so far. Raises `UserError` for a file that holds something else."""
-        ours = lambda head: _MARK in head  # noqa: E731
-        check_writable(path, reads, force=None, ours=ours)
+        check_writable(path, reads, force=None, ours=lambda head: not head or _MARK in head)
         found = cls(path, reviewer)
         found._refresh()
         return found

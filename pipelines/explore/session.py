@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.errors import BadRecord
+from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import to_record
 from revise_captions.io.images import load_image, parse_image, resolve_path
@@ -138,6 +138,9 @@ class ExploreSession:
 
 def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> ExploreSession:
     """Opens, or builds, the indexes. Raises `UserError`."""
+    if "-" in (options.run.path, options.against):
+        hint = "name the file that revise-captions wrote"
+        raise UserError("a run is read more than once, and cannot be standard input", hint=hint)
     reads: list[Path | str] = [options.run.path, quarantine_path(options.run.path)]
     reads += [options.against] if options.against else []
     path = options.decisions or decisions_path(options.run.path)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
+import subprocess
+import sys
+from urllib.parse import urlsplit
 
 import pytest
 from explored import rows_of, serving, write_run
 from report_pages import HOSTILE
 
 from revise_captions.errors import UserError
-from revise_captions.pipelines.explore.decisions import Decisions
+from revise_captions.pipelines.explore.decisions import Decisions, decisions_path
+from revise_captions.pipelines.explore.index import RunFile
+from revise_captions.pipelines.explore.session import ExploreOptions, open_session
 
 
 @pytest.fixture
@@ -119,6 +125,39 @@ def test_decisions_are_kept_taken_back_and_found_again(run):
         assert headers["Content-Disposition"].startswith("attachment")
         assert decide(server, 0, sentence, "") == 200
         assert path.read_bytes() == b""
+    with serving(run) as server:
+        assert decide(server, 0, sentence, "reject") == 200
+
+
+def test_the_command_serves_until_ctrl_c(run):
+    """Once from the outside, as a user starts and ends it."""
+    code = "from revise_captions.pipelines.explore.cli import main; main()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, str(run)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    address = urlsplit(started.stdout.readline().decode().strip())
+    connection = http.client.HTTPConnection(address.netloc, timeout=20)
+    connection.request("GET", address.path)
+    page = connection.getresponse().read()
+    assert page.count(b'<article class="card"') == 6
+    body = json.dumps({"caption": 0, "sentence": flagged(run, 0)[0], "decision": "reject"})
+    connection.request("POST", f"{address.path}decide", body, {"Content-Type": "application/json"})
+    assert json.loads(connection.getresponse().read()) == {"decided": 1}
+    started.send_signal(signal.SIGINT)
+    said, _ = started.communicate(timeout=20)
+    assert started.returncode == 0
+    assert f"annotate import {run} {run.with_name('revised.decisions.jsonl')}" in said.decode()
+
+
+def test_standard_input_is_no_run():
+    with pytest.raises(UserError, match="cannot be standard input"):
+        open_session(ExploreOptions(RunFile("-")))
+
+
+def test_each_run_has_a_file_of_decisions_of_its_own():
+    names = [decisions_path(out).name for out in ("a.v1.jsonl", "a.v2.jsonl", "a.parquet", "a")]
+    assert len(set(names)) == 4
+    assert names[0] == "a.v1.decisions.jsonl"
 
 
 def test_two_explorers_keep_each_others_decisions(run):
