@@ -34,10 +34,15 @@ def contained(text: str) -> str:
     return _DELIMITER.sub("< ", text)
 
 
-def classification(image: Image, caption: str, spans: Sequence[Span], index: int) -> Prompt:
-    """“…does the following text align with the image: <TARGET>…</TARGET>?” Yes or No."""
+def classification(
+    image: Image, caption: str, spans: Sequence[Span], index: int, instead: str | None = None
+) -> Prompt:
+    """“…does the following text align with the image: <TARGET>…</TARGET>?” Yes or No.
+
+    `instead`: text to ask about in the sentence's place.
+    """
     end = prompts.END_FACTUAL + ASK_YES_NO
-    return _prompt(image, caption, spans[index], prompts.ASK_FACTUAL, end)
+    return _prompt(image, caption, spans[index], prompts.ASK_FACTUAL, end, instead)
 
 
 def rationale(image: Image, caption: str, spans: Sequence[Span], index: int) -> Prompt:
@@ -46,7 +51,9 @@ def rationale(image: Image, caption: str, spans: Sequence[Span], index: int) -> 
     return _prompt(image, caption, spans[index], prompts.ASK_RATIONALE, end)
 
 
-def _prompt(image: Image, caption: str, span: Span, ask: str, end: str) -> Prompt:
+def _prompt(
+    image: Image, caption: str, span: Span, ask: str, end: str, instead: str | None = None
+) -> Prompt:
     context = contained(caption[: span.start])
     parts: tuple[Part, ...] = (
         Picture(image),
@@ -54,7 +61,7 @@ def _prompt(image: Image, caption: str, span: Span, ask: str, end: str) -> Promp
         Template(OPEN[1]),
         *([Data(context)] if context else []),
         Template(ask),
-        Data(contained(span.of(caption))),
+        Data(contained(span.of(caption) if instead is None else instead)),
         Template(end),
     )
     return Prompt(parts, shared=2)

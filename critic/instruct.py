@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
-from revise_captions.engines.protocol import AnswerScores, Engine, Failed, Prompt
-from revise_captions.records import Span, Unscored, Verdict
+from revise_captions.engines.protocol import AnswerScores, Engine, Failed
+from revise_captions.records import Unscored, Verdict
 
 #: New tokens of a rationale.
 MAX_RATIONALE = 96
@@ -46,15 +46,12 @@ class InstructCritic:
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
         asked = [
-            _classification(request, index)
+            chat_prompts.classification(request.image, request.text, request.spans, index, said)
             for request in requests
-            for index in range(request.first, len(request.spans))
+            for index, said in request.asked
         ]
         answers = iter(self.engine.answer_logprobs(asked, chat_prompts.WORDS) if asked else [])
-        return [
-            [self._verdict(next(answers)) for _ in request.spans[request.first :]]
-            for request in requests
-        ]
+        return [[self._verdict(next(answers)) for _ in request.asked] for request in requests]
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
         """A rationale per request; "" where the engine gave none."""
@@ -71,14 +68,6 @@ class InstructCritic:
         if mass < LEAST_MASS:
             return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
         return Verdict(round(factual(answer), 4), answer_mass=mass)
-
-
-def _classification(request: JudgeRequest, index: int) -> Prompt:
-    text, spans = request.text, request.spans
-    if request.apart:
-        text = spans[index].of(text)
-        spans, index = (Span(0, len(text)),), 0
-    return chat_prompts.classification(request.image, text, spans, index)
 
 
 def factual(answer: AnswerScores) -> float:

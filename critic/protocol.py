@@ -23,15 +23,23 @@ class JudgeRequest:
         text: The caption.
         spans: Its sentences, half-open `[start, end)` in code points.
         first: Index of the first sentence to judge.
-        apart: The spans are statements of their own, not sentences of one text: each is judged
-            without context.
+        instead: Statements to judge in the place of sentences, each with the index of the sentence
+            whose context it has; None: the sentences themselves.
     """
 
     image: Image.Image
     text: str
     spans: tuple[Span, ...]
     first: int = 0
-    apart: bool = False
+    instead: tuple[tuple[int, str], ...] | None = None
+
+    @property
+    def asked(self) -> tuple[tuple[int, str], ...]:
+        """What is judged, in order: the index of a sentence, and the text in its place."""
+        if self.instead is not None:
+            return self.instead
+        indexes = range(self.first, len(self.spans))
+        return tuple((index, self.spans[index].of(self.text)) for index in indexes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Critic(Protocol):
             requests: Captions, each with its image.
 
         Returns:
-            For each request one verdict per sentence of `spans[first:]`, P(factual) rounded to four
+            For each request one verdict per text of `asked`, P(factual) rounded to four
             decimals. A sentence that cannot be judged has a verdict that says why; only an engine
             that is gone raises.
 

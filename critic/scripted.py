@@ -30,7 +30,7 @@ class ScriptedCritic:
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         time.sleep(self.delay)
         return [
-            [self._verdict(request, index) for index in range(request.first, len(request.spans))]
+            [self._verdict(request, index, said) for index, said in request.asked]
             for request in requests
         ]
 
@@ -40,7 +40,7 @@ class ScriptedCritic:
             return [self.rationales(request) for request in requests]
         return [self.rationales.get(r.spans[r.index].of(r.text), "") for r in requests]
 
-    def _verdict(self, request: JudgeRequest, index: int) -> Verdict:
+    def _verdict(self, request: JudgeRequest, index: int, said: str) -> Verdict:
         if callable(self.verdicts):
             return self.verdicts(request, index)
-        return self.verdicts.get(request.spans[index].of(request.text), self.default)
+        return self.verdicts.get(said, self.default)

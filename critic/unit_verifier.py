@@ -1,17 +1,17 @@
 """A critic as DCScore's verifier: each unit is judged as a sentence of its own.
 
-All units of a caption go to the critic at once, as statements apart from each other: a packing
-critic computes them as branches of one trunk, which is the image.
+A unit stands in the place of the sentence that says it, after the text before that sentence, so
+that "the dog" is the caption's. All units of a caption go to the critic at once: a packing critic
+computes them as branches of one trunk, the image and the caption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 
 from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.dcscore.units import UnitVerdict, VerifyTask
-from revise_captions.records import Span, Verdict
+from revise_captions.records import Verdict
 
 
 class CriticVerifier:
@@ -42,8 +42,6 @@ class CriticVerifier:
 
 
 def _request(task: VerifyTask) -> JudgeRequest:
-    """The units, one after the other, as spans of a text that is none."""
-    texts = [unit.text for unit in task.caption.units]
-    ends = list(accumulate(len(text) + 1 for text in texts))
-    spans = tuple(Span(end - 1 - len(text), end - 1) for text, end in zip(texts, ends, strict=True))
-    return JudgeRequest(task.image, "\n".join(texts), spans, apart=True)
+    caption = task.caption
+    statements = tuple((unit.sentence, unit.text) for unit in caption.units)
+    return JudgeRequest(task.image, caption.text, caption.sentences, instead=statements)

@@ -75,7 +75,7 @@ class ScheduledRow:
         row: Its tokens.
         image: Which of `VisionFeatures.tower`.
         request: Which of the judge requests.
-        sentences: Each branch's sentence, as an index into the request's `spans`.
+        sentences: Each branch's number among the texts that the request asks about.
     """
 
     row: PackedRow
@@ -172,7 +172,7 @@ class PaliGemmaCritic:
                 image = features.index[id(request.image)]
                 if not features.inside[image]:
                     outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
-                    verdicts.append([outside] * (len(request.spans) - request.first))
+                    verdicts.append([outside] * len(request.asked))
                     continue
                 found, asked, trunk = self._queries(request)
                 verdicts.append(found)
@@ -187,9 +187,8 @@ class PaliGemmaCritic:
                             done += [(row, True) for row in part]
                     else:
                         done += [(row, False) for row in attempt.items]
-            for row, sentence, verdict in self._verdicts(done, answers):
-                first = requests[row.request].first
-                verdicts[row.request][sentence - first] = verdict
+            for row, number, verdict in self._verdicts(done, answers):
+                verdicts[row.request][number] = verdict
             self._drop_factual(requests, verdicts)
             return verdicts
 
@@ -363,7 +362,7 @@ class PaliGemmaCritic:
         those of sentences in their text."""
         for request, found in zip(requests, verdicts, strict=True):
             wrong = any(v.p_factual is not None and v.p_factual < self.threshold for v in found)
-            if request.apart or not wrong:
+            if request.instead is not None or not wrong:
                 self.prefix_caches.drop(request)
 
     # --- Explaining -----------------------------------------------------------------------------

@@ -29,32 +29,35 @@ def judge_queries(
         longest: Most tokens of a prompt with its answer, image tokens included.
 
     Returns:
-        A verdict for each sentence of `spans[first:]`, which says why it is unscored or holds the
-        place of the answer; the branches to ask, each with its sentence's index in `spans` and
+        A verdict for each text of `asked`, which says why it is unscored or holds the
+        place of the answer; the branches to ask, each with its number among the verdicts and
         ending in the answer Yes; and the trunk they leave.
     """
     text, spans = request.text, request.spans
-    trunk = context_trunk(tokenizer, text, spans[:1] if request.apart else spans)
-    foreign = vocabulary.foreign(text, spans)
+    trunk = context_trunk(tokenizer, text, spans)
+    foreign = _foreign(vocabulary, request)
     verdicts, asked = [], []
-    for index in range(request.first, len(spans)):
-        if foreign[index]:
+    for number, (index, said) in enumerate(request.asked):
+        if foreign[number]:
             verdicts.append(Verdict(None, Unscored.LANGUAGE))
             continue
         # forks only grow: once one is too long, no later sentence needs to be tokenized
         verdicts.append(Verdict(None, Unscored.TOO_LONG))
-        if images + trunk.forks[0 if request.apart else index] >= longest:
+        if images + trunk.forks[index] >= longest:
             continue
-        if request.apart:  # the branch of a text without any sentence before it
-            said, whole = spans[index].of(text), (Span(0, 0),)
-            branch = question(
-                tokenizer, trunk, "", whole, 0, answer=tokenizer.answer_yes, instead=said
-            )
-        else:
-            branch = question(tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes)
+        branch = question(
+            tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes, instead=said
+        )
         if images + branch.fork + len(branch.ids) <= longest:
-            asked.append((index, branch))
+            asked.append((number, branch))
     return verdicts, asked, trunk
+
+
+def _foreign(vocabulary: Vocabulary, request: JudgeRequest) -> list[bool]:
+    """Which of the texts asked about are in a language that the critic does not know."""
+    if request.instead is None:
+        return list(vocabulary.foreign(request.text, request.spans))[request.first :]
+    return [vocabulary.foreign(said, (Span(0, len(said)),))[0] for _, said in request.instead]
 
 
 def rationale_query(

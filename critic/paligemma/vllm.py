@@ -96,14 +96,14 @@ class VllmCritic:
         for number, request in enumerate(requests):
             if not inside[number]:
                 outside = Verdict(None, Unscored.OUTSIDE_DOMAIN)
-                verdicts.append([outside] * (len(request.spans) - request.first))
+                verdicts.append([outside] * len(request.asked))
                 continue
             found, asked, trunk = judge_queries(
                 self.tokenizer, self.vocabulary, request, self.images, self.card.max_length
             )
             verdicts.append(found)
-            for index, branch in asked:
-                places.append((number, index - request.first))
+            for place, branch in asked:
+                places.append((number, place))
                 prompts.append(self._prompt(trunk, branch, resized[id(request.image)]))
         for (number, place), verdict in zip(places, self._verdicts(prompts), strict=True):
             verdicts[number][place] = verdict

@@ -52,8 +52,8 @@ def test_rows_that_cannot_be_scored_are_named_and_nothing_is_lost(tmp_path, scor
     assert (len(found.rows), found.failed) == (4, 4)
     first = lines[0]
     units = {unit["text"]: unit for unit in first["units"]}
-    assert units["The mat is red."]["correct"] is False
-    assert ROWS[0]["caption"][slice(*units["The mat is red."]["span"])] == "red"
+    assert units["There is a red mat."]["correct"] is False
+    assert ROWS[0]["caption"][slice(*units["There is a red mat."]["span"])] == "red"
     assert any(unit["missed"] for unit in first["reference"]["units"])
     assert first["reference"]["units_by"] == "decomposer"
     assert lines[5]["reference"]["units_by"] == "hand"
@@ -73,7 +73,7 @@ def test_the_image_is_judged(tmp_path, scorer):
         {"image": "gone.png", "caption": "A dog.", "reference": "A dog."},
         {"image": "a.png", "caption": "A small dog sits."},
     ]
-    critic = ScriptedCritic({"The dog is small.": Verdict(0.2)})
+    critic = ScriptedCritic({"There is a small dog.": Verdict(0.2)})
     seeing = type(scorer)(scorer.decomposer, scorer.matcher, CriticVerifier(critic))
     inputs = InputOptions(source=written(tmp_path / "in.jsonl", rows))
     out = tmp_path / "out.jsonl"

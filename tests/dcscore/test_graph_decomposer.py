@@ -25,13 +25,13 @@ def test_what_the_caption_says(taken_apart):
     texts = {unit.text for unit in taken_apart.units}
     assert {
         "There is a dog.",
-        "The dog is small.",
-        "The dog is brown.",
-        "The house is red.",
-        "The dog sits to the left of the house.",
+        "There is a small dog.",
+        "There is a brown dog.",
+        "There is a red house.",
+        "A dog sits to the left of the house.",
+        "The dog is wearing a hat.",
         "There are no people.",
     } <= texts
-    assert any("hat" in text and "dog" in text for text in texts)
 
 
 def test_places(taken_apart):
@@ -40,7 +40,7 @@ def test_places(taken_apart):
         home = taken_apart.sentences[unit.sentence]
         assert home.start <= unit.span.start < unit.span.end <= home.end
     by_text = {unit.text: unit for unit in taken_apart.units}
-    assert by_text["The house is red."].span.of(CAPTION) == "red"
+    assert by_text["There is a red house."].span.of(CAPTION) == "red"
 
 
 def test_no_unit_twice(taken_apart):

@@ -45,12 +45,12 @@ def test_reference_only(scorer):
     (found,) = scorer.score([CaptionTask(caption, references=(REFERENCE,))])
     said = {unit.text: bool(v.correct) for unit, v in zip(found.caption.units, found.verdicts,
                                                         strict=True)}  # fmt: skip
-    assert said["The dog is small."]
+    assert said["There is a small dog."]
     assert said["There is a house."]
     assert said["There are no people."]
-    assert not said["The house is red."]
+    assert not said["There is a red house."]
     missed = {found.reference.units[k].text for k in found.missed}
-    assert missed == {"The house is blue."}
+    assert missed == {"There is a blue house."}
     assert 0 < found.score.value < 1
 
 
@@ -121,13 +121,13 @@ def test_ensembles(scorer):
         (found,) = EnsembleVerifier(members, vote).verify([task])
         return dict(zip((unit.text for unit in caption.units), found, strict=True))
 
-    divided = asked(VotingRule.MAJORITY, Says(red=0.1), Says(red=0.6))["The dog is red."]
+    divided = asked(VotingRule.MAJORITY, Says(red=0.1), Says(red=0.6))["There is a red dog."]
     assert (divided.correct, divided.unscored) == (None, DISAGREEMENT)
-    mean = asked(VotingRule.MEAN, Says(red=0.1), Says(red=0.6))["The dog is red."]
+    mean = asked(VotingRule.MEAN, Says(red=0.1), Says(red=0.6))["There is a red dog."]
     assert (mean.correct, mean.p_correct) == (False, 0.35)
-    silent = asked(VotingRule.MAJORITY, Says(red=None), Says(red=0.6))["The dog is red."]
+    silent = asked(VotingRule.MAJORITY, Says(red=None), Says(red=0.6))["There is a red dog."]
     assert (silent.correct, silent.votes) == (True, (None, True))
-    nobody = asked(VotingRule.MEAN, Says(red=None))["The dog is red."]
+    nobody = asked(VotingRule.MEAN, Says(red=None))["There is a red dog."]
     assert nobody.unscored == "no answer"
     three = asked(VotingRule.MAJORITY, Says(red=0.1), Says(), Says()).values()
     assert agreement(list(three)) == 0.5

@@ -9,7 +9,7 @@ these alone; each noun makes one with each modifier that the graph leaves out, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from revise_captions.graphs.extract import TextReading
@@ -44,14 +44,21 @@ class ClauseSpeaker:
 
     Args:
         reading: The parsed text.
-        speaker: Names the objects of its graph, without what is denied.
+        speaker_at: What names the objects of its graph, without what is denied, at a place.
         shown: The index in that graph of each object of the reading's graph that is in it.
     """
 
-    def __init__(self, reading: TextReading, speaker: Speaker, shown: Sequence[int | None]) -> None:
+    def __init__(
+        self,
+        reading: TextReading,
+        speaker_at: Callable[[int], Speaker],
+        shown: Sequence[int | None],
+    ) -> None:
         self.nodes, self.objects = reading.nodes, reading.objects
         self.text = reading.graph.text
-        self.speaker, self.shown = speaker, shown
+        #: Where attributes of the graph end: a modifier that ends there is said already.
+        self.said = {item.span.end for item in reading.graph.attributes}
+        self.speaker_at, self.shown = speaker_at, shown
 
     def statements(self) -> Iterator[SpokenClause]:
         """All of them, in the order of the words."""
@@ -168,6 +175,8 @@ class ClauseSpeaker:
             name = self._name(node)
             if child.role in (Role.ADJECTIVE, Role.COMPOUND) and child.index < node.index:
                 for one in self._row(child):
+                    if one.end in self.said:
+                        continue
                     degree = {c.index: c.text for c in self._children(one) if c.role is Role.ADVERB}
                     yield self._there(node, {**degree, one.index: self._as_written(one), **name})
             elif child.role is Role.OF_NOUN and child.case and child.index > node.index:
@@ -218,7 +227,8 @@ class ClauseSpeaker:
         kept = [k for k in found if k is not None]
         if not kept or len(kept) < len(found):
             return ""
-        return " and ".join(dict.fromkeys(self.speaker.the(k) for k in kept))
+        speaker = self.speaker_at(node.start)
+        return " and ".join(dict.fromkeys(speaker.the(k) for k in kept))
 
     # --- Words ----------------------------------------------------------------------------------
 

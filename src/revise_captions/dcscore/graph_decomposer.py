@@ -16,8 +16,9 @@ from revise_captions.dcscore.clauses import ClauseSpeaker, SpokenClause, shown
 from revise_captions.dcscore.content import content_words
 from revise_captions.dcscore.units import Decomposition, InformationUnit, UnscoredSentence
 from revise_captions.graphs.extract import TextReading
+from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, Coreference, read_texts, settings
-from revise_captions.graphs.statements import sentence, speaker_of
+from revise_captions.graphs.statements import Speaker, sentence, speaker_of
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
 
@@ -57,7 +58,7 @@ def _decomposed(text: str, reading: TextReading) -> Decomposition:
     parts = [part for span in sentences for part in descriptive.parts_of(text, span)]
     part_starts = [span.start for span, _ in parts]
     units: dict[frozenset[str], InformationUnit] = {}
-    for said in statements(reading):
+    for said in statements(reading, sentences):
         home = bisect_right(starts, said.span.start) - 1
         key = content_words(said.text)
         if home < 0 or home in foreign or not key or key in units:
@@ -71,19 +72,23 @@ def _decomposed(text: str, reading: TextReading) -> Decomposition:
     )
 
 
-def statements(reading: TextReading) -> Iterator[SpokenClause]:
-    """Objects, qualities, denied objects, clauses, noun phrases, and relations no clause has."""
+def statements(reading: TextReading, sentences: Sequence[Span]) -> Iterator[SpokenClause]:
+    """Objects, qualities, denied objects, clauses, noun phrases, and relations no clause has.
+
+    A thing is "the dog" from the second sentence on that speaks of it, "a dog" in the first.
+    """
     graph = reading.graph.present()
-    speaker = speaker_of(graph)
+    speakers = _Speakers(graph, sentences)
     for i, item in enumerate(graph.objects):
-        yield SpokenClause(speaker.exists(i), item.span)
+        yield SpokenClause(speakers.at(item.span.start).exists(i), item.span)
     for said in graph.attributes:
-        yield SpokenClause(speaker.has(said.object, said.value, said.kind), said.span)
+        text = speakers.at(said.span.start).has(said.object, said.value, said.kind)
+        yield SpokenClause(text, said.span)
     for item in reading.graph.objects:
         if item.denied:
             be = "are" if item.plural else "is"
             yield SpokenClause(sentence(f"there {be} no {item.name}"), item.span)
-    clauses = list(ClauseSpeaker(reading, speaker, shown(reading.graph)).statements())
+    clauses = list(ClauseSpeaker(reading, speakers.at, shown(reading.graph)).statements())
     yield from clauses
     said_words = [(one.span, content_words(one.text)) for one in clauses]
     for edge in graph.relations:
@@ -91,7 +96,24 @@ def statements(reading: TextReading) -> Iterator[SpokenClause]:
             f"{graph.objects[edge.subject].lemma} {graph.objects[edge.target].lemma}"
         )
         if not any(both <= words and _overlap(span, edge.span) for span, words in said_words):
-            yield SpokenClause(speaker.stands(edge.subject, edge.name, edge.target), edge.span)
+            text = speakers.at(edge.span.start).stands(edge.subject, edge.name, edge.target)
+            yield SpokenClause(text, edge.span)
+
+
+class _Speakers:
+    """A speaker for each sentence: what a text has not mentioned before is not "the" dog."""
+
+    def __init__(self, graph: Graph, sentences: Sequence[Span]) -> None:
+        self.whole, self.made = speaker_of(graph), dict[int, Speaker]()
+        self.starts = [span.start for span in sentences]
+        self.first = [bisect_right(self.starts, item.span.start) for item in graph.objects]
+
+    def at(self, place: int) -> Speaker:
+        home = bisect_right(self.starts, place)
+        if home not in self.made:
+            known = frozenset(i for i, first in enumerate(self.first) if first < home)
+            self.made[home] = self.whole.after(known)
+        return self.made[home]
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import AttributeKind, Graph
@@ -39,12 +39,16 @@ class Speaker:
 
     Attributes:
         owners: Owner and relation of a thing that belongs to another.
-        only: Whether no other object has the same name.
+        only: Whether it may be called "the dog": no other object has the same name.
     """
 
     graph: Graph
     owners: Mapping[int, tuple[int, str]]
     only: Sequence[bool]
+
+    def after(self, known: frozenset[int]) -> Speaker:
+        """Names things as a sentence does before which only these were mentioned."""
+        return replace(self, only=[one and i in known for i, one in enumerate(self.only)])
 
     def exists(self, index: int) -> str:
         """ "There is a dog.", "The man has a beard." """
