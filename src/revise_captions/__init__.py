@@ -9,6 +9,7 @@ for result in revise_captions.revise([{"image": "cat.jpg", "caption": "A dog sle
 from __future__ import annotations
 
 import logging
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ __all__ = [
 __version__: str
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until somebody listens
+# What tqdm says in notebooks without ipywidgets, as soon as transformers is imported.
+warnings.filterwarnings("ignore", "IProgress not found")
 
 #: Where each name lives; imported when first asked for: `import revise_captions` is instant.
 _HOMES = {

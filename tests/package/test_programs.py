@@ -1,4 +1,4 @@
-"""The Python on the pages runs, a page from its first block to its last, and prints what they show."""
+"""The Python on the pages runs, a page from first block to last, and prints what they show."""
 
 from __future__ import annotations
 
