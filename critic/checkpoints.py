@@ -12,6 +12,7 @@ from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_text
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
@@ -46,7 +47,7 @@ class CriticCard:
 
     def write(self, folder: Path) -> None:
         text = json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
-        (folder / CARD).write_text(text, encoding="utf-8")
+        write_text(folder / CARD, text)
 
 
 def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
@@ -136,7 +137,7 @@ def save_processor(config: Any, tokenizer: PreTrainedTokenizerFast, folder: Path
         "size": {"height": vision.image_size, "width": vision.image_size},
         "processor_class": "PaliGemmaProcessor",
     }
-    (folder / "preprocessor_config.json").write_text(json.dumps(image, indent=1) + "\n")
+    write_text(folder / "preprocessor_config.json", json.dumps(image, indent=1) + "\n")
     (folder / "processor_config.json").write_text(
         json.dumps({"processor_class": "PaliGemmaProcessor"}) + "\n"
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_text
 
 TOWER, MODEL = "vision_tower.", "vision_tower.vision_model."
 INDEX = "model.safetensors.index.json"
@@ -42,7 +43,7 @@ def write_hub_names(folder: Path) -> None:
     if index.exists():
         found = json.loads(index.read_text(encoding="utf-8"))
         found["weight_map"] = {hub_name(key): file for key, file in found["weight_map"].items()}
-        index.write_text(json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        write_text(index, json.dumps(found, indent=2, sort_keys=True) + "\n")
 
 
 def check_hub_names(folder: Path) -> None:

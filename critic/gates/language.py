@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from revise_captions.io.writing import write_text
 from revise_captions.records import Span
 
 WORDS_FILE = "words.txt"
@@ -70,4 +71,4 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 def write_vocabulary(folder: Path, known: Iterable[str]) -> None:
     """Writes `words.txt` to a checkpoint's folder."""
-    (folder / WORDS_FILE).write_text("".join(f"{word}\n" for word in known), encoding="utf-8")
+    write_text(folder / WORDS_FILE, "".join(f"{word}\n" for word in known))

@@ -29,6 +29,7 @@ from typing import Any
 import click
 import numpy as np
 
+from revise_captions.io.writing import write_text
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,
     Captioner,
@@ -192,7 +193,7 @@ def write_split(
     (out / "images" / split).mkdir(parents=True, exist_ok=True)
     (out / "labels").mkdir(exist_ok=True)
     channels = [{"name": name, "classes": list(classes)} for name, classes in PATCH_CHANNELS]
-    (out / "labels" / "channels.json").write_text(json.dumps(channels), encoding="utf-8")
+    write_text(out / "labels" / "channels.json", json.dumps(channels))
     shape = (scenes, 8, 8, len(PATCH_CHANNELS))
     dense = np.lib.format.open_memmap(
         out / "labels" / f"{split}.npy", mode="w+", dtype=np.uint8, shape=shape

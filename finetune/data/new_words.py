@@ -28,6 +28,7 @@ from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, vocabula
 from revise_captions.critic.prompts import OPEN
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
+from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _with_words(codec: PromptTokenizer, words: list[str]) -> PreTrainedTokenizer
         first = len(codec.pretrained)
         vocabulary.update({word: first + number for number, word in enumerate(words)})
         state["model"]["ignore_merges"] = True
-        path.write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+        write_text(path, json.dumps(state, ensure_ascii=False))
         larger: PreTrainedTokenizerFast = load_pretrained(AutoTokenizer, folder)
         return larger
 

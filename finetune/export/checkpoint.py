@@ -24,6 +24,7 @@ from revise_captions.finetune.data.records import provenance
 from revise_captions.finetune.export.model_card import model_card
 from revise_captions.finetune.models.adapters import save_adapter
 from revise_captions.finetune.models.bases import shown
+from revise_captions.io.writing import write_text
 from revise_captions.stats.calibration import calibrate
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def export(run: TrainingRun, out: Path) -> None:
     if run.wrapped is not None and run.settings.lora.merge:
         merge(run, out)
     card = json.loads((out / "critic.json").read_text())
-    (out / "README.md").write_text(model_card(run, card), encoding="utf-8")
+    write_text(out / "README.md", model_card(run, card))
 
 
 def merge(run: TrainingRun, out: Path) -> None:

@@ -36,7 +36,7 @@ from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
 from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress, optimizer_state
 from revise_captions.finetune.trainer.validate import ValidationResult
-from revise_captions.io.writing import check_new_folder
+from revise_captions.io.writing import check_new_folder, write_text
 
 if TYPE_CHECKING:
     from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
@@ -239,7 +239,7 @@ def _log_start(run: TrainingRun, *, resumed: bool) -> None:
 
 def _keep_base(folder: RunFolder, base: str, loaded: Base, settings: TrainingSettings) -> None:
     """Stores the base for resuming: its name, and the weights of a new model."""
-    (folder.training / "base.json").write_text(json.dumps({"base": named(base)}) + "\n")
+    write_text(folder.training / "base.json", json.dumps({"base": named(base)}) + "\n")
     if loaded.folder is None:
         codec = loaded.codec
         assert codec is not None

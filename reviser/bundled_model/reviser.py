@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.absence import VERSION as ABSENCE
 from revise_captions.reviser.absence import affirmed
@@ -62,7 +63,7 @@ class ReviserCard:
 
     def write(self, folder: Path) -> None:
         text = json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
-        (folder / CARD).write_text(text, encoding="utf-8")
+        write_text(folder / CARD, text)
 
 
 def read_card(folder: Path) -> ReviserCard:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_text
 
 
 def with_block(text: str, block: str, name: str = "figures") -> str:
@@ -27,7 +28,7 @@ def write_blocks(path: Path, blocks: Mapping[str, str]) -> None:
     text = path.read_text(encoding="utf-8")
     for name, block in blocks.items():
         text = with_block(text, block, name)
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def pages(root: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from revise_captions.io.writing import write_text
 from scripts.research import markdown
 
 #: Targets of the project, ordinary and compositional split.
@@ -238,7 +239,7 @@ def write_blocks(found: Mapping[str, Any], root: Path = ROOT) -> None:
     """Replaces the figures in the checkout's Markdown files, and keeps them for the next time."""
     for name, block in blocks(found).items():
         markdown.write_blocks(root / name, {"figures": block})
-    (root / KEPT).write_text(_as_json(found), encoding="utf-8")
+    write_text(root / KEPT, _as_json(found))
 
 
 def _as_json(found: Mapping[str, Any]) -> str:
@@ -286,9 +287,9 @@ def main(
     else:
         found = json.loads(figures.read_text(encoding="utf-8"))
     out.mkdir(parents=True, exist_ok=True)
-    (out / "figures.json").write_text(_as_json(found), encoding="utf-8")
+    write_text(out / "figures.json", _as_json(found))
     for name, text in (("critic.md", critic_card(found)), ("loop.md", loop_card(found))):
-        (out / name).write_text(text + "\n", encoding="utf-8")
+        write_text(out / name, text + "\n")
         click.echo(f"{text}\n")
     if write:
         write_blocks(found)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from revise_captions.io.writing import write_text
 from scripts.research.parser.train import HIDDEN
 
 #: The limit on what comes with the package, in bytes.
@@ -41,9 +42,9 @@ def main(model: Path, folder: Path) -> None:
     nlp.to_disk(folder)
     strings = folder / "vocab" / "strings.json"
     names = [name for name in json.loads(strings.read_text()) if not name.startswith(HIDDEN)]
-    strings.write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
+    write_text(strings, json.dumps(names, ensure_ascii=False))
     if kept:
-        card.write_text(kept, encoding="utf-8")
+        write_text(card, kept)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     if size > LARGEST:
         raise click.ClickException(f"{size} bytes, and at most {LARGEST} may be shipped")

@@ -15,6 +15,7 @@ import click
 
 from revise_captions.graphs.triples import lemmas, read_triples
 from revise_captions.graphs.words import listed
+from revise_captions.io.writing import write_text
 
 #: Written "person" in the graphs, so never counted as objects.
 _PEOPLE = listed("guy someone somebody anyone police couple one fire water")
@@ -131,7 +132,7 @@ def main(train: Path, folder: Path) -> None:
     """Count what FACTUAL's annotators did with nouns into FOLDER/lexicon.json."""
     lists = {key: "|".join(values) for key, values in count(train).items()}
     text = json.dumps(lists, indent=0, ensure_ascii=False) + "\n"
-    (folder / "lexicon.json").write_text(text, encoding="utf-8")
+    write_text(folder / "lexicon.json", text)
 
 
 if __name__ == "__main__":

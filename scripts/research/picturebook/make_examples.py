@@ -22,6 +22,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from revise_captions.commands import echo
+from revise_captions.io.writing import write_text
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,
     Captioner,
@@ -167,7 +168,7 @@ def main(out: Path) -> None:
     add("photograph", encoded(photograph()), "somebody", PHOTOGRAPH)
     whole = encoded(draw(sample_scene(TEST[0], "test"), SIZE))
     add("cut-short", whole[: len(whole) // 2], "somebody", CUT_SHORT)
-    (out / "captions.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(out / "captions.jsonl", "\n".join(lines) + "\n")
     (out / "contact-sheet.png").write_bytes(encoded(contact_sheet(pictures)))
     for model in dict.fromkeys(TURNS):
         share = right[model] / total[model]

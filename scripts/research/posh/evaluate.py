@@ -21,6 +21,7 @@ from pathlib import Path
 
 import click
 
+from revise_captions.io.writing import write_text
 from scripts.research.markdown import write_blocks
 from scripts.research.posh.figures import ReportedFigure, as_table
 
@@ -243,7 +244,7 @@ def main(
         put(path, found, only=bool(only))
     if out is not None:
         text = json.dumps([figure.as_json() for figure in found], indent=1, ensure_ascii=False)
-        out.write_text(text + "\n", encoding="utf-8")
+        write_text(out, text + "\n")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from PIL import Image
 
 from revise_captions.dcscore.units import UnitVerdict, VerifyTask
 from revise_captions.engines.protocol import Engine, Failed, Picture, Prompt, Sampling, Template
+from revise_captions.io.writing import write_text
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.oracle.truth import Truth, read
 from revise_captions.picturebook.semantics.discourse import State
@@ -56,7 +57,7 @@ class World:
             turns = [{"role": "user", "content": PROMPT}]
             lines.append(json.dumps({"image": f"{number:05d}.png", "prompt": turns}))
         listed = folder / "images.jsonl"
-        listed.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text(listed, "\n".join(lines) + "\n")
         return listed
 
 

@@ -23,6 +23,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from revise_captions.io.writing import write_text
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.stats.paired_tests import ResampledFigure, compared, measured, ranks
@@ -367,7 +368,7 @@ def main(
     found["components"] = components(items, revised, answers)
     click.echo(as_text(found))
     if out is not None:
-        out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write_text(out, json.dumps(found, indent=1) + "\n")
     if write:
         write_to_pages(ROOT, {"verifier": f"```\n{as_summary(found)}\n```"})
 
