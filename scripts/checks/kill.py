@@ -3,11 +3,11 @@
     python -m scripts.checks.kill                  # 100 kills over 264 records, bundled models
     python -m scripts.checks.kill --kills 5 --copies 4
 
-A run is killed (SIGKILL) after a random time of up to half of what a whole run takes, resumed and
-killed again until it completes; the time grows while kills leave no room for a window, as on a
-machine that is busy otherwise. Then the files in its folder must be those of an uninterrupted
-run, byte for byte. Runs follow each other until there were as many kills as asked for. Prints one
-JSON line, with what the killed run was doing; ends with 1 if anything differed.
+A run is killed (SIGKILL) after a random time, resumed and killed again until it completes. The time
+follows the machine, which may be busy otherwise: it grows while kills leave no room for a window,
+and is halved after a run that no kill hit. Then the files in the run's folder must be those of an
+uninterrupted run, byte for byte. Runs follow each other until there were as many kills as asked
+for. Prints one JSON line, with what the killed run was doing; ends with 1 if anything differed.
 
 The uninterrupted run is the command, started as usual. The others are forked from a process that
 has loaded the models, so that their time, and the kills, go to their work.
@@ -102,8 +102,12 @@ def journal_size(folder: Path) -> int:
 
 def killed_run(
     server: Connection, folder: Path, longest: float, rng: random.Random, limit: int
-) -> list[str]:
-    """One run, killed until it completes, at most `limit` times. Returns each kill's moment."""
+) -> tuple[list[str], float]:
+    """One run, killed until it completes, at most `limit` times.
+
+    Returns:
+        Each kill's moment, and `longest` (seconds until a kill) for the next run.
+    """
     kills: list[str] = []
     while True:
         before = journal_size(folder)
@@ -115,11 +119,11 @@ def killed_run(
         status = server.recv()
         if status == -signal.SIGKILL:
             kills.append(moment(folder, before))
-            print(folder.name, kills[-1], file=sys.stderr, flush=True)
+            print(folder.name, kills[-1], f"{longest:.1f} s", file=sys.stderr, flush=True)
         elif status != 0:
             raise SystemExit(f"a resumed run ended with {status}")
         if status == 0 or kills[-1] == "after the output":
-            return kills
+            return kills, longest if kills else longest / 2
 
 
 @click.command(help=(__doc__ or "").partition("\n")[0])
@@ -142,15 +146,13 @@ def main(kills: int, copies: int, records: int, seed: int) -> None:
         (whole / "in.jsonl").write_text(text, encoding="utf-8")
         whole_run(whole)
         expected = files(whole)
-        longest = 0.0
+        longest = 10.0
         while len(killed) < kills:
             folder = Path(name) / f"run-{runs}"
             folder.mkdir()
             (folder / "in.jsonl").write_text(text, encoding="utf-8")
-            first = time.monotonic()
-            limit = kills - len(killed) if runs else 0  # the first run tells how long one takes
-            killed += killed_run(server, folder, longest, rng, limit)
-            longest = longest or (time.monotonic() - first) / 2
+            moments, longest = killed_run(server, folder, longest, rng, kills - len(killed))
+            killed += moments
             identical += files(folder) == expected
             runs += 1
     server.send("")
