@@ -32,6 +32,7 @@ class InputOptions:
     allow_urls: bool = False
     limit: int | None = None
     shard: str = "0/1"
+    config: Path | None = None  # where options came from
 
     @property
     def caption_fields(self) -> tuple[str, ...]:
@@ -126,10 +127,11 @@ class JobOptions:
         parse_shard(self.inputs.shard)
 
     def reads(self) -> list[str]:
-        """The input, and the models that may be files or folders."""
+        """The input, the file of options, and the models that may be files or folders."""
         models, verify = self.models, self.verify
+        config = str(self.inputs.config or "")
         named = (models.critic, models.adapter, models.reviser, verify.judge, verify.parser)
-        return [name for name in (self.inputs.source, *named) if name]
+        return [name for name in (self.inputs.source, config, *named) if name]
 
 
 def option_names() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from revise_captions.benchmarks.types import CAPTION, Triple
 from revise_captions.errors import UserError
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow, parse_json
+from revise_captions.outside_text import on_one_line
 from revise_captions.records import ImageRef, Record, Span
 
 
@@ -27,7 +28,7 @@ class Entry:
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.data:
-            has = ", ".join(map(str, list(self.data)[:12])) or "nothing"
+            has = ", ".join(on_one_line(str(name)) for name in list(self.data)[:12]) or "nothing"
             raise UserError(f"{self.place} has no field `{key}`; it has {has}", hint=_OTHER)
         return self.data[key]
 

@@ -124,8 +124,7 @@ def _judge(options: RatingOptions, path: str) -> str:
     """Judges a file's captions into a file beside the leaderboard."""
     from revise_captions.pipelines.job.run import run
 
-    name = re.sub(r"[^\w.-]+", "_", Path(path).name) or "stdin"
-    out = options.out / f"judged-{name}"
+    out = options.out / f"judged-{_own_name(path, [_named(given)[1] for given in options.inputs])}"
     if os.path.lexists(out) and head_of(out) and not is_judged(str(out)):
         raise UserError(f"{out} exists and is no output of ours", hint="choose another --out")
     judging = replace(
@@ -139,6 +138,18 @@ def _judge(options: RatingOptions, path: str) -> str:
     with redirect_stdout(sys.stderr):  # its table is news, not the result
         run(judging)
     return str(out)
+
+
+def _own_name(path: str, among: Sequence[str]) -> str:
+    """A name for what is made of a file: its own, with folders where another has the same."""
+
+    def last(path: str, parts: int) -> str:
+        return "_".join(Path(path).absolute().parts[-parts:]).lstrip("/")
+
+    others = [other for other in among if other != path]
+    count = len(Path(path).absolute().parts)
+    needed = (n for n in range(1, count) if all(last(o, n) != last(path, n) for o in others))
+    return re.sub(r"[^\w.-]+", "_", last(path, next(needed, count))) or "stdin"
 
 
 def write_board(

@@ -40,6 +40,12 @@ def plain(text: str) -> str:
     return UNSEEN.sub(lambda found: f"U+{ord(found.group()):04X}", text)
 
 
+def on_one_line(name: str) -> str:
+    """A name from a file inside a line of a message, which it neither breaks nor fills."""
+    short = name if len(name) <= 80 else f"{name[:79]}…"
+    return plain(re.sub("[\t\n]", lambda found: f"U+{ord(found.group()):04X}", short))
+
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -91,3 +91,13 @@ def test_names_that_are_no_path(name, tmp_path):
     assert look_up({"x": ["a"]}, name) is None
     with pytest.raises(UserError, match="no field"):
         opened(tmp_path / "in.jsonl", lines_of({"x": ["a"]}), fields=Fields(None, (name,)))
+
+
+def test_names_of_fields_neither_break_nor_fill_a_message(tmp_path):
+    names = ["a\nb", "c\td", "e" * 5000, "\x1b[31m"]
+    with pytest.raises(UserError) as caught:
+        opened(tmp_path / "in.jsonl", lines_of(dict.fromkeys(names, 1)))
+    assert "aU+000Ab, cU+0009d, eeee" in caught.value.hint
+    assert "U+001B[31m" in caught.value.hint
+    assert len(caught.value.hint) < 400
+    assert "\n" not in caught.value.hint

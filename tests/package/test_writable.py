@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from commands import write_input
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_new_folder
@@ -101,3 +102,14 @@ def test_a_training_run_begins_in_a_new_folder(tmp_path):
         check_new_folder(tmp_path / "out", but=["training"])
     with pytest.raises(UserError, match="no folder"):
         check_new_folder(tmp_path / "out/README.md")
+
+
+def test_the_file_of_options_is_not_overwritten(command, tmp_path):
+    write_input(tmp_path / "in.jsonl", 3)
+    options = tmp_path / "options.toml"
+    options.write_text("force = true\n")
+    for arguments in (["options.toml"], ["out.jsonl", "--report", "options.toml"]):
+        ran = command("in.jsonl", *arguments, "--config", "options.toml")
+        assert ran.code == 2
+        assert "is the input options.toml" in ran.err
+    assert options.read_text() == "force = true\n"

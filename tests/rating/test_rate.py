@@ -414,3 +414,13 @@ def test_the_page_claims_what_the_ranks_say():
     assert lead(table("1–2", "1–2", "3")).startswith("c0 and c1 share the first place")
     assert lead(table("1–3", "1–3", "1–3")).startswith("No order can be claimed")
     assert lead([{"rank": "1", "captioner": "x", "score": None}]).startswith("No sentence")
+
+
+def test_two_inputs_of_one_name_do_not_share_what_is_judged(rate, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_captions(tmp_path / name)
+    code, _, _ = rate("A=a/in.jsonl", "B=b/in.jsonl", "--out", "board")
+    assert code == 0
+    judged = sorted(path.name for path in (tmp_path / "board").glob("judged-*in.jsonl"))
+    assert judged == ["judged-a_in.jsonl", "judged-b_in.jsonl"]

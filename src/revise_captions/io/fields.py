@@ -20,6 +20,7 @@ from typing import Any
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.images import images_in_chat, is_chat, parse_image
 from revise_captions.io.rows import Row
+from revise_captions.outside_text import on_one_line
 from revise_captions.records import ImageRef, Record
 
 logger = logging.getLogger(__name__)
@@ -225,9 +226,13 @@ def _most_known(
         return None
     most = max(present, key=counts.__getitem__)
     chosen = next((name for name in present if 2 * counts[name] > len(rows)), most)
-    others = ", ".join(f'"{name}" in {counts[name]}' for name in present if name != chosen)
+    others = ", ".join(
+        f'"{on_one_line(name)}" in {counts[name]}' for name in present if name != chosen
+    )
     if others and counts[chosen] < len(rows):
-        found = f'"{chosen}", which {counts[chosen]} of the first {len(rows)} rows have'
+        found = (
+            f'"{on_one_line(chosen)}", which {counts[chosen]} of the first {len(rows)} rows have'
+        )
         hint = f"--{what}-field names another"
         logger.warning("the %s is read from %s (%s); %s", what, found, others, hint)
     return chosen
@@ -238,7 +243,7 @@ def _no_such_field(name: str, rows: Sequence[Mapping[str, Any]]) -> UserError:
     if name in names:
         return UserError(f'the field "{name}" is empty in the first {len(rows)} rows')
     near = difflib.get_close_matches(name, names, 1)
-    hint = f'did you mean "{near[0]}"?' if near else _found(rows)
+    hint = f'did you mean "{on_one_line(near[0])}"?' if near else _found(rows)
     return UserError(f'no field "{name}" in the first {len(rows)} rows', hint=hint)
 
 
@@ -256,7 +261,11 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _found(rows: Sequence[Mapping[str, Any]]) -> str:
     names = _names(rows)
     more = f", … ({len(names)} in all)" if len(names) > 20 else ""
-    return f"found fields: {', '.join(names[:20])}{more}" if names else "found no fields"
+    return (
+        f"found fields: {', '.join(map(on_one_line, names[:20]))}{more}"
+        if names
+        else "found no fields"
+    )
 
 
 def _describe(value: object) -> str:
