@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from revise_captions.reviser.content_words import FUNCTION_WORDS, content, words
+from revise_captions.text.sentences import split
 
 #: Of the rule in `affirmed`; part of the signature.
-VERSION = "affirm/1"
+VERSION = "affirm/2"
 #: What opens a denial; with "not" an article follows, as "not red" denies no thing.
 _DENIAL = re.compile(r"\b(?:no|(?:not|\w+n't)\s+(?:an?|any))\s+", re.IGNORECASE)
 _CLAUSE = re.compile(r"[^.,;:!?\n]*")
@@ -69,3 +70,17 @@ def affirmed(sentence: str, rationale: str) -> str | None:
         thing = thing[0].upper() + thing[1:]
         after = _BE.sub(be, after, count=1)
     return _BE.sub(be, before) + thing + after
+
+
+_BACK = re.compile(
+    r"\b(?:he|she|it|they|him|her|hers|them|his|its|their|both|other)\b", re.IGNORECASE
+)
+
+
+def refers_back(after: str) -> bool:
+    """Whether the sentence that follows may refer to a thing that the one before it names.
+
+    A thing that is newly said to be there would be taken for its "it". An absent one is not.
+    """
+    found = split(after)
+    return bool(found) and _BACK.search(found[0].of(after)) is not None

@@ -16,12 +16,14 @@ class RewriteRequest:
         sentence: The sentence, without list marks.
         rationale: What is wrong, and what is there instead.
         failed: Earlier rewrites of the sentence that were refused, oldest first.
+        after: The caption after the sentence; of a long one, its beginning.
     """
 
     context: str
     sentence: str
     rationale: str
     failed: tuple[str, ...] = ()
+    after: str = ""
 
 
 class Reviser(Protocol):

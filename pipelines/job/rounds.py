@@ -232,7 +232,7 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: s
 
 
 def _requests(draft: Draft, threshold: float) -> dict[int, RewriteRequest]:
-    """What the reviser is asked, by sentence. The context is the caption before this round."""
+    """What the reviser is asked, by sentence. The rest is the caption before this round."""
     wanted = flagged(draft, threshold)
     if not wanted:
         return {}
@@ -246,7 +246,11 @@ def _requests(draft: Draft, threshold: float) -> dict[int, RewriteRequest]:
             _without_mark(a.text) for a in sentence.attempts if a.accepted is False and a.text
         )
         requests[k] = RewriteRequest(
-            context, _without_mark(span.of(text)), sentence.rationale or "", failed
+            context,
+            _without_mark(span.of(text)),
+            sentence.rationale or "",
+            failed,
+            text[span.end : span.end + CONTEXT_CHARACTERS],
         )
     return requests
 

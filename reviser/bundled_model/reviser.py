@@ -17,7 +17,7 @@ from revise_captions.errors import UserError
 from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.absence import VERSION as ABSENCE
-from revise_captions.reviser.absence import affirmed
+from revise_captions.reviser.absence import affirmed, refers_back
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
     VERSION,
@@ -110,7 +110,8 @@ class BundledReviser:
     """Decodes greedily at first, and after failed rewrites takes the best new one of a beam search.
 
     A sentence that denies what is there is not the model's to mend: its training knew no better
-    than to deny another thing. It says what is there instead, by a rule (`absence.affirmed`).
+    than to deny another thing. It says what is there instead, by a rule (`absence.affirmed`), or is
+    taken out.
 
     Attributes:
         model: The network.
@@ -169,7 +170,10 @@ class BundledReviser:
 
 
 def _affirmed(request: RewriteRequest) -> str | None:
+    """What is there; a deletion where the next sentence would then be about it."""
     text = affirmed(request.sentence, request.rationale)
+    if text is not None and refers_back(request.after):
+        return ""
     return None if text in request.failed else text
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from revise_captions.reviser.absence import affirmed, denied
+from revise_captions.reviser.absence import affirmed, denied, refers_back
+from revise_captions.reviser.load import load_reviser
+from revise_captions.reviser.protocol import RewriteRequest
 
 LAMPS = "There is a dog in the picture, but there are no lamps."
 
@@ -42,3 +44,31 @@ def test_affirmed(sentence: str, rationale: str, expected: str | None) -> None:
 )
 def test_denied(text: str, expected: set[str]) -> None:
     assert set(denied(text).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (" It is red.", True),
+        (" A cat is beside her. The sun shines.", True),
+        (" The sun shines. It is warm.", False),
+        ("", False),
+        (" ", False),
+    ],
+)
+def test_what_follows_may_refer_back(after: str, expected: bool) -> None:
+    assert refers_back(after) is expected
+
+
+def test_the_bundled_reviser_says_what_is_there_or_takes_it_out() -> None:
+    reviser = load_reviser("bundled")
+    sentence = "There are no dogs in the image."
+    asked = [
+        RewriteRequest("A boy. ", sentence, LAMPS),
+        RewriteRequest("A boy. ", sentence, LAMPS, after=" He is waving."),
+        RewriteRequest("A boy. ", sentence, LAMPS, ("There is a dog in the image.",)),
+    ]
+    first, second, third = reviser.rewrite(asked)
+    assert first == "There is a dog in the image."
+    assert second == ""
+    assert third != first

@@ -1,10 +1,11 @@
 """What becomes of claims of absence, in four ways, by the oracle of the picture-book world.
 
     python -m scripts.research.reviser.absences --first 20000 # the half to choose on
-    python -m scripts.research.reviser.absences --first 30000 --write # the half to report
+    python -m scripts.research.reviser.absences --first 40000 --write # the half to report
 
 `before`: no guard against other absences, and no rule that says what is there. `guard`: the guard
-alone. `removed`: a flagged claim of absence is taken out. `now`: the guard, and the rule. Captions
+alone. `removed`: a flagged claim of absence is taken out. `now`: the guard, and the rule, which
+takes it out only where the next sentence may refer to what would be there. Captions
 with a sentence that says "no" before a thing; the harm is counted over all of their sentences.
 """
 
@@ -120,8 +121,8 @@ def _denies(item: Item) -> bool:
 
 
 @click.command(help=(__doc__ or "").splitlines()[0])
-@click.option("--first", default=30_000, show_default=True, help="Number of the first scene.")
-@click.option("--scenes", default=2800, show_default=True, help="Captions per split, with others.")
+@click.option("--first", default=40_000, show_default=True, help="Number of the first scene.")
+@click.option("--scenes", default=600, show_default=True, help="Captions per split, with others.")
 @click.option("--write", is_flag=True, help="Into the reviser's card.")
 def main(first: int, scenes: int, write: bool) -> None:
     from revise_captions.reviser.load import load_reviser
