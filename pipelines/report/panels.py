@@ -150,7 +150,7 @@ def _records(data: ReportData) -> Values:
             "kind": kinds.most_common(),
             "differs": [],
         },
-        "sorts": SORTS,
+        "sorts": SORTS | {"": "by outcome"},
         "query": defaultdict(str),
         "served": False,
         "decided": 0,
