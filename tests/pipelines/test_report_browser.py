@@ -1,12 +1,9 @@
 """The report in a browser: no errors, hostile captions stay text, keys and filters, phones."""
 
-import html
-import json
 import re
-import shutil
-import subprocess
 
 import pytest
+from browser import Browser, needs_browser
 from report_pages import HOSTILE
 
 
@@ -19,68 +16,44 @@ def unwritten(text):
     )
 
 
-BROWSER = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
 
 
-def browse(path, tmp_path):
+def browse(browser, path):
     """The page's DOM after its scripts ran, and what the console said."""
-    done = subprocess.run(
-        [
-            BROWSER,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=2000",
-            "--dump-dom",
-            path.as_uri(),
-        ],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
-    said = [line for line in done.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
-    return done.stdout.decode(), said
+    browser.look(800)
+    browser.said.clear()
+    browser.open(path.as_uri())
+    return browser.value("document.documentElement.outerHTML"), list(browser.said)
 
 
-def drive(page, tmp_path, script):
-    """Runs `script` in a copy of the page whose policy allows it; gives back what it returns."""
-    text = page.read_text(encoding="utf-8")
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
-    added = (
-        f"<script>document.body.dataset.result = JSON.stringify((() => {{{script}}})())</script>"
-    )
-    copy = tmp_path / "driven.html"
-    copy.write_text(text.replace("</body>", added + "</body>"), encoding="utf-8")
-    dom, said = browse(copy, tmp_path)
-    assert said == []
-    return json.loads(html.unescape(re.search(r'<body[^>]* data-result="([^"]*)"', dom)[1]))
+def drive(browser, page, script):
+    """Runs `script` in the page; gives back what it returns."""
+    browse(browser, page)
+    browser.value("localStorage.clear()")
+    found = browser.value(f"(() => {{{script}}})()")
+    assert browser.said == []
+    return found
 
 
 @needs_browser
-def test_no_error_and_no_policy_violation_in_a_browser(page, tmp_path):
-    dom, said = browse(page, tmp_path)
+def test_no_error_and_no_policy_violation_in_a_browser(page, browser):
+    dom, said = browse(browser, page)
     assert said == []
     assert '<html lang="en" class="live">' in dom
 
 
 @needs_browser
-def test_hostile_captions_stay_text_in_a_browser(hostile_page, tmp_path):
-    dom, said = browse(hostile_page, tmp_path)
+def test_hostile_captions_stay_text_in_a_browser(hostile_page, browser):
+    dom, said = browse(browser, hostile_page)
     assert said == []
     assert "data-hacked" not in dom
     shown = drive(
+        browser,
         hostile_page,
-        tmp_path,
         "return {hacked: document.body.dataset.hacked ?? null,"
         " sources: [...document.querySelectorAll('#records .rationale')].map(e => e.textContent),"
         " old: [...document.querySelectorAll('.text > .caption')].map(e => {"
@@ -100,10 +73,10 @@ def test_hostile_captions_stay_text_in_a_browser(hostile_page, tmp_path):
 
 
 @needs_browser
-def test_filter_search_keys_sort_and_theme_in_a_browser(page, tmp_path):
+def test_filter_search_keys_sort_and_theme_in_a_browser(page, browser):
     result = drive(
+        browser,
         page,
-        tmp_path,
         """
         const shown = () => [...document.querySelectorAll('.card')].filter(c => !c.hidden);
         const key = k => document.activeElement.dispatchEvent(
@@ -148,23 +121,11 @@ def test_filter_search_keys_sort_and_theme_in_a_browser(page, tmp_path):
 
 
 @needs_browser
-def test_nothing_is_wider_than_a_phone(page, tmp_path):
-    frame = tmp_path / "phone.html"
-    page_here = tmp_path / "report.html"
-    text = page.read_text(encoding="utf-8").replace(
-        "</body>",
-        (
-            "<script>parent.postMessage(document.documentElement.scrollWidth"
-            " + ' of ' + document.documentElement.clientWidth, '*')</script></body>"
-        ),
-    )
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
-    page_here.write_text(text, encoding="utf-8")
-    frame.write_text(
-        "<body><script>onmessage = e => { document.body.dataset.width = e.data; }</script>"
-        f'<iframe src="{page_here.as_uri()}" style="border:0;width:390px;height:800px"></iframe>'
-    )
-    dom, _ = browse(frame, tmp_path)
-    needed, given = re.search(r'data-width="(\d+) of (\d+)"', dom).groups()
+def test_nothing_is_wider_than_a_phone(page, browser):
+    browser.look(390, 800)
+    browser.open(page.as_uri())
+    sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    needed, given = browser.value(sizes)
     assert needed == given
     assert 360 < int(given) <= 390
+    assert browser.too_wide() == []
