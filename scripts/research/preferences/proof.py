@@ -12,7 +12,7 @@ in `dpo.critic.both` and the like, and `captions.jsonl`, which `tables.py` print
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from revise_captions.io.writing import write_json_lines
 from revise_captions.pipelines.preferences.pairs import SCORES, preferences
 from revise_captions.pipelines.preferences.rows import pair_row
 from revise_captions.pipelines.preferences.scoring import candidates_of
+from scripts.research.preferences.captioner import teacher_caption
 from scripts.research.preferences.world import (
     FIRST,
     PROMPT,
@@ -158,10 +159,12 @@ def captions(runs: Path, arms: tuple[str, ...]) -> None:
     both = {name: verifier_of(name, world) for name in VERIFIERS}
     kept = runs / "captions"
     kept.mkdir(exist_ok=True)
-    for arm in arms or ["sft", *map(".".join, every_arm())]:
-        if not (runs / arm / "config.json").exists() or (kept / f"{arm}.jsonl").exists():
+    for arm in arms or ["teacher", "sft", *map(".".join, every_arm())]:
+        written = (kept / f"{arm}.jsonl").exists()
+        if written or not (arm == "teacher" or (runs / arm / "config.json").exists()):
             continue
-        write_json_lines(kept / f"{arm}.jsonl", captioned(runs / arm, world, both))
+        texts = teacher_texts() if arm == "teacher" else sampled_texts(runs / arm, world)
+        write_json_lines(kept / f"{arm}.jsonl", with_verdicts(arm, texts, world, both))
         click.echo(arm)
 
 
@@ -172,7 +175,7 @@ def everything(context: click.Context, runs: Path) -> None:
     """Pairs, all arms and all captions, the arms with both scores first."""
     if not (runs / "scenes" / f"pairs.{VERIFIERS[-1]}.jsonl").exists():
         context.invoke(pairs, runs=runs)
-    context.invoke(captions, runs=runs, arms=("sft",))
+    context.invoke(captions, runs=runs, arms=("teacher", "sft"))
     for method, verifier, score in sorted(every_arm(), key=lambda arm: arm[2] != "both"):
         arm = f"{method}.{verifier}.{score}"
         if not (runs / arm / "config.json").exists():
@@ -188,21 +191,31 @@ def every_arm() -> Iterator[tuple[str, str, str]]:
                 yield method, verifier, score
 
 
-def captioned(
-    policy: Path, world: World, both: dict[str, UnitVerifier]
-) -> Iterator[dict[str, Any]]:
-    """A policy's captions of all scenes, sentence by sentence, with verdicts."""
+def teacher_texts() -> list[str]:
+    """The teacher's captions of the held-out scenes."""
+    return [teacher_caption(number, "test") for number in range(HELD_OUT)]
+
+
+def sampled_texts(policy: Path, world: World) -> list[str]:
+    """A policy's captions of all scenes, one each."""
     engine = load_engine(str(policy), option="--policy", batch_size=64)
     sampling = Sampling(TEMPERATURE, TOP_P, seed=2)
-    texts = [own[0] for own in sample(engine, world.images, 1, sampling)]
+    return [own[0] for own in sample(engine, world.images, 1, sampling)]
+
+
+def with_verdicts(
+    policy: str, texts: Sequence[str], world: World, both: Mapping[str, UnitVerifier]
+) -> Iterator[dict[str, Any]]:
+    """Captions of all scenes, sentence by sentence, with verdicts."""
     found = SentenceDecomposer().decompose(texts)
     tasks = [VerifyTask(image, one) for image, one in zip(world.images, found, strict=True)]
     verdicts = {name: verifier.verify(tasks) for name, verifier in both.items()}
     for number, one in enumerate(found):
         yield {
-            "policy": policy.name,
+            "policy": policy,
             "scene": number,
             "caption": one.text,
+            "spans": [list(unit.span) for unit in one.units],
             "sentences": [unit.text for unit in one.units],
             **{
                 name: [verdict.correct for verdict in own[number]] for name, own in verdicts.items()
