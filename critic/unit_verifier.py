@@ -13,16 +13,26 @@ from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.dcscore.units import UnitVerdict, VerifyTask
 from revise_captions.records import Verdict
 
+#: Why a sentence that the critic finds nothing to assess in has no verdict.
+NO_CLAIM = "makes no claim about the image"
+
 
 class CriticVerifier:
-    """Verifies units by a critic; a unit is correct at P(factual) >= the critic's threshold."""
+    """Verifies units by a critic; a unit is correct at P(factual) >= the critic's threshold.
 
-    def __init__(self, critic: Critic) -> None:
-        self.critic = critic
+    Args:
+        critic: Judges.
+        claims_only: Whether a unit without a claim has no verdict. Decomposers leave such units
+            out, or mark them; sentences as they stand are not told apart otherwise.
+    """
+
+    def __init__(self, critic: Critic, *, claims_only: bool = False) -> None:
+        self.critic, self.claims_only = critic, claims_only
 
     @property
     def settings(self) -> Mapping[str, str]:
-        own = {"verifier": "critic", "threshold": f"{self.critic.threshold:.4f}"}
+        kind = "critic, of claims" if self.claims_only else "critic"
+        own = {"verifier": kind, "threshold": f"{self.critic.threshold:.4f}"}
         return {**self.critic.settings, **own}
 
     def verify(self, tasks: Sequence[VerifyTask]) -> list[tuple[UnitVerdict, ...]]:
@@ -38,6 +48,8 @@ class CriticVerifier:
         p = found.p_factual
         if p is None:
             return UnitVerdict(None, unscored=str(found.unscored))
+        if self.claims_only and found.assessable is False:
+            return UnitVerdict(None, unscored=NO_CLAIM)
         return UnitVerdict(p >= self.critic.threshold, p)
 
 

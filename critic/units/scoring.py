@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from functools import partial
+from typing import Any
 
-from revise_captions.critic.load import load_critic
+from revise_captions.critic.load import load_critic, resolve_critic
 from revise_captions.critic.unit_verifier import CriticVerifier
-from revise_captions.critic.units.sentence_verifier import SentenceVerifier
-from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
-from revise_captions.dcscore.units import Decomposer, UnitVerdict, UnitVerifier, VerifyTask
+from revise_captions.dcscore.ensemble import EnsembleVerifier
+from revise_captions.dcscore.units import Decomposer, UnitVerifier
+from revise_captions.engines.load import load_engine
 from revise_captions.errors import UserError
 
-UNITS = ("graph", "sentences")
-NO_MAJORITY = "the verifiers disagree, one against one"
+GRAPH, SENTENCES = "graph", "sentences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +30,6 @@ class UnitScoring:
         return {**self.decomposer.settings, **self.verifier.settings}
 
 
-class MajorityVerifier:
-    """Several verifiers that vote (FeedQuill, section 4.1). A tie is no verdict.
-
-    Args:
-        members: The verifiers; one that has no verdict does not vote.
-    """
-
-    def __init__(self, members: Sequence[UnitVerifier]) -> None:
-        self.members = tuple(members)
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """Each member's, under its number."""
-        return {
-            f"{name}-{number}": value
-            for number, member in enumerate(self.members, start=1)
-            for name, value in member.settings.items()
-        }
-
-    def verify(self, tasks: Sequence[VerifyTask]) -> list[tuple[UnitVerdict, ...]]:
-        """One verdict per unit, with the votes."""
-        answers = [member.verify(tasks) for member in self.members]
-        return [
-            tuple(_majority(votes) for votes in zip(*own, strict=True))
-            for own in zip(*answers, strict=True)
-        ]
-
-
-def _majority(verdicts: Sequence[UnitVerdict]) -> UnitVerdict:
-    votes = tuple(verdict.correct for verdict in verdicts)
-    yes, no = votes.count(True), votes.count(False)
-    if not yes and not no:
-        return UnitVerdict(None, unscored=verdicts[0].unscored, votes=votes)
-    if yes == no:
-        return UnitVerdict(None, unscored=NO_MAJORITY, votes=votes)
-    known = [verdict.p_correct for verdict in verdicts if verdict.p_correct is not None]
-    return UnitVerdict(yes > no, fmean(known) if known else None, votes=votes)
-
-
 def load_unit_scoring(
     units: str,
     verifiers: Sequence[str],
@@ -82,9 +43,11 @@ def load_unit_scoring(
     """Loads what scores units.
 
     Args:
-        units: `graph` takes captions apart by scene graphs; `sentences` leaves sentences whole, to
-            be judged in their caption.
-        verifiers: Critics that judge units; several vote.
+        units: `graph` takes captions apart by scene graphs, `sentences` leaves sentences whole, and
+            any other name is a language model's.
+        verifiers: Models that say whether a unit is true; several vote. A critic of ours judges the
+            unit in its sentence's place, any other model answers the paper's question about it, or,
+            of whole sentences, the critic's question in their caption.
         engine: See `load_critic`; likewise the others.
 
     Raises:
@@ -92,22 +55,41 @@ def load_unit_scoring(
     """
     if not verifiers:
         raise UserError("no verifier is named", hint="name one with --verifier")
-    critics = [
-        load_critic(
-            name,
-            engine=engine,
-            device=device,
-            dtype=dtype,
-            batch_size=batch_size,
-            trust_remote_code=trust_remote_code,
-        )
-        for name in verifiers
-    ]
-    kind = SentenceVerifier if units == "sentences" else CriticVerifier
-    members: list[UnitVerifier] = [kind(critic) for critic in critics]
-    verifier = members[0] if len(members) == 1 else MajorityVerifier(members)
-    if units == "sentences":
-        return UnitScoring(SentenceDecomposer(), verifier)
-    from revise_captions.dcscore.graph_decomposer import GraphDecomposer
+    options: dict[str, Any] = {
+        "engine": engine,
+        "device": device,
+        "dtype": dtype,
+        "trust_remote_code": trust_remote_code,
+    }
+    sized = {**options, "batch_size": batch_size}
+    load = partial(_verifier, whole=units == SENTENCES, options=options, batch_size=batch_size)
+    members = [load(name) for name in verifiers]
+    verifier = members[0] if len(members) == 1 else EnsembleVerifier(members)
+    return UnitScoring(_decomposer(units, sized), verifier)
 
-    return UnitScoring(GraphDecomposer(), verifier)
+
+def _decomposer(units: str, options: dict[str, Any]) -> Decomposer:
+    if units == SENTENCES:
+        from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
+
+        return SentenceDecomposer()
+    if units == GRAPH:
+        from revise_captions.dcscore.graph_decomposer import GraphDecomposer
+        from revise_captions.graphs.parse import BUNDLED, load_pipeline
+
+        load_pipeline(BUNDLED)
+        return GraphDecomposer()
+    from revise_captions.dcscore.language import LanguageDecomposer
+
+    return LanguageDecomposer(load_engine(units, option="--units", **options))
+
+
+def _verifier(name: str, *, whole: bool, options: dict[str, Any], batch_size: int) -> UnitVerifier:
+    spec = resolve_critic(name, **options)
+    if spec.kind == "paligemma" or whole:
+        return CriticVerifier(load_critic(spec, batch_size=batch_size), claims_only=whole)
+    from revise_captions.dcscore.language import LanguageVerifier
+
+    return LanguageVerifier(
+        load_engine(spec, option="--verifier", batch_size=batch_size, scores=True)
+    )

@@ -106,9 +106,9 @@ def dpo(**options: Any) -> None:
 )
 @click.option(
     "--units",
-    type=click.Choice(["graph", "sentences"]),
     default="graph",
-    help="Units of c_p and c_r, as for collect-preferences.",
+    help="What takes captions apart: `graph`, statements from scene graphs (needs the extra "
+    "`posh`); `sentences`, whole ones, judged in their caption; or a language model's name.",
 )
 @click.option(
     "--verifier",

@@ -79,7 +79,7 @@ class PoshReward:
         self, completions: Sequence[object], reference: Sequence[str], **_: Any
     ) -> list[float | None]:
         """Scores in [0.2, 1]; 0 for an empty caption, None where nothing was graded."""
-        from revise_captions.posh.score import Pair, score_captions
+        from revise_captions.posh.scoring import Pair, score_captions
 
         texts = [said(turns) for turns in completions]
         pairs = [Pair(text, (one,)) for text, one in zip(texts, reference, strict=True)]

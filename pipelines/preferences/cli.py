@@ -69,10 +69,9 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
 )
 @click.option(
     "--units",
-    type=click.Choice(["graph", "sentences"]),
     default="graph",
-    help="Primitive units: statements from scene graphs (needs the extra `posh`), or whole "
-    "sentences.",
+    help="What takes captions apart: `graph`, statements from scene graphs (needs the extra "
+    "`posh`); `sentences`, whole ones, judged in their caption; or a language model's name.",
 )
 @click.option(
     "--verifier",

@@ -19,8 +19,8 @@ from typing import Any
 import click
 
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.unit_verifier import CriticVerifier
 from revise_captions.critic.units.scoring import UnitScoring
-from revise_captions.critic.units.sentence_verifier import SentenceVerifier
 from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerifier, VerifyTask
 from revise_captions.engines.protocol import Sampling
@@ -77,7 +77,7 @@ def verifier_of(name: str, world: World) -> UnitVerifier:
     """The bundled critic, or the truth."""
     if name == "oracle":
         return OracleVerifier(world)
-    return SentenceVerifier(load_critic("bundled", batch_size=64))
+    return CriticVerifier(load_critic("bundled", batch_size=64), claims_only=True)
 
 
 @main.command()

@@ -23,6 +23,7 @@ from revise_captions.picturebook.oracle.truth import failures
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.stats.bootstrap import Estimate, Sums, weights
 from scripts.research.markdown import write_to_pages
+from scripts.research.preferences.plot import PlottedPolicy, plotted
 from scripts.research.preferences.proof import METHODS, SCORES, VERIFIERS
 from scripts.research.preferences.world import rows
 
@@ -129,10 +130,10 @@ def main_table(found: Mapping[str, Captions]) -> str:
         units = sums.ratio(at + UNITS, at + CAPTIONS)
         words = sums.ratio(at + WORDS, at + CAPTIONS)
         said = np.mean([c for row in found[name].rows for c in row["critic"] if c is not None])
-        label = NAMES.get(name, _label(name))
+        label = label_of(name)
         lines.append(
-            f"| {label} | {shown(factuality)} | {change} | {units.value:.2f} | {richer} | "
-            f"{words.value:.1f} | {said:.3f} |"
+            f"| {label} | {shown(factuality)} | {change} | {units.value or 0:.2f} | {richer} | "
+            f"{words.value or 0:.1f} | {said:.3f} |"
         )
     scenes = len(base.rows)
     lines += [
@@ -146,7 +147,10 @@ def main_table(found: Mapping[str, Captions]) -> str:
     return "\n".join(lines)
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
+    """A policy in words."""
+    if name in NAMES:
+        return NAMES[name]
     method, verifier, score = name.split(".")
     rewards = {"c_p": "c_p alone", "c_r": "c_r alone", "both": "c_p + 0.5 c_r"}
     return f"{method.upper()}, {rewards[score]}, by the {verifier}"
@@ -194,7 +198,7 @@ def blind_table(found: Mapping[str, Captions], after: Sequence[str]) -> str:
         {topic for false, _ in counted.values() for topic in false},
         key=lambda topic: -sum(passed[topic] for _, passed in counted.values()),
     )
-    heads = [NAMES.get(name, _label(name)) for name in names]
+    heads = [label_of(name) for name in names]
     lines = [f"| wrong about | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]
     for topic in [*every, ""]:
         cells = []
@@ -208,77 +212,20 @@ def blind_table(found: Mapping[str, Captions], after: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def plot(found: Mapping[str, Captions]) -> str:
-    """Factuality over units a caption: an SVG without scripts or fonts of its own."""
-    points = []
+def points(found: Mapping[str, Captions]) -> list[PlottedPolicy]:
+    """What the plot shows of each policy."""
+    made = []
     for name in (name for name in arms() if name in found):
         sums, at = figures(found["sft"], found[name])
-        share = sums.ratio(at + TRUE, at + JUDGED)
-        number = sums.ratio(at + UNITS, at + CAPTIONS)
-        points.append((name, number, share))
-    xs = [value for _, number, _ in points for value in (number.low, number.high) if value]
-    ys = [value for _, _, share in points for value in (share.low, share.high) if value]
-    left, right, low, high = min(xs) - 0.2, max(xs) + 0.2, min(ys) - 0.02, max(ys) + 0.02
-    wide, tall, edge = 640, 400, 56
-
-    def x(value: float) -> float:
-        return round(edge + (value - left) / (right - left) * (wide - edge - 190), 1)
-
-    def y(value: float) -> float:
-        return round(tall - edge + (value - low) / (high - low) * (2 * edge - tall), 1)
-
-    colors = {"c_p": "#1b7f5c", "c_r": "#b3541e", "both": "#3457a6"}
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{wide}" height="{tall}" fill="#fff"/>',
-        f'<text x="{edge}" y="20">factuality (oracle)</text>',
-        f'<text x="{wide - 190}" y="{tall - 18}" text-anchor="end">units a caption</text>',
-    ]
-    for tick in np.arange(np.ceil(low * 20) / 20, high, 0.05):
-        parts.append(_line(edge, y(tick), wide - 190, y(tick), "#ddd"))
-        parts.append(f'<text x="{edge - 8}" y="{y(tick) + 4}" text-anchor="end">{tick:.2f}</text>')
-    for tick in np.arange(np.ceil(left), right, 1.0):
-        parts.append(_line(x(tick), edge, x(tick), tall - edge, "#eee"))
-        place = f'x="{x(tick)}" y="{tall - edge + 18}"'
-        parts.append(f'<text {place} text-anchor="middle">{tick:.0f}</text>')
-    for name, number, share in points:
-        method, verifier, score = name.split(".") if "." in name else (name, "", "")
-        color = colors.get(score, "#222")
-        at = (x(number.value or 0.0), y(share.value or 0.0))
-        if share.low is not None and share.high is not None:
-            parts.append(_line(at[0], y(share.low), at[0], y(share.high), color))
-        if number.low is not None and number.high is not None:
-            parts.append(_line(x(number.low), at[1], x(number.high), at[1], color))
-        fill = "#fff" if verifier == "oracle" else color
-        shape = (
-            f'<circle cx="{at[0]}" cy="{at[1]}" r="5"'
-            if method != "grpo"
-            else f'<rect x="{at[0] - 5}" y="{at[1] - 5}" width="10" height="10"'
+        made.append(
+            PlottedPolicy(
+                name,
+                label_of(name),
+                sums.ratio(at + UNITS, at + CAPTIONS),
+                sums.ratio(at + TRUE, at + JUDGED),
+            )
         )
-        title = NAMES.get(name) or _label(name)
-        tag = "rect" if method == "grpo" else "circle"
-        style = f'fill="{fill}" stroke="{color}" stroke-width="2"'
-        parts.append(f"{shape} {style}><title>{title}</title></{tag}>")
-        if name in NAMES:
-            parts.append(f'<text x="{at[0] + 8}" y="{at[1] - 8}">{name}</text>')
-    keys = [
-        ("#1b7f5c", "c_p alone"),
-        ("#b3541e", "c_r alone"),
-        ("#3457a6", "c_p + 0.5 c_r"),
-    ]
-    for number, (color, text) in enumerate(keys):
-        place = f'x="{wide - 176}" y="{60 + 22 * number}"'
-        parts.append(f'<rect {place} width="12" height="12" fill="{color}"/>')
-        parts.append(f'<text x="{wide - 158}" y="{71 + 22 * number}">{text}</text>')
-    notes = ("circle: DPO", "square: GRPO", "filled: by the critic", "hollow: by the oracle")
-    for number, text in enumerate(notes):
-        parts.append(f'<text x="{wide - 176}" y="{150 + 20 * number}">{text}</text>')
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, color: str) -> str:
-    return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{color}"/>'
+    return made
 
 
 @click.command(help=__doc__.splitlines()[0])
@@ -296,7 +243,7 @@ def main(runs: Path, write: bool) -> None:
         click.echo(f"{block}\n")
     if write:
         write_to_pages(ROOT, blocks)
-        (ROOT / "docs" / "preferences.svg").write_text(plot(found), encoding="utf-8")
+        (ROOT / "docs" / "preferences.svg").write_text(plotted(points(found)), encoding="utf-8")
 
 
 if __name__ == "__main__":
