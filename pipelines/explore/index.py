@@ -99,11 +99,15 @@ def open_index(run: RunFile, tell: Any = lambda text: None) -> RunIndex:
         UserError: The file cannot be read, or is no run.
     """
     source = open_source(run.path, fields=run.fields, need_image=False)
-    path = _cache() / f"{_digest(run)}.sqlite"
+    name = hashlib.sha256(os.fsencode(os.path.abspath(run.path))).hexdigest()[:16]
+    path = _cache() / f"{name}-{_digest(run)}.sqlite"
     if not path.is_file():
         tell(f"indexing {run.path} …")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _build(source, run, path, tell)
+        for old in path.parent.glob(f"{name}-*.sqlite"):
+            if old != path:  # of the file as it was; who has it open keeps it
+                old.unlink(missing_ok=True)
     db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
     try:
         (about,) = db.execute("SELECT value FROM about").fetchone()

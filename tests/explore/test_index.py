@@ -98,7 +98,7 @@ def test_an_index_is_built_once_and_anew_for_another_file(run, cache):
     write_run(run.parent, 3, pictures=False)
     assert find(open_index(RunFile(str(run)), told.append), Query()).total == 3
     assert len(told) == 2
-    assert len(list((cache / "revise-captions/explore").iterdir())) == 2
+    assert len(list((cache / "revise-captions/explore").iterdir())) == 1  # the old one is gone
 
 
 def test_what_is_no_run_is_one_line(tmp_path):

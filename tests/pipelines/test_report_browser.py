@@ -1,5 +1,6 @@
 """The report in a browser: no errors, hostile captions stay text, keys and filters, phones."""
 
+import json
 import re
 
 import pytest
@@ -118,6 +119,49 @@ def test_filter_search_keys_sort_and_theme_in_a_browser(page, browser):
     assert result["up"] == sorted(result["up"])
     assert result["names"][0] == "BLIP-3 4.6B"
     assert result["theme"] == "light"
+
+
+@needs_browser
+def test_orders_and_filters_in_a_browser(page, browser):
+    found = drive(
+        browser,
+        page,
+        """
+        const tools = document.getElementById('tools');
+        const pick = (name, value) => {
+          tools.elements[name].value = value;
+          tools.elements[name].dispatchEvent(new Event('change', {bubbles: true}));
+        };
+        const shown = () => [...document.querySelectorAll('.card')].filter(c => !c.hidden);
+        const of = (name) => shown().map(c => c.dataset[name]);
+        const out = {before: of('outcome')};
+        for (const name of ['worst', 'changed', 'unsure']) {
+          pick('sort', name);
+          out[name] = of(name).map(Number);
+        }
+        pick('sort', '');
+        out.again = of('outcome');
+        const last = (name) => tools.elements[name].options[tools.elements[name].length - 1].value;
+        for (const name of ['model', 'kind', 'reason']) {
+          const value = last(name);
+          pick(name, value);
+          out[name] = [value, of(name)];
+          pick(name, '');
+        }
+        return out;
+        """,
+    )
+    assert found["again"] == found["before"]
+    assert found["worst"] == sorted(found["worst"])
+    assert found["unsure"] == sorted(found["unsure"])
+    assert found["changed"] == sorted(found["changed"], reverse=True)
+    assert len(found["worst"]) == 60
+    value, models = found["model"]
+    assert set(models) == {value}
+    for name in ("kind", "reason"):
+        value, lists = found[name]
+        assert 0 < len(lists) < 60
+        assert all(value in json.loads(text) for text in lists)
 
 
 @needs_browser

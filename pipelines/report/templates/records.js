@@ -21,7 +21,7 @@
     && texts.get(card).includes(wanted)
     && filters.every((name) => {
       const value = tools.elements[name].value;
-      const own = name === "model" ? [card.dataset.model] : card.dataset[name].split("|");
+      const own = name === "model" ? [card.dataset.model] : JSON.parse(card.dataset[name]);
       return !value || own.includes(value);
     });
   const show = () => {
