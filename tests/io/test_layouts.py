@@ -77,6 +77,13 @@ def test_a_stray_quotation_mark_costs_one_row(tmp_path):
     assert found[7].captions["caption"] == 'A 5" pipe and a "quote"'
 
 
+def test_a_carriage_return_behind_a_quoted_field_is_not_its_end(tmp_path):
+    """A field that follows in an output would make one of both."""
+    rows = 'image,caption\na.jpg,"Two\nlines"\r\r\nb.jpg,"A\ncat."\r\n'
+    found = [getattr(row, "reason", None) for row in opened(tmp_path / "in.csv", rows)]
+    assert found == [Reason.MALFORMED_CSV, Reason.MALFORMED_CSV, None]
+
+
 def test_bad_rows_of_a_table(tmp_path):
     text = b"image,caption,n\na.jpg,A cat.,1\nb.jpg,A, dog.,2\nc.jpg,caf\xe9,3\n,No image.,4\n"
     text += b"e.jpg,,5\n"

@@ -1,4 +1,4 @@
-"""Runs commands as in an install without extras: `python base_install.py < lines`.
+"""Runs commands as in an install without extras, or with some: `base_install.py [EXTRA …] < lines`.
 
 Reads JSON lists from standard input, each the words of one command; prints for each a JSON object
 with its exit status and what it wrote to standard error. All run in this one process, in which no
@@ -11,6 +11,7 @@ import contextlib
 import importlib.abc
 import io
 import json
+import runpy
 import sys
 import traceback
 from collections.abc import Sequence
@@ -28,27 +29,29 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+ROOT = "revise-captions"
 
-def in_base(root: str = "revise-captions") -> set[str]:
-    """The distributions that come with an install without extras."""
-    found: set[str] = set()
-    waiting = [root]
+
+def installed(*extras: str) -> set[str]:
+    """The distributions that come with an install with these extras, by default none."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(ROOT, extra) for extra in ("", *extras)]
     while waiting:
-        name = canonicalize_name(waiting.pop())
-        if name in found:
+        name, extra = waiting.pop()
+        if (name, extra) in found:
             continue
-        found.add(name)
+        found.add((name, extra))
         with contextlib.suppress(ModuleNotFoundError):
-            needs = [Requirement(text) for text in requires(name) or ()]
-            waiting += [
-                n.name for n in needs if n.marker is None or n.marker.evaluate({"extra": ""})
-            ]
-    return found
+            for need in map(Requirement, requires(name) or ()):
+                if need.marker is None or need.marker.evaluate({"extra": extra}):
+                    other = canonicalize_name(need.name)
+                    waiting += [(other, part) for part in ("", *need.extras)]
+    return {name for name, _ in found}
 
 
-def hidden() -> set[str]:
-    """The modules of every distribution that a base install does not have."""
-    base = in_base()
+def hidden(*extras: str) -> set[str]:
+    """The modules of every distribution that such an install does not have."""
+    base = installed(*extras)
     owners = packages_distributions().items()
     return {module for module, names in owners if not {canonicalize_name(n) for n in names} & base}
 
@@ -71,12 +74,11 @@ class Base(importlib.abc.MetaPathFinder):
 
 
 def run(words: list[str]) -> dict[str, object]:
-    (point,) = entry_points(group="console_scripts", name=words[0])
     out, err = io.StringIO(), io.StringIO()
     status: object = None
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            point.load()(words[1:])
+            _call(words)
         except SystemExit as stopped:
             status = stopped.code
         except BaseException:
@@ -84,8 +86,17 @@ def run(words: list[str]) -> dict[str, object]:
     return {"status": status, "err": err.getvalue(), "out": out.getvalue()}
 
 
+def _call(words: list[str]) -> None:
+    if words[:2] == ["python", "-m"]:
+        sys.argv = words[2:]
+        runpy.run_module(words[2], run_name="__main__", alter_sys=True)
+        return
+    (point,) = entry_points(group="console_scripts", name=words[0])
+    point.load()(words[1:])
+
+
 if __name__ == "__main__":
-    base = in_base()
+    base = installed(*sys.argv[1:])
     from_name = Distribution.from_name
 
     def of_base(name: str) -> Distribution:
@@ -94,7 +105,7 @@ if __name__ == "__main__":
         return from_name(name)
 
     Distribution.from_name = of_base  # type: ignore[method-assign]
-    extras = hidden()
-    sys.meta_path[:] = [Base(finder, extras) for finder in sys.meta_path]
+    unknown = hidden(*sys.argv[1:])
+    sys.meta_path[:] = [Base(finder, unknown) for finder in sys.meta_path]
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

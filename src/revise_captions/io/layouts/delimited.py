@@ -215,7 +215,7 @@ def _record(source: _Lines, number: int, line: Line, delimiter: str) -> _Text:
 def _ends(text: str, at: int, delimiter: str) -> bool:
     """Whether a field ends here. Where a quoted field of several lines goes on behind its closing
     quotation mark, neither mark was meant to quote."""
-    return text.startswith(delimiter, at) or not text[at:].strip("\r\n")
+    return text.startswith(delimiter, at) or not _without_end(text[at:])
 
 
 def _decoded(line: Line) -> str:
