@@ -42,6 +42,7 @@ def doctor(source: str | None, **options: Any) -> int:
     """
     from revise_captions.pipelines.doctor import advice, machine
     from revise_captions.pipelines.job.inputs import open_input
+    from revise_captions.pipelines.job.missing_images import missing_images
     from revise_captions.pipelines.options import JobOptions
 
     job = JobOptions.of({"source": source or "", **options})
@@ -53,6 +54,8 @@ def doctor(source: str | None, **options: Any) -> int:
             _print([("fields", fields + ", ".join(opened.fields.captions))])
             found = _probe(opened, job)
             _print(found.lines())
+            if (problem := missing_images(opened, job.inputs.image_root)) is not None:
+                _print([("", problem[1])])
     has = machine.look()
     _print(advice.machine(has))
     missing = _models(job)

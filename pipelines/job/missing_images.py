@@ -21,14 +21,20 @@ DEPTH = 2
 
 def warn_of_missing_images(source: Source, root: Path | None) -> None:
     """Warns if no image file of the first window is there, and says which option mends it."""
+    if (problem := missing_images(source, root)) is not None:
+        logger.warning("%s; %s", *problem)
+
+
+def missing_images(source: Source, root: Path | None) -> tuple[str, str] | None:
+    """What to say, and to do, if no image file of the first window is there; otherwise None."""
     records = [row for row in islice(source, WINDOW) if isinstance(row, Record)]
     paths = [record.image.path for record in records if record.image.path is not None]
     if not paths or len(paths) < len(records) or any(_is_there(p, root, source) for p in paths):
-        return
+        return None
     which = f"image {paths[0]} is" if len(paths) == 1 else f"first {len(paths)} images is"
     found = f"the {which} not there" if len(paths) == 1 else f"none of the {which} there"
     example = "" if len(paths) == 1 else f", such as {paths[0]}"
-    logger.warning("%s%s; %s", found, example, _hint(paths, root or source.folder))
+    return found + example, _hint(paths, root or source.folder)
 
 
 def _is_there(path: str, root: Path | None, source: Source) -> bool:

@@ -397,3 +397,20 @@ def test_a_hint_where_no_image_is_where_the_input_says(
         again = command(f"{folder}/in.jsonl", "out.jsonl", "--force", "--image-root", root)
         assert again.code == 0
         assert "images is there" not in again.err
+
+
+def test_the_doctor_says_where_the_images_are(pictures, tmp_path, monkeypatch, capsys):
+    from revise_captions.umbrella import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/in.json").write_text(json.dumps(coco()))
+    with pytest.raises(SystemExit) as stopped:
+        main(["doctor", "notes/in.json"])
+    printed = capsys.readouterr().out
+    assert stopped.value.code == 5
+    assert "input           notes/in.json (COCO JSON)" in printed
+    assert "it is in images: add --image-root images" in printed
+    with pytest.raises(SystemExit) as stopped:
+        main(["doctor", "notes/in.json", "--image-root", "images"])
+    assert "add --image-root" not in capsys.readouterr().out
