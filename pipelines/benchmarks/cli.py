@@ -13,6 +13,7 @@ EPILOG = """
 Examples:
   caption-benchmarks show chocolate
   caption-benchmarks check chocolate DIR
+  caption-benchmarks run decapbench DIR mine=captions.jsonl
   caption-benchmarks export chocolate DIR chocolate.jsonl
   caption-benchmarks run longcap-arena DIR metric:vela=my-vela
   revise-captions chocolate.jsonl judged.jsonl --stage critique --image-root DIR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -50,23 +51,34 @@ def check(name: str, folder: Path, subset: str | None) -> None:
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
 @shared("--replicates", default=1000)
-@shared("--verbose")
-def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int) -> None:
+@click.option("--verifier", multiple=True, default=("reference",), help="As in score-dcscore.")
+@click.option("--decomposer", default="offline", help="As in score-dcscore.")
+@click.option("--matcher", default="offline", help="As in score-dcscore.")
+@shared("--image-root", "--device", "--verbose")
+def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int, **options: Any) -> None:
     """Put SCORES beside the tables that the benchmark's paper prints, read from DIR.
 
-    For longcap-arena; evaluate-metric evaluates on every benchmark. SCORES are as there:
-    files, `floor:…` or `metric:…`, such as metric:vela=my-vela.
+    For longcap-arena, SCORES are as for evaluate-metric: files, `floor:…` or `metric:…`, such as
+    metric:vela=my-vela. For decapbench they are files of captions, one file a captioner, which are
+    scored by DCScore; --verifier and the options after it are for these. evaluate-metric evaluates
+    on every benchmark.
     """
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.errors import UserError
-    from revise_captions.pipelines.benchmarks import longcap_arena
 
     entry = benchmark(name)
+    if name == "decapbench":
+        from revise_captions.pipelines.benchmarks import decapbench
+
+        echo(decapbench.run(entry, folder, scores, **options))
+        return
     if name != "longcap-arena":
         raise UserError(
             f"no tables of a paper are known for {name}",
             hint=f"use evaluate-metric {name} {folder} SCORES",
         )
+    from revise_captions.pipelines.benchmarks import longcap_arena
+
     echo(longcap_arena.run(entry, folder, scores, replicates))
 
 

@@ -22,7 +22,7 @@ from scripts.research.posh.people import Rated, paired
 
 def test_the_matcher_of_units():
     """More than half of the content words; "there is" and articles are none."""
-    unit = graphs._content("The image shows a red hat.")
+    unit = graphs.content("The image shows a red hat.")
     assert unit == {"red", "hat"}
     assert graphs._covers(unit, frozenset(("red", "hat", "man")))
     assert not graphs._covers(unit, frozenset(("hat",)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from revise_captions.benchmarks.catalog import decapbench
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 
 TABLE = (
@@ -56,6 +57,8 @@ TABLE = (
             "published": {"images": 400, "captions": 400},
             "212 images": {"images": 212, "captions": 212, "facts": 11_175},
         },
+        published=decapbench.published(),
+        note="all published figures have GPT-4o as judge; `run decapbench` scores captions files",
     ),
     Benchmark(
         name="factual",

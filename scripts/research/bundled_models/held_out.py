@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from revise_captions.picturebook.captioners import CAPTIONERS, sentence_count
+from revise_captions.picturebook.captioners import sentence_count
 from revise_captions.picturebook.drawing.draw import draw
+from revise_captions.picturebook.generate import captioner_of
 from revise_captions.picturebook.language.captions import CaptionSentence, caption
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.world.sample import sample_scene
@@ -39,15 +40,16 @@ class Item:
         return tuple(sentence.truth is not Truth.FALSE for sentence in self.sentences)
 
 
-def held_out(split: str, scenes: int, *, first: int = 0) -> list[Item]:
+def held_out(split: str, scenes: int, *, first: int = 0, balanced: bool = False) -> list[Item]:
     """`scenes` items of a split, the fourteen captioners in turn. The split's seeds are its own:
-    no training scene is among them."""
-    return [_item(split, number) for number in range(first, first + scenes)]
+    no training scene is among them. `balanced`: about 42 % of the sentences are wrong."""
+    mode = "balanced" if balanced else "captioners"
+    return [_item(split, number, mode) for number in range(first, first + scenes)]
 
 
-def _item(split: str, number: int) -> Item:
+def _item(split: str, number: int, mode: str) -> Item:
     scene = sample_scene(number, split)
-    captioner = CAPTIONERS[number % len(CAPTIONERS)]
+    captioner = captioner_of(number, mode)
     rng = random.Random(f"held-out.{split}.{number}")
     written = caption(
         scene,

@@ -136,7 +136,7 @@ _EMPTY = listed(
 _INDEX = re.compile(r"_\d+\b")
 
 
-def _content(text: str) -> frozenset[str]:
+def content(text: str) -> frozenset[str]:
     plain = _INDEX.sub("", text.lower())
     spaced = "".join(c if c.isalnum() else " " for c in plain)
     return frozenset(lemmas(word) for word in spaced.split() if word not in _EMPTY) - {""}
@@ -153,20 +153,20 @@ def decapbench(path: Path, pipeline: str) -> Iterator[ReportedFigure]:
     """
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    units = [[_content(unit) for unit in row["oracle_facts"]] for row in rows]
+    units = [[content(unit) for unit in row["oracle_facts"]] for row in rows]
     texts = [row["oracle_caption"] for row in rows]
     found = [_component_words(graph) for graph in parse(texts, pipeline)]
     shifted = [*found[1:], found[0]]
     overlap = [_neighbors(text) for text in texts]
-    covered = [_share(u, c) for u, c in zip(units, found, strict=True)]
-    control = [_share(u, c) for u, c in zip(units, shifted, strict=True)]
-    floor = [_share(u, c) for u, c in zip(units, overlap, strict=True)]
+    covered = [share(u, c) for u, c in zip(units, found, strict=True)]
+    control = [share(u, c) for u, c in zip(units, shifted, strict=True)]
+    floor = [share(u, c) for u, c in zip(units, overlap, strict=True)]
     yield share_of("DeCapBench: units covered", covered, floor=floor,
                    floor_name="neighbouring words", target=0.80)  # fmt: skip
     yield share_of("DeCapBench: units covered by another caption", control)
-    supported = [_share(c, u) for u, c in zip(units, found, strict=True)]
-    crossed = [_share(c, u) for u, c in zip(units, shifted, strict=True)]
-    loose = [_share(c, u) for u, c in zip(units, overlap, strict=True)]
+    supported = [share(c, u) for u, c in zip(units, found, strict=True)]
+    crossed = [share(c, u) for u, c in zip(units, shifted, strict=True)]
+    loose = [share(c, u) for u, c in zip(units, overlap, strict=True)]
     yield share_of("DeCapBench: components supported", supported, floor=loose,
                    floor_name="neighbouring words")  # fmt: skip
     yield share_of("DeCapBench: another caption's supported", crossed)
@@ -174,7 +174,7 @@ def decapbench(path: Path, pipeline: str) -> Iterator[ReportedFigure]:
 
 def _component_words(graph: Graph) -> list[frozenset[str]]:
     present = graph.present()
-    return [_content(part.phrase(present)) for part in components(present)]
+    return [content(part.phrase(present)) for part in components(present)]
 
 
 def _neighbors(text: str) -> list[frozenset[str]]:
@@ -184,7 +184,7 @@ def _neighbors(text: str) -> list[frozenset[str]]:
     return [frozenset((w,)) for w in kept] + [frozenset(pair) for pair in pairwise(kept)]
 
 
-def _share(parts: Sequence[frozenset[str]], wholes: Sequence[frozenset[str]]) -> float:
+def share(parts: Sequence[frozenset[str]], wholes: Sequence[frozenset[str]]) -> float:
     if not parts:
         return float("nan")
     return sum(any(_covers(part, whole) for whole in wholes) for part in parts) / len(parts)

@@ -195,7 +195,7 @@ def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[ReportedFi
     ):
         right, longer = [], []
         for k, row in enumerate(rows):
-            label = _preference(row["iiw-human-sxs-iiw-p5b"][axis])
+            label = preference(row["iiw-human-sxs-iiw-p5b"][axis])
             if not label:
                 continue
             one, other = found[2 * k], found[2 * k + 1]
@@ -211,7 +211,7 @@ def _accuracy(name: str, right: Sequence[float], longer: Sequence[float]) -> Rep
     return share_of(name, right, floor=longer, floor_name="the longer text", note="exploratory")
 
 
-def _preference(text: str) -> int:
+def preference(text: str) -> int:
     """1: people prefer the human text, -1: the model's, 0: neither."""
     if text == "Neutral":
         return 0
