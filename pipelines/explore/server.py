@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
             caption, sentence, decision, text = parse_decision(body)
             with session.lock:
                 session.decisions.decide(session.unit(caption, sentence), decision, text)
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST)
         except (OSError, UserError) as error:
             logger.error("the decision could not be kept: %s", error)

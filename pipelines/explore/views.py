@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from revise_captions.errors import UserError
 from revise_captions.pages.templating import asset, render_page
 from revise_captions.pipelines.annotate.tasks.decided import sentence_id
 from revise_captions.pipelines.explore.comparison import HOW, sentence_pairs
@@ -46,6 +47,7 @@ class ExploreViews:
         values = {
             "title": self.title,
             "threshold": session.index.threshold,
+            "unreadable": about["unreadable"],
             "decisions": session.decisions.path.name,
             "comparison": comparison,
             "other": Path(comparison.other.run.path).name if comparison is not None else "",
@@ -81,6 +83,16 @@ class ExploreViews:
         )
 
     def _card(self, number: int) -> Markup:
+        """A caption; what another program made of its revision is said instead of shown."""
+        try:
+            return self._shown(number)
+        except (LookupError, TypeError, ValueError, AttributeError, UserError) as error:
+            row = self.session.stored(number).row
+            why = "a revision that revise-captions did not write"
+            bad = replace(row, revision=None, reason=why, detail=repr(error))
+            return render_card(self.templates, bad, number, None, self.session.index.threshold)
+
+    def _shown(self, number: int) -> Markup:
         session = self.session
         stored = session.stored(number)
         image = None

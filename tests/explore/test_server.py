@@ -196,6 +196,21 @@ def test_hostile_captions_stay_text(run):
             assert ask(server, f"/{server.token}/?model={model}&q={model}")[0] == 200
 
 
+def test_rows_that_another_program_changed_are_counted_and_left_out(run):
+    rows = rows_of(run)
+    del rows[1]["revision"]["sentences"][0]["p_factual"]
+    rows[2]["revision"]["sentences"] = [7]
+    rows[3]["caption"] = None
+    rows[4]["revision"]["sentences"][0]["span"] = "x"
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    run.write_text(text + "{broken\n")
+    with serving(run) as server:
+        _, _, page = ask(server, f"/{server.token}/")
+        assert page.count(b'<article class="card"') == 3
+        assert page.count(b"<b>a revision that revise-captions did not write</b>") == 1
+        assert b"4 rows of the file could not be read" in page
+
+
 def test_every_page_of_a_run_opens(run):
     with serving(run) as server:
         for path in (
