@@ -208,6 +208,21 @@ def test_coco_is_streamed(tmp_path):
     tracemalloc.stop()
 
 
+def test_of_each_image_of_a_coco_file_little_is_held(tmp_path):
+    from revise_captions.io.layouts.coco import images_of
+
+    path, count = tmp_path / "in.json", 20_000
+    names = [f"COCO_val2014_{number:012}.jpg" for number in range(count)]
+    images = [{"id": 10**6 + n, "file_name": name, "width": 640} for n, name in enumerate(names)]
+    path.write_text(json.dumps({"images": images, "annotations": []}))
+    del images, names
+    tracemalloc.start()
+    known = images_of(path, "in.json")
+    assert len(known) == count
+    assert tracemalloc.get_traced_memory()[0] < 300 * count
+    tracemalloc.stop()
+
+
 # --- Folders ------------------------------------------------------------------------------------
 
 
