@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,12 @@ from revise_captions.finetune.preferences.settings import (
     DpoSettings,
     GrpoSettings,
     PreferenceSettings,
+)
+
+#: Figures of the log that are printed, besides the rewards.
+_SHOWN = (
+    *("loss", "reward", "accuracy", "margin", "kl", "entropy", "completions/mean_length"),
+    *("train_loss", "train_runtime"),
 )
 
 
@@ -133,7 +140,29 @@ def grpo(**options: Any) -> None:
 def _job(options: Mapping[str, Any]) -> Any:
     from revise_captions.finetune.preferences.run import PreferenceJob
 
-    return PreferenceJob.of(options, report=lambda line: echo(json.dumps(line)))
+    log = options["out"] / "training" / "log.jsonl"
+
+    def report(line: dict[str, Any]) -> None:
+        if os.environ.get("RANK", "0") != "0":
+            return
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        echo(shown(line))
+
+    return PreferenceJob.of(options, report)
+
+
+def shown(line: Mapping[str, Any]) -> str:
+    """A line of the log for people; the log has all of its figures."""
+    if line.get("event") == "data":
+        kind = "pairs" if "pairs" in line else "images"
+        return f"{line[kind]:,} {kind}, {line['quarantined']:,} rows quarantined"
+    parts = [
+        f"{name} {value:.4g}"
+        for name, value in line.items()
+        if name in _SHOWN or (name.startswith("rewards/") and not name.endswith("/std"))
+    ]
+    return f"step {line['step']:,}: {', '.join(parts)}"
 
 
 def _filled(settings: Any, options: Mapping[str, Any]) -> Any:

@@ -97,6 +97,7 @@ def prepared(
 ) -> tuple[Policy, PreferenceExamples, PreferenceRun]:
     """The policy, the data, and where to write. Cheap checks come first."""
     require_libraries()
+    _check_numbers(settings)
     if settings.saving.tensorboard and not importlib.util.find_spec("tensorboard"):
         hint = "pip install 'revise-captions[tensorboard]'"
         raise UserError("--tensorboard needs the package tensorboard", hint=hint)
@@ -125,6 +126,26 @@ def prepared(
     found = {kind: len(examples.rows), "quarantined": len(examples.bad)}
     job.report({"event": "data", **found})
     return policy, examples, PreferenceRun(job.out, job.resume, job.report)
+
+
+def _check_numbers(settings: PreferenceSettings) -> None:
+    """Raises `UserError` for numbers under which nothing could be trained."""
+    length, batch, saving = settings.length, settings.batch, settings.saving
+    least = {
+        "--batch-size": (batch.batch_size, 1),
+        "--micro-batch": (batch.micro_batch, 1),
+        "--save-steps": (saving.save_steps, 1),
+        "--log-steps": (saving.log_steps, 1),
+        "--lora-rank": (settings.lora.rank, 1),
+        "--steps": (length.steps, 0),
+        "--warmup": (settings.update.warmup, 0),
+        "--learning-rate": (settings.update.learning_rate, 0),
+    }
+    for name, (value, low) in least.items():
+        if value < low:
+            raise UserError(f"{name} {value}: expected {low} or more")
+    if length.epochs <= 0 and not length.steps:
+        raise UserError(f"--epochs {length.epochs:g} trains nothing", hint="or give --steps")
 
 
 def require_libraries() -> None:

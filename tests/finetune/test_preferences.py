@@ -69,7 +69,7 @@ def captioner(tmp_path_factory):
 
 
 def log_of(out):
-    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in (out / "training/log.jsonl").open()]
 
 
 def changed(before, after):
@@ -86,10 +86,12 @@ def test_dpo_trains_the_language_model_alone(data, captioner, tmp_path, capsys):
     arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
     code, said, err = outcome(main, capsys, "dpo", *arguments, "--dtype", "float32")
     assert code == 0, err
-    log = log_of(said)
+    log = log_of(out)
     assert log[0] == {"event": "data", "pairs": 6, "quarantined": 3}
     # before the first step policy and reference are the same, and DPO's loss is log 2
     assert log[1]["loss"] == pytest.approx(0.6931, abs=1e-3)
+    assert said.splitlines()[0] == "6 pairs, 3 rows quarantined"
+    assert "step 1: loss 0.69" in said
     names = changed(captioner, out)
     assert names
     assert not any("vision_tower" in name or "projector" in name for name in names)
@@ -107,9 +109,9 @@ def test_dpo_trains_the_language_model_alone(data, captioner, tmp_path, capsys):
 def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path, capsys):
     out = tmp_path / "rm"
     arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL, "--by", "c_p")
-    code, said, err = outcome(main, capsys, "reward", *arguments, "--steps", "6")
+    code, _, err = outcome(main, capsys, "reward", *arguments, "--steps", "6")
     assert code == 0, err
-    log = log_of(said)
+    log = log_of(out)
     assert log[0]["pairs"] == 3
     assert log[-2]["loss"] < log[1]["loss"]
     reward = load_reward_model(str(out), device="cpu", dtype="float32")
@@ -129,11 +131,11 @@ def test_grpo_samples_and_is_rewarded(data, captioner, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
     more = ("--generations", "2", "--max-tokens", "8", "--reward", "posh", "--method", "lora")
-    code, said, err = outcome(
+    code, _, err = outcome(
         main, capsys, "grpo", *arguments, *more, "--reference-field", "reference", "--kl", "0.05"
     )
     assert code == 0, err
-    log = log_of(said)
+    log = log_of(out)
     assert log[0] == {"event": "data", "images": 3, "quarantined": 2}
     assert "rewards/posh/mean" in log[1]
     assert load_file(out / "adapter_model.safetensors")
@@ -150,9 +152,9 @@ def test_other_architectures(family, method, data, tmp_path, capsys):
     more = ()
     if method == "grpo":
         more = ("--generations", "2", "--max-tokens", "8", "--units", "sentences")
-    code, said, err = outcome(main, capsys, method, *arguments, *more)
+    code, _, err = outcome(main, capsys, method, *arguments, *more)
     assert code == 0, err
-    assert "train_loss" in log_of(said)[-1]
+    assert "train_loss" in log_of(tmp_path / "out")[-1]
     assert (tmp_path / "out" / "model.safetensors").is_file()
 
 
@@ -164,9 +166,9 @@ def test_grpo_with_units_lora_merged_and_resumed(data, captioner, tmp_path, caps
     more = (*more, "--merge", "--save-steps", "1", "--tensorboard")
     assert outcome(main, capsys, "grpo", *arguments, *more)[0] == 0
     assert list((out / "training/tensorboard").iterdir())
-    code, said, err = outcome(main, capsys, "grpo", *arguments, *more, "--resume", "--steps", "2")
+    code, _, err = outcome(main, capsys, "grpo", *arguments, *more, "--resume", "--steps", "2")
     assert code == 0, err
-    assert [line["step"] for line in log_of(said) if "loss" in line] == [2]
+    assert [line["step"] for line in log_of(out) if "loss" in line] == [1, 2]
     assert changed(captioner, out)
 
 
@@ -175,6 +177,9 @@ def test_grpo_with_units_lora_merged_and_resumed(data, captioner, tmp_path, caps
     [
         (("--batch-size", "6", "--generations", "4"), "no multiple of --generations"),
         (("--generations", "1"), "2 or more"),
+        (("--lora-rank", "0"), "--lora-rank 0: expected 1"),
+        (("--steps", "-1"), "--steps -1: expected 0"),
+        (("--steps", "0", "--epochs", "0"), "trains nothing"),
         (("--reward", "posh"), "--reference-field"),
         (("--reward", "c_r=much"), "no weight"),
         (("--reward", "c_p", "--reward", "c_p=2"), "twice"),
