@@ -43,6 +43,20 @@ def test_places(taken_apart):
     assert by_text["There is a red house."].span.of(CAPTION) == "red"
 
 
+def test_what_a_text_denies_is_nowhere_asserted():
+    texts = [
+        "There are no chairs in the room.",
+        "There isn't any snow on the roof.",
+        "The sign has no text on it.",
+        "The room does not have windows.",
+    ]
+    for found in GraphDecomposer().decompose(texts):
+        thing = next(w for w in ("chairs", "snow", "text", "windows") if w in found.text)
+        said = [unit.text for unit in found.units if thing in unit.text]
+        assert said
+        assert all(any(no in text for no in ("no ", "not ", "n't")) for text in said)
+
+
 def test_no_unit_twice(taken_apart):
     texts = [unit.text for unit in taken_apart.units]
     assert len(set(texts)) == len(texts)

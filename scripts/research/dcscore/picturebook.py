@@ -18,6 +18,7 @@ from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.critic.unit_verifier import CriticVerifier
 from revise_captions.dcscore.graph_decomposer import GraphDecomposer
 from revise_captions.dcscore.units import VerifyTask
+from revise_captions.picturebook.captioners import CAPTIONERS
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from scripts.research.bundled_models.held_out import Item, held_out
 from scripts.research.posh.figures import ReportedFigure
@@ -72,7 +73,7 @@ def judged(items: Sequence[Item], critic: Critic) -> list[JudgedUnits]:
 
 def figures(critic: Critic, captions: int, *, balanced: bool) -> Iterator[ReportedFigure]:
     """Pearson's r over captions, and the unit-level figures."""
-    name = "half the sentences wrong" if balanced else "fourteen captioners"
+    name = "42 % of sentences wrong" if balanced else "fourteen captioners"
     name = f"Picture book, {name}"
     kept = [
         one for one in judged(held_out("test", captions, balanced=balanced), critic) if one.units
@@ -93,6 +94,8 @@ def figures(critic: Critic, captions: int, *, balanced: bool) -> Iterator[Report
         note=f"{count:,} units, {unparsed:,} more that the oracle cannot judge",
     )
     yield _correlation(f"{name}: the same of whole sentences, r", by_sentence)
+    systems = [s_p[:, k :: len(CAPTIONERS)].mean(1) for k in range(len(CAPTIONERS))]
+    yield ReportedFigure(f"{name}: means of captioners, r", _r(np.array(systems).T), n=len(systems))
     pairs = np.array([pair for one in kept for pair in one.units], dtype=float)
     yield from _of_units(name, pairs, at)
 

@@ -105,7 +105,7 @@ class ClauseSpeaker:
         order = sorted(words)
         text = " ".join(filter(None, [start, be, *(words[i] for i in order)]))
         return SpokenClause(
-            sentence(" ".join(text.split())),
+            sentence(" ".join(text.split()).replace(" n't", "n't").replace(" n’t", "n’t")),
             Span(self.nodes[order[0]].start, self.nodes[order[-1]].end),
         )
 
@@ -169,7 +169,9 @@ class ClauseSpeaker:
 
     def _noun(self, node: Node) -> Iterator[SpokenClause]:
         """ "There is a low-angle shot.", "There are other houses.", "There is a line of trees." """
-        if node.lemma in PLACES and node.case:
+        denied = any(self.shown[k] is None for k in self.objects.get(node.index, ()))
+        denied = denied or node.negated or any(c.text == "no" for c in self._children(node))
+        if denied or (node.lemma in PLACES and node.case):
             return
         for child in self._children(node):
             name = self._name(node)
@@ -204,7 +206,7 @@ class ClauseSpeaker:
             return {**words, node.index: known}
         words[node.index] = self._as_written(node)
         for child in self._children(node):
-            if child.role in _IN_NAME:
+            if child.role in _IN_NAME or child.role is Role.NEGATION:
                 words[child.index] = self._as_written(child)
             elif child.role is Role.OWNER:
                 known = self._known(child) if child.text in _PERSONAL else ""

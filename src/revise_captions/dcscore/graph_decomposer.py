@@ -9,6 +9,7 @@ is kept.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from revise_captions.dcscore import descriptive
@@ -88,14 +89,16 @@ def statements(reading: TextReading, sentences: Sequence[Span]) -> Iterator[Spok
         if item.denied:
             be = "are" if item.plural else "is"
             yield SpokenClause(sentence(f"there {be} no {item.name}"), item.span)
-    clauses = list(ClauseSpeaker(reading, speakers.at, shown(reading.graph)).statements())
-    yield from clauses
-    said_words = [(one.span, content_words(one.text)) for one in clauses]
+    said_words = defaultdict[int, list[tuple[Span, frozenset[str]]]](list)
+    for one in ClauseSpeaker(reading, speakers.at, shown(reading.graph)).statements():
+        yield one
+        said_words[speakers.home(one.span.start)].append((one.span, content_words(one.text)))
     for edge in graph.relations:
         both = content_words(
             f"{graph.objects[edge.subject].lemma} {graph.objects[edge.target].lemma}"
         )
-        if not any(both <= words and _overlap(span, edge.span) for span, words in said_words):
+        near = said_words[speakers.home(edge.span.start)]
+        if not any(both <= words and _overlap(span, edge.span) for span, words in near):
             text = speakers.at(edge.span.start).stands(edge.subject, edge.name, edge.target)
             yield SpokenClause(text, edge.span)
 
@@ -108,8 +111,12 @@ class _Speakers:
         self.starts = [span.start for span in sentences]
         self.first = [bisect_right(self.starts, item.span.start) for item in graph.objects]
 
+    def home(self, place: int) -> int:
+        """The number of the sentence at a place, from 1."""
+        return bisect_right(self.starts, place)
+
     def at(self, place: int) -> Speaker:
-        home = bisect_right(self.starts, place)
+        home = self.home(place)
         if home not in self.made:
             known = frozenset(i for i, first in enumerate(self.first) if first < home)
             self.made[home] = self.whole.after(known)
