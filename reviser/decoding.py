@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.engines.batches import reported
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -42,8 +44,8 @@ def generate(
 
     order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), i))
     answers: list[list[list[int]]] = [[] for _ in prompts]
-    for first in range(0, len(order), batch_size):
-        chosen = order[first : first + batch_size]
+    every = (order[first : first + batch_size] for first in range(0, len(order), batch_size))
+    for chosen in reported("rewriting", every, len(order)):
         width = max(len(prompts[i]) for i in chosen)
         ids = torch.full((len(chosen), width), pad)
         mask = torch.zeros_like(ids)

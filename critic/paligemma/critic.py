@@ -55,6 +55,7 @@ from revise_captions.critic.paligemma.queries import (
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.batches import reported
 from revise_captions.records import Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class PaliGemmaCritic:
                 rows += self._rows(number, image, trunk, asked, self.packed)
             done: list[tuple[ScheduledRow, bool]] = []
             answers: list[torch.Tensor] = []
-            for batch in self._batched(rows):
+            for batch in reported("judging", self._batched(rows), len(rows)):
                 for attempt in halving(batch, ScheduledRow.halves):
                     if attempt.fits:
                         with attempt as part:
@@ -210,7 +211,8 @@ class PaliGemmaCritic:
             for cached in (True, False):  # a batch is prefilled in one way
                 part = [prompt for prompt in prompts if (prompt.prefix is not None) is cached]
                 rows, length = 2 * self.batch_size, lambda prompt: len(prompt.row)
-                for batch in batched(part, length, rows=rows, tokens=8 * self.tokens):
+                every = batched(part, length, rows=rows, tokens=8 * self.tokens)
+                for batch in reported("explaining", every, len(part)):
                     for attempt in halving(batch):
                         if not attempt.fits:
                             continue

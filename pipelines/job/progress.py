@@ -6,10 +6,12 @@ thousands of carriage returns.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -39,6 +41,8 @@ def shown(items: Iterable[T], doing: str, total: int | None) -> Iterator[T]:
 
 
 def _show(text: str, live: bool) -> None:
+    if live:  # a line that wraps cannot be drawn again
+        text = text[: shutil.get_terminal_size().columns - 1]
     end = ("\r\x1b[K", "") if live else ("", "\n")
     sys.stderr.write(f"{end[0]}{text}{end[1]}")
     sys.stderr.flush()
@@ -70,6 +74,7 @@ class Progress:
         self.records = 0
         self.sentences = 0
         self.skipped = 0
+        self.counts: Counter[str] = Counter()
         self._began = self._shown = time.monotonic()
         self._live = sys.stderr.isatty()
 
@@ -94,14 +99,25 @@ class Progress:
         """Records that an earlier run has finished: in the total, in no rate."""
         self.skipped += records
 
-    def advance(self, records: int, sentences: int) -> None:
+    def advance(
+        self, records: int, sentences: int, counts: Mapping[str, int] | None = None
+    ) -> None:
+        """A window is done; `counts`, such as of flagged sentences, are shown as they add up."""
         self.records += records
         self.sentences += sentences
+        self.counts.update(counts or {})
+        self._show()
+
+    def batch(self, doing: str, done: int, of: int) -> None:
+        """A batch inside a window is done. Any thread may say so."""
+        self._show(f"{doing} {done:,} of {of:,}")
+
+    def _show(self, more: str = "") -> None:
         now = time.monotonic()
         if now - self._shown < (0.2 if self._live else LINE_SECONDS):
             return
         self._shown = now
-        _show(self.line(now - self._began), self._live)
+        _show("; ".join(filter(None, (self.line(now - self._began), more))), self._live)
 
     def line(self, seconds: float) -> str:
         """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`."""
@@ -113,4 +129,5 @@ class Progress:
         parts += [f"{rate:.1f} records/s", f"{self.sentences / max(seconds, 1e-9):.0f} sentences/s"]
         if self.total and rate:
             parts.append(f"{duration((self.total - done) / rate)} left")
+        parts += [f"{count:,} {name}" for name, count in self.counts.items() if count]
         return ", ".join(parts)

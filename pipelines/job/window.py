@@ -27,7 +27,9 @@ from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.pipelines.job.verdict import Check
 from revise_captions.pipelines.job.window_images import LoadedRecord, windows_of, with_images
 from revise_captions.pipelines.options import InputOptions, Stage
+from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
+from revise_captions.pipelines.output.outcomes import captions_of, is_flagged
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Record, Revision
 from revise_captions.signature import is_digest, merged, settings_of
@@ -204,16 +206,19 @@ def journal_windows(
     `tallied` counts them on the way. `check` may end the run at its first window.
     """
     load = None if settings.stage == "revise" else image_loader(source, inputs)
+    batches = BatchJournal(journal.path, journal.run_key, progress.batch, resumed=journal.resumed)
     for number, digest, loaded in unfinished_windows(
         source, inputs.image_root, journal, load, progress, models.critic
     ):
-        rows = journalled(revise_window(loaded, models, settings), models, settings)
+        with batches.window(number, digest):
+            rows = journalled(revise_window(loaded, models, settings), models, settings)
         if not len(journal):
             check(rows)
         journal.append(number, digest, rows)
+        batches.clear()
         if tallied is not None:
             tallied.add_window((r if isinstance(r, BadRow) else r[0] for r in loaded), rows)
-        progress.advance(len(rows), sentences_of(rows))
+        progress.advance(len(rows), sentences_of(rows), outcomes_of(rows, models.threshold))
 
 
 def unfinished_windows(
@@ -268,6 +273,21 @@ def row_result(result: Result | BadRow, threshold: float, review: bool) -> RowRe
     return RowResult(
         result.record.line, {key: {name: p[key] for name, p in parts.items()} for key in keys}
     )
+
+
+def outcomes_of(rows: Sequence[RowResult | BadRow], threshold: float) -> dict[str, int]:
+    """What is shown of a window while the run goes on."""
+    counts = dict.fromkeys(("flagged", "rewritten", "unscored", "quarantined"), 0)
+    for row in rows:
+        if isinstance(row, BadRow):
+            counts["quarantined"] += 1
+            continue
+        for _, _, revision in captions_of(row.revised):
+            for sentence in revision["sentences"]:
+                counts["flagged"] += is_flagged(sentence, threshold)
+                counts["rewritten"] += bool(sentence["accepted"])
+                counts["unscored"] += sentence["label"] == "unscored"
+    return counts
 
 
 def sentences_of(rows: Sequence[RowResult | BadRow]) -> int:

@@ -23,6 +23,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, Literal, TypeVar
 
 from revise_captions.engines.answer_words import (
@@ -31,6 +32,7 @@ from revise_captions.engines.answer_words import (
     log_sum,
     spellings,
 )
+from revise_captions.engines.batches import kept, reported
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt, Sampling
@@ -90,7 +92,8 @@ class OpenAIEngine:
     ) -> list[AnswerScores | Failed]:
         """See `protocol.Engine`."""
         ids = self.word_ids(words) if self.scoring == "id" else None
-        return self._each(prompts, lambda prompt: self._scored(prompt, words, ids))
+        kind = f"judging {tuple(words)} {self.scoring} {self.samples}"
+        return self._each(prompts, lambda prompt: self._scored(prompt, words, ids), kind)
 
     def generate(
         self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
@@ -109,13 +112,17 @@ class OpenAIEngine:
         return self._each(
             list(zip(prompts, options, strict=True)),
             lambda asked: self._written(asked[0], max_tokens, **asked[1]),
+            f"writing {max_tokens}",
         )
 
     def generate_json(
         self, prompts: Sequence[Prompt], schema: Mapping[str, Any], max_tokens: int
     ) -> list[Completion | Failed]:
         """See `protocol.WritesJson`; a server that refuses a schema is asked without one."""
-        return self._each(prompts, lambda prompt: self._under_schema(prompt, schema, max_tokens))
+        kind = f"writing {max_tokens} {schema}"
+        return self._each(
+            prompts, lambda prompt: self._under_schema(prompt, schema, max_tokens), kind
+        )
 
     def word_ids(self, words: Sequence[str]) -> list[list[int]] | None:
         """Ids of each word's one-token spellings, from vLLM's `/tokenize`; None without one."""
@@ -139,13 +146,23 @@ class OpenAIEngine:
         return sorted(found)
 
     def _each(
-        self, asked: Sequence[Asked], ask: Callable[[Asked], Result]
+        self, asked: Sequence[Asked], ask: Callable[[Asked], Result], kind: str
     ) -> list[Result | Failed]:
-        """Asks all, `in_flight` at a time; answers come in the order asked."""
+        """Asks all, `in_flight` at a time; answers come in the order asked.
+
+        `kind`: see `batches.kept`; its first word is for people.
+        """
+
+        def one(item: Asked) -> list[Result | Failed]:
+            return kept(self.model, kind, [item], lambda: [self._guarded(item, ask)])
+
+        contexts = [copy_context() for _ in asked]
         pool = ThreadPoolExecutor(max_workers=self.in_flight)
         try:
             # the pool queues all prompts at once: never more than a window of the input
-            return list(pool.map(lambda one: self._guarded(one, ask), asked))
+            answers = pool.map(lambda context, item: context.run(one, item), contexts, asked)
+            doing = kind.partition(" ")[0]
+            return [answer for (answer,) in reported(doing, answers, len(contexts))]
         finally:
             # after a dead server or Ctrl-C, start nothing new
             pool.shutdown(wait=False, cancel_futures=True)

@@ -13,10 +13,12 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from revise_captions.engines.answer_words import answer_of, word_ids
+from revise_captions.engines.batches import kept, reported
 from revise_captions.engines.model_files import (
     answer_ends,
     explained,
@@ -88,7 +90,8 @@ class TransformersEngine:
             vocabulary = self.encoder.tokenizer.get_vocab()
             self._words[asked] = word_ids(vocabulary, asked, self.encoder.name)
         ids = self._words[asked]
-        return self._each(self._encoded(prompts), 1, lambda rows: self._score(rows, ids))
+        rows = self._encoded(prompts)
+        return self._each(rows, 1, lambda rows: self._score(rows, ids), f"judging {asked}")
 
     def share_trunks(self, trial: Sequence[Prompt], words: Sequence[str]) -> bool:
         """Computes prompts that begin alike as trees from now on, if that gives the same answers.
@@ -117,26 +120,31 @@ class TransformersEngine:
 
         rows = self._encoded(prompts)
         if sampling is None:
-            return self._each(rows, max_tokens, lambda batch: self._write(batch, max_tokens, {}))
+            kind = f"writing {max_tokens}"
+            return self._each(rows, max_tokens, lambda b: self._write(b, max_tokens, {}), kind)
         drawn = {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p}
         with torch.random.fork_rng():
             torch.manual_seed(sampling.seed)
-            return self._each(rows, max_tokens, lambda batch: self._write(batch, max_tokens, drawn))
+            return self._each(rows, max_tokens, lambda b: self._write(b, max_tokens, drawn), "")
 
     def given_logprobs(
         self, prompts: Sequence[Prompt], answers: Sequence[str]
     ) -> list[tuple[float, ...] | Failed]:
         """See `protocol.ScoresAnswers`."""
         rows = self._encoded(prompts, answers)
-        return self._each(rows, 0, self._score_given)
+        return self._each(rows, 0, self._score_given, "scoring")
 
     def _each(
         self,
         rows: Sequence[EncodedPrompt | Failed],
         room: int,
         run: Callable[[Sequence[EncodedPrompt]], list[Result]],
+        kind: str,
     ) -> list[Result | Failed]:
-        """Runs prompts in batches of like length, longest first; answers in the order asked."""
+        """Runs prompts in batches of like length, longest first; answers in the order asked.
+
+        `kind`: see `batches.kept`; its first word is for people.
+        """
         results: list[Result | Failed] = [
             Failed(Unscored.TOO_LONG, f"over the model's {self.longest:,} tokens") for _ in rows
         ]
@@ -147,8 +155,11 @@ class TransformersEngine:
             elif len(row) + room <= self.longest:
                 fitting.append((-len(row), k, row))
         fitting.sort(key=lambda item: item[:2])
-        for batch in self._batches(fitting):
-            answers = self._guarded([row for _, _, row in batch], run)
+        doing = kind.partition(" ")[0] or "writing"
+        for batch in reported(doing, self._batches(fitting), len(fitting)):
+            chosen = [row for _, _, row in batch]
+            compute = partial(self._guarded, chosen, run)
+            answers = kept(self.encoder.name, kind, chosen, compute)
             for (_, k, _), answer in zip(batch, answers, strict=True):
                 results[k] = answer
         return results

@@ -1,0 +1,138 @@
+"""What happens batch by batch while a window is computed: shown, and kept for a run that is cut.
+
+Who runs windows installs a `BatchObserver`. Engines, critics and revisers tell it of each batch,
+and engines ask it for batches that an interrupted run has computed already. A batch is known by its
+content, so that what is computed together, and with it every answer, stays what it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Picture, Prompt
+from revise_captions.records import Unscored
+
+Answer = TypeVar("Answer")
+Batch = TypeVar("Batch", bound=Sequence[Any])
+
+
+class BatchObserver(Protocol):
+    """Hears of batches. Its methods may be called from several threads."""
+
+    def progress(self, doing: str, done: int, of: int) -> None:
+        """So many of the items of one call are done."""
+        ...
+
+    def recall(self, key: str) -> list[Any] | None:
+        """Stored answers of the batch, each as `stored` made it."""
+        ...
+
+    def keep(self, key: str, answers: list[Any]) -> None:
+        """Stores a batch's answers."""
+        ...
+
+
+_OBSERVER: ContextVar[BatchObserver | None] = ContextVar("batch_observer", default=None)
+
+
+@contextmanager
+def observed_by(observer: BatchObserver) -> Iterator[None]:
+    """Has the observer hear of the batches that are computed here."""
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+def reported(doing: str, batches: Iterable[Batch], of: int) -> Iterator[Batch]:
+    """The batches; when the next one is asked for, the one before is done."""
+    done = 0
+    for batch in batches:
+        yield batch
+        done += len(batch)
+        if (observer := _OBSERVER.get()) is not None:
+            observer.progress(doing, done, of)
+
+
+def kept(
+    model: str, kind: str, items: Sequence[Any], compute: Callable[[], list[Answer]]
+) -> list[Answer]:
+    """A batch's answers: those of an interrupted run, or computed and kept.
+
+    Args:
+        model: The model's name.
+        kind: What is asked for, and with which settings; "" for answers that are drawn, of which
+            none is kept: each moves the generator on.
+        items: `Prompt`s or `EncodedPrompt`s, alone or in tuples with settings of their own.
+        compute: Makes the answers: `AnswerScores`, `Completion`, `Failed` or tuples of floats.
+    """
+    observer = _OBSERVER.get()
+    if observer is None or not kind:
+        return compute()
+    name = key_of(f"{model} {kind}", items)
+    found = observer.recall(name)
+    if found is not None:
+        answers: list[Any] = [restored(answer) for answer in found]
+        return answers
+    computed = compute()
+    observer.keep(name, [stored(answer) for answer in computed])
+    return computed
+
+
+def key_of(kind: str, items: Sequence[Any]) -> str:
+    """A hash of what is asked, texts and pictures included."""
+    total = hashlib.blake2b(kind.encode(), digest_size=16)
+    for item in items:
+        for part in _content(item):
+            total.update(b"%d:" % len(part))
+            total.update(part)
+    return total.hexdigest()
+
+
+def _content(item: Any) -> Iterator[bytes]:
+    if isinstance(item, Prompt):
+        yield item.system.encode("utf-8", "surrogatepass")
+        for part in item.parts:
+            if isinstance(part, Picture):
+                yield repr(part.image.size).encode() + part.image.tobytes()
+            else:
+                yield f"{type(part).__name__} {part.text}".encode("utf-8", "surrogatepass")
+    elif isinstance(item, tuple):
+        for part in item:
+            yield from _content(part) if isinstance(part, Prompt) else [repr(part).encode()]
+    else:
+        yield repr((item.ids, sorted(item.kinds.items()), item.answer)).encode()
+        for name, value in sorted(item.pictures.items()):
+            yield name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes()
+
+
+def stored(answer: object) -> list[Any]:
+    """An answer as JSON can hold it."""
+    if isinstance(answer, AnswerScores):
+        return ["scores", list(answer.logprobs), answer.answer_mass]
+    if isinstance(answer, Completion):
+        return ["text", answer.text, answer.complete]
+    if isinstance(answer, Failed):
+        return ["failed", str(answer.reason), answer.detail]
+    if isinstance(answer, tuple):
+        return ["floats", list(answer)]
+    raise TypeError(f"no answer of an engine: {answer!r}")
+
+
+def restored(found: Sequence[Any]) -> AnswerScores | Completion | Failed | tuple[float, ...]:
+    """What `stored` was given."""
+    match found:
+        case ["scores", logprobs, mass]:
+            return AnswerScores(tuple(logprobs), mass)
+        case ["text", text, complete]:
+            return Completion(text, complete)
+        case ["failed", reason, detail]:
+            return Failed(Unscored(reason), detail)
+        case ["floats", values]:
+            return tuple(values)
+    raise ValueError(f"no stored answer: {found!r}")

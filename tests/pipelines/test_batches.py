@@ -1,0 +1,182 @@
+"""Progress and answers batch by batch: what an interrupted window does not lose."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import tinyvlm
+from commands import write_input
+from PIL import Image
+
+from revise_captions.engines.batches import kept, key_of, observed_by, reported, restored, stored
+from revise_captions.engines.protocol import AnswerScores, Completion, Data, Failed, Picture, Prompt
+from revise_captions.errors import EngineDead
+from revise_captions.pipelines import cli
+from revise_captions.pipelines.job.progress import Progress
+from revise_captions.pipelines.output.batch_journal import MAGIC, BatchJournal
+from revise_captions.records import Unscored
+
+
+def quiet(doing: str, done: int, of: int) -> None:
+    pass
+
+
+def journal(folder: Path, *, resumed: bool = True, key: str = "run") -> BatchJournal:
+    return BatchJournal(folder / "out.journal", key, quiet, resumed=resumed)
+
+
+ANSWERS = [
+    AnswerScores((-0.1234567890123, -math.inf), 0.987654321),
+    Completion("“Ja” \ud83d \n</s>", True),
+    Failed(Unscored.TOO_LONG, "over 7"),
+    (0.1, -3.0),
+]
+
+
+def test_answers_come_back_as_they_were():
+    stored_ = json.loads(json.dumps([stored(answer) for answer in ANSWERS]))
+    assert [restored(answer) for answer in stored_] == ANSWERS
+    with pytest.raises(TypeError):
+        stored("text")
+
+
+def test_a_key_knows_texts_and_pictures():
+    def prompt(text: str, color: str) -> Prompt:
+        return Prompt((Picture(Image.new("RGB", (4, 4), color)), Data(text)))
+
+    keys = [
+        key_of(kind, [prompt(text, color)])
+        for kind in ("judging", "writing 9")
+        for text in ("a", "b")
+        for color in ("red", "blue")
+    ]
+    assert len(set(keys)) == 8
+    assert key_of("judging", [prompt("a", "red")]) == keys[0]
+    assert key_of("judging", [(prompt("a", "red"), {"seed": 1})]) != key_of(
+        "judging", [(prompt("a", "red"), {"seed": 2})]
+    )
+
+
+def run_window(batches: BatchJournal, computed: list[str], names: str, digest: str = "d") -> list:
+    """Each name is a batch of one prompt; what is computed is noted."""
+    found = []
+    with batches.window(0, digest):
+        for name in reported("judging", names, len(names)):
+
+            def compute(name: str = name) -> list[Completion]:
+                if name == "!":
+                    raise KeyboardInterrupt
+                computed.append(name)
+                return [Completion(f"{name}{len(computed)}", True)]
+
+            found += kept("model", "judging", [Prompt((Data(name),))], compute)
+    return found
+
+
+def test_an_interrupted_window_goes_on_where_it_stopped(tmp_path):
+    computed: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_window(journal(tmp_path), computed, "aba!")
+    path = tmp_path / "out.journal.batches"
+    with path.open("ab") as file:
+        file.write(b"0123 torn")
+    batches = journal(tmp_path)
+    found = run_window(batches, computed, "abac")
+    assert computed == ["a", "b", "a", "c"]
+    # what was asked twice comes back as it was answered each time
+    assert [answer.text for answer in found] == ["a1", "b2", "a3", "c4"]
+    assert run_window(journal(tmp_path), computed, "abac") == found  # killed before the journal
+    batches.clear()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("change", ["window", "run", "force", "foreign"])
+def test_batches_of_something_else_do_not_count(tmp_path, change, caplog):
+    computed: list[str] = []
+    run_window(journal(tmp_path), computed, "a")
+    path = tmp_path / "out.journal.batches"
+    if change == "foreign":
+        path.write_text("precious")
+    batches = journal(
+        tmp_path, resumed=change != "force", key="other" if change == "run" else "run"
+    )
+    run_window(batches, computed, "a", digest="other" if change == "window" else "d")
+    assert computed == ["a", "a"]
+    batches.clear()
+    assert path.exists() == (change == "foreign")
+    if change == "foreign":
+        assert path.read_text() == "precious"
+        assert "is not ours" in caplog.text
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_bytes(MAGIC)
+    (tmp_path / "out.journal.batches").symlink_to(tmp_path / "precious")
+    batches = journal(tmp_path)
+    run_window(batches, [], "a")
+    batches.clear()
+    assert (tmp_path / "precious").read_bytes() == MAGIC
+
+
+def test_without_an_observer_nothing_is_kept():
+    assert kept("m", "judging", [], lambda: [1]) == [1]
+    batches = journal(Path())
+    with observed_by(batches):
+        assert kept("m", "", [], lambda: [1]) == [1]
+
+
+def test_an_instruct_model_loses_a_batch_not_a_window(tmp_path, monkeypatch, capsys):
+    """Cut and resumed, the run computes no batch twice, and writes the same bytes."""
+    from revise_captions.engines import batches
+    from revise_captions.engines.transformers.engine import TransformersEngine
+
+    monkeypatch.chdir(tmp_path)
+    tinyvlm.saved(tmp_path / "vlm", "idefics3")
+    write_input(tmp_path / "in.jsonl", 6)
+    options = ["--critic", "vlm", "--batch-size", "4", "--allow-unscored", "--device", "cpu"]
+    options += ["--threshold", "0.9", "--rounds", "1"]
+    plain = TransformersEngine._guarded
+    done: list[int] = []
+
+    def guarded(self, rows, run):
+        if batches._OBSERVER.get() is not None:  # not a trial while the model is loaded
+            if len(done) == limit:
+                raise EngineDead("cut")
+            done.append(len(rows))
+        return plain(self, rows, run)
+
+    def revise(*more: str) -> int:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["in.jsonl", *more, *options])
+        capsys.readouterr()
+        return int(stopped.value.code or 0)
+
+    limit = -1
+    monkeypatch.setattr(TransformersEngine, "_guarded", guarded)
+    assert revise("whole.jsonl") == 0
+    total = len(done)
+    assert total >= 6
+    done.clear()
+    limit = total - 2
+    assert revise("out.jsonl") == 3
+    assert Path("out.jsonl.journal.batches").exists()
+    limit = -1
+    assert revise("out.jsonl", "--resume") == 0
+    assert len(done) == total
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    assert not list(Path().glob("out.jsonl.journal*"))
+
+
+def test_progress_shows_counts_and_batches(capsys, monkeypatch):
+    monkeypatch.setattr("revise_captions.pipelines.job.progress.LINE_SECONDS", 0.0)
+    progress = Progress(200)
+    progress.batch("judging", 16, 420)
+    progress.advance(64, 400, {"flagged": 12, "rewritten": 7, "unscored": 0, "quarantined": 1})
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("0 of 200 records (0 %)")
+    assert first.endswith("; judging 16 of 420")
+    assert ", 12 flagged, 7 rewritten, 1 quarantined" in second
+    assert "unscored" not in second
