@@ -80,7 +80,9 @@ def _list(context: click.Context, parameter: click.Parameter, value: bool) -> No
     metavar="LOW HIGH",
     help="Leave out ratings outside this range; they are counted.",
 )
-@click.option("--limit", type=click.IntRange(1), help="Use the first N descriptions only.")
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="Use N descriptions only, evenly spread."
+)
 @click.option(
     "--part",
     type=click.Choice(["all", "train", "test"]),

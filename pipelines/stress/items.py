@@ -99,5 +99,11 @@ def part_of(examples: Sequence[Example], part: str) -> list[Example]:
     return [example for example in examples if (example.image in test) == (part == "test")]
 
 
+def spread(examples: Sequence[Example], limit: int | None) -> list[Example]:
+    """At most `limit` examples, evenly spread, so that they are of many images."""
+    count = len(examples) if limit is None else min(limit, len(examples))
+    return [examples[k * len(examples) // count] for k in range(count)]
+
+
 def _hash(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

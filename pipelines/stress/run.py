@@ -17,7 +17,7 @@ from revise_captions.pipelines.stress import published
 from revise_captions.pipelines.stress.checks import CHECKS, Continuations
 from revise_captions.pipelines.stress.continuations import continuations
 from revise_captions.pipelines.stress.export import export_variants
-from revise_captions.pipelines.stress.items import RatedItems, part_of, read_items
+from revise_captions.pipelines.stress.items import RatedItems, part_of, read_items, spread
 from revise_captions.pipelines.stress.page import TITLE, page
 from revise_captions.pipelines.stress.scores import (
     ORIGINAL,
@@ -75,7 +75,7 @@ def run(options: StressOptions) -> dict[str, Any]:
     _check_targets(options)
     entry = benchmark(options.benchmark)
     examples = [item for item in entry.read(options.folder) if isinstance(item, Example)]
-    examples = part_of(examples[: options.limit], options.part)
+    examples = spread(part_of(examples, options.part), options.limit)
     rated = read_items(examples, options.folder, options.scale)
     if not rated.items:
         raise UserError(f"{options.folder} holds no descriptions of {options.benchmark}")

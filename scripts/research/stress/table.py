@@ -1,0 +1,207 @@
+"""The tables of metrics in docs/metrics.md and docs/stress.md, from recorded runs.
+
+    stress-metric … --json found.json
+    python -m scripts.research.stress.table --record NAME found.json   # keeps the figures, no texts
+    python -m scripts.research.stress.table --write                    # rewrites both pages
+
+`runs/` holds the recorded runs; `RUNS` says what each was run on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from revise_captions.io.writing import write_json
+from revise_captions.metrics.registry import metric_names
+from scripts.research.markdown import write_to_pages
+
+ROOT = Path(__file__).parents[3]
+FOLDER = Path(__file__).parent / "runs"
+#: Recorded runs, and what they were run on.
+RUNS = {
+    "contextual": "Wikipedia's images in context (`contextual-descriptions`), photographs",
+    "contextual-language-model": "the same, 60 descriptions",
+    "picture-book": "picture-book scenes with pages about them (`stress/picture_book.py`), ratings "
+    "are exact",
+}
+#: What the metrics that have no recorded run look at, and why they have none.
+_NO_WEIGHTS = "its weights are not here"
+UNMEASURED = {
+    "blip2": ("image", "BLIP-2", _NO_WEIGHTS),
+    "clipscore": ("image", "CLIP, SigLIP, …", _NO_WEIGHTS),
+    "contextual-clipscore": ("image, context", "CLIP, SigLIP, BLIP-2", _NO_WEIGHTS),
+    "rating-likelihood": ("image, context", "any chat model", _NO_WEIGHTS),
+    "vela": ("image, references", "language model and towers", "measured in its own page"),
+}
+_MODELS = {
+    "length": "none",
+    "cosine": "MiniLM",
+    "context-cosine": "MiniLM",
+    "posh": "parser, MiniLM",
+    "dcscore": "offline units and verifier",
+    "critic": "bundled critic",
+    "contextual-critic": "bundled critic",
+    "likelihood=smollm2": "SmolLM2, blind to the image",
+}
+_AXES = (
+    ("sighted: overall, preimg", "sighted, before"),
+    ("sighted: overall, postimg", "sighted, after"),
+    ("BLV: overall", "blind or low vision"),
+    ("overall", "exact rating"),
+)
+
+
+def recorded(name: str) -> dict[str, Any] | None:
+    """A recorded run; None if there is none."""
+    path = FOLDER / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def without_texts(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's figures; descriptions and contexts are somebody else's."""
+    return {key: value for key, value in found.items() if key not in ("examples", "published")}
+
+
+def stress_table(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Share lower by metric and check, a table for each run."""
+    for name, found in runs.items():
+        metrics = found["metrics"]
+        said = f"{found['descriptions']} descriptions of {found['images']} images"
+        yield f"On {RUNS[name]}: {said}."
+        yield ""
+        yield "| score fell | " + " | ".join(f"`{m['name']}`" for m in metrics) + " |"
+        yield "| --- |" + " --- |" * len(metrics)
+        for row in zip(*(metric["checks"] for metric in metrics), strict=True):
+            cells = " | ".join(_cell(own) for own in row)
+            yield f"| {row[0]['check']} | {cells} |"
+        yield ""
+        yield from (f"- {metric['verdict']}" for metric in metrics)
+        yield ""
+
+
+def _cell(own: Mapping[str, Any]) -> str:
+    """A share with its interval; bold where the check fails."""
+    lower = own["shares"]["lower"]
+    if lower["value"] is None:
+        return "–"
+    text = f"{100 * lower['value']:.0f} %"
+    if lower["low"] is not None:
+        text += f" ({100 * lower['low']:.0f} to {100 * lower['high']:.0f})"
+    return text if own["outcome"] == "passes" else f"**{text}**"
+
+
+def agreement_table(found: Mapping[str, Any]) -> Iterator[str]:
+    """Pearson's r of one run, the overall questions only."""
+    names = [metric["name"] for metric in found["metrics"]]
+    by = {(own["axis"], own["metric"]): own for own in found["agreement"]}
+    axes = [(axis, said) for axis, said in _AXES if any((axis, n) in by for n in names)]
+    yield "| Pearson's r | " + " | ".join(said for _, said in axes) + " |"
+    yield "| --- |" + " --- |" * len(axes)
+    for name in names:
+        cells = " | ".join(_r(by.get((axis, name))) for axis, _ in axes)
+        yield f"| `{name}` | {cells} |"
+
+
+def _r(own: Mapping[str, Any] | None) -> str:
+    if own is None or own["value"] is None:
+        return "none"
+    bounds = "" if own["low"] is None else f" ({own['low']:.2f} to {own['high']:.2f})"
+    return f"{own['value']:.2f}{bounds}"
+
+
+def metric_table(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Every metric of the registry, with what its recorded run shows."""
+    head = ("metric", "looks at, beside the text", "models", "ms a text", "r with people",
+            "checks passed", "score rises by")  # fmt: skip
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    seen: set[str] = set()
+    for found in runs.values():
+        by = {(own["axis"], own["metric"]): own for own in found["agreement"]}
+        for metric in found["metrics"]:
+            name = metric["name"]
+            if name in seen or (metric["needs"] is None and not name.startswith("floor:")):
+                continue
+            seen.add(name)
+            yield _row(metric, [by[axis, name] for axis, _ in _AXES if (axis, name) in by])
+    for name in metric_names():
+        if not any(own.partition("=")[0] == name for own in seen):
+            looks, models, why = UNMEASURED.get(name, ("", "", "not run yet"))
+            yield f"| `{name}` | {looks} | {models} | | {why} | | |"
+
+
+def _row(metric: Mapping[str, Any], agreement: Sequence[Mapping[str, Any]]) -> str:
+    looks = "references" if metric["needs"] is None else ", ".join(metric["needs"]) or "nothing"
+    tested = [own for own in metric["checks"] if own["outcome"] != "not tested"]
+    passed = sum(own["outcome"] == "passes" for own in tested)
+    said = dict(_AXES)
+    shown = "; ".join(f"{said[own['axis']]} {_short(own)}" for own in agreement)
+    seconds = metric["seconds_per_text"]
+    cost = "" if seconds is None else f"{1000 * seconds:.1f}"
+    rises = ", ".join(metric["rises_by"]) or "neither"
+    models = _MODELS.get(metric["name"], "")
+    return (
+        f"| `{metric['name']}` | {looks} | {models} | {cost} | {shown} "
+        f"| {passed} of {len(tested)} | {rises} |"
+    )
+
+
+def _short(own: Mapping[str, Any]) -> str:
+    return "none" if own["value"] is None else f"{own['value']:.2f}"
+
+
+def tuning_table(found: Mapping[str, Any]) -> Iterator[str]:
+    """Before and after joint training."""
+    training = found["training"]
+    yield (
+        f"`finetune-metric {found['metric']}`, {training['pairs']:,} pairs in "
+        f"{training['steps']} steps, learning rate {training['learning_rate']:g}; measured on "
+        "images that it was not trained on:"
+    )
+    yield ""
+    yield "| worse versions that score lower | before | after | pairs |"
+    yield "| --- | --- | --- | --- |"
+    for check, (share, count) in found["before"]["lower"].items():
+        after = found["after"]["lower"][check][0]
+        yield f"| {check} | {100 * share:.1f} % | {100 * after:.1f} % | {count} |"
+    before, after = (found[key]["pearson"] for key in ("before", "after"))
+    rated = found["before"]["rated"]
+    yield f"| Pearson's r with the ratings | {before:.3f} | {after:.3f} | {rated} |"
+
+
+def blocks() -> dict[str, str]:
+    """What goes between the marks of both pages."""
+    runs = {name: found for name in RUNS if (found := recorded(name)) is not None}
+    tables = {
+        "metric-table": metric_table(runs),
+        "stress-results": stress_table(runs),
+        "stress-agreement": agreement_table(runs["contextual"]),
+    }
+    if (tuned := recorded("tuned-critic")) is not None:
+        tables["stress-tuning"] = tuning_table(tuned)
+    return {name: "\n".join(lines).rstrip() for name, lines in tables.items()}
+
+
+@click.command()
+@click.option("--record", type=(str, click.Path(path_type=Path)), help="NAME and a JSON file.")
+@click.option("--write", is_flag=True, help="Write the tables into the pages.")
+def main(record: tuple[str, Path] | None, write: bool) -> None:
+    """Keeps a run's figures, or prints or writes the tables."""
+    if record is not None:
+        found = json.loads(record[1].read_text(encoding="utf-8"))
+        write_json(FOLDER / f"{record[0]}.json", without_texts(found))
+        return
+    if write:
+        write_to_pages(ROOT, blocks())
+        return
+    for name, block in blocks().items():
+        click.echo(f"<!-- {name} -->\n{block}\n")
+
+
+if __name__ == "__main__":
+    main()
