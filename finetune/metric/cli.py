@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,12 +84,28 @@ def finetune_metric(
 
 def _table(before: MetricFigures, after: MetricFigures, *, held_out: bool) -> Iterator[str]:
     yield "measured on " + ("other images" if held_out else "the training images: --test is better")
-    yield f"{'worse versions that score lower':34}{'before':>10}{'after':>10}{'pairs':>8}"
-    for check, (share, count) in before.lower.items():
-        later = after.lower.get(check, (float("nan"), 0))[0]
-        yield f"{check:34}{100 * share:>9.1f}%{100 * later:>9.1f}%{count:>8,}"
-    shown = ["none" if own.pearson is None else f"{own.pearson:.3f}" for own in (before, after)]
-    yield f"{'Pearson r with the ratings':34}{shown[0]:>10}{shown[1]:>10}{before.rated:>8,}"
+    yield f"{'worse versions that score lower':34}{'before':>22}{'after':>22}{'pairs':>8}"
+    for check, share in before.lower.items():
+        shown = [_share(own.lower.get(check)) for own in (before, after)]
+        yield f"{check:34}{shown[0]:>22}{shown[1]:>22}{share['denominator']:>8,}"
+    shown = [_r(own.pearson) for own in (before, after)]
+    yield f"{'Pearson r with the ratings':34}{shown[0]:>22}{shown[1]:>22}{before.rated:>8,}"
+
+
+def _share(found: Mapping[str, Any] | None) -> str:
+    if found is None or found["value"] is None:
+        return "none"
+    bounds = (
+        "" if found["low"] is None else f" ({100 * found['low']:.0f} to {100 * found['high']:.0f})"
+    )
+    return f"{100 * found['value']:.1f}%{bounds}"
+
+
+def _r(found: Mapping[str, Any]) -> str:
+    if found["value"] is None:
+        return "none"
+    bounds = "" if found["low"] is None else f" ({found['low']:.2f} to {found['high']:.2f})"
+    return f"{found['value']:.3f}{bounds}"
 
 
 def main(arguments: list[str] | None = None) -> None:

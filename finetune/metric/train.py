@@ -28,7 +28,8 @@ from revise_captions.finetune.metric.data import StressData, WorsePair
 from revise_captions.finetune.metric.scorers import TrainableScorer
 from revise_captions.metrics.protocol import MetricInput
 from revise_captions.metrics.registry import scored
-from revise_captions.stats.correlations import correlation
+from revise_captions.stats.bootstrap import ratio_interval
+from revise_captions.stats.pearson import pearson
 
 logger = logging.getLogger(__name__)
 Progress = Callable[[dict[str, Any]], None]
@@ -61,13 +62,14 @@ class MetricFigures:
     """A metric on one part of the data.
 
     Attributes:
-        lower: By check: share of pairs in which the worse version scores lower, and their number.
-        pearson: With the ratings of the originals; None where it does not exist.
+        lower: By check: the share of pairs in which the worse version scores lower, an `Estimate`
+            as JSON.
+        pearson: `value`, `low`, `high` of the correlation with the ratings of the originals.
         rated: Originals in it.
     """
 
-    lower: dict[str, tuple[float, int]]
-    pearson: float | None
+    lower: dict[str, dict[str, float | int | None]]
+    pearson: dict[str, float | None]
     rated: int
 
 
@@ -78,20 +80,34 @@ def figures(scorer: TrainableScorer, data: StressData) -> MetricFigures:
     scorer.model.eval()
     originals = _values(metric, [pair.original for pair in data.pairs])
     worse = _values(metric, [pair.worse for pair in data.pairs])
-    found: dict[str, list[bool]] = defaultdict(list)
+    counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for pair, before, after in zip(data.pairs, originals, worse, strict=True):
         if before is not None and after is not None:
-            found[pair.check].append(after < before)
+            own = counts[pair.check][_image(pair.original)]
+            own[0], own[1] = own[0] + (after < before), own[1] + 1
     rated = [(given, rating) for given, rating in data.originals if rating is not None]
     known = [
-        (value, rating)
-        for value, (_, rating) in zip(_values(metric, [g for g, _ in rated]), rated, strict=True)
+        (value, rating, _image(given))
+        for value, (given, rating) in zip(
+            _values(metric, [given for given, _ in rated]), rated, strict=True
+        )
         if value is not None
     ]
     scorer.model.train(training)
-    r = correlation("pearson", *zip(*known, strict=True)) if len(known) > 2 else float("nan")
-    lower = {check: (float(np.mean(own)), len(own)) for check, own in found.items()}
-    return MetricFigures(lower, None if np.isnan(r) else float(r), len(known))
+    x, y, images = zip(*known, strict=True) if known else ((), (), ())
+    return MetricFigures(
+        {
+            check: ratio_interval(*np.array(list(own.values())).T).as_json()
+            for check, own in counts.items()
+        },
+        pearson(np.array(x, dtype=np.float64), np.array(y, dtype=np.float64), images),
+        len(known),
+    )
+
+
+def _image(item: MetricInput) -> str:
+    """What is resampled."""
+    return item.image.key if item.image is not None else ""
 
 
 def _values(metric: Any, items: Sequence[MetricInput]) -> list[float | None]:

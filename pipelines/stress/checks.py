@@ -12,6 +12,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from revise_captions.metrics.protocol import MetricInput
 from revise_captions.pipelines.stress.frankenstein import Frankenstein
@@ -31,7 +33,8 @@ IRRELEVANT = (
     "The alphabet that English uses has twenty-six letters.",
     "Bamboo is among the fastest-growing plants.",
 )
-_TRIES = 20  # shuffles of the words, to find one that is another order
+_TRIES = 20  # random choices, before all are looked at
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +101,18 @@ def shuffled_descriptions(
     items: Sequence[StressItem], seed: int, written: Continuations | None = None
 ) -> list[MetricInput | None]:
     """Each gets the description of another image."""
+    pairs = list(dict.fromkeys((o.given.text, o.image) for o in items))
     found: list[MetricInput | None] = []
     for item in items:
-        texts = dict.fromkeys(o.given.text for o in items if o.image != item.image)
-        texts.pop(item.given.text, None)
-        rng = _random(seed, "shuffled descriptions", item)
-        text = rng.choice(list(texts)) if texts else ""
+        # the image's own description may stand with another image, too
+        unlike = partial(_is_other, item)
+        text, _ = _drawn(pairs, unlike, _random(seed, "shuffled descriptions", item)) or ("", "")
         found.append(replace(item.given, text=text) if text else None)
     return found
+
+
+def _is_other(item: StressItem, pair: tuple[str, str]) -> bool:
+    return pair[0] != item.given.text and pair[1] != item.image
 
 
 def shuffled_contexts(
@@ -115,10 +122,20 @@ def shuffled_contexts(
     contexts = list(dict.fromkeys(o.given.context for o in items if o.given.context.strip()))
     found: list[MetricInput | None] = []
     for item in items:
-        others = [c for c in contexts if c != item.given.context] if item.given.context else []
+        own = item.given.context
         rng = _random(seed, "shuffled contexts", item)
-        found.append(replace(item.given, context=rng.choice(others)) if others else None)
+        other = _drawn(contexts, own.__ne__, rng) if own.strip() else None
+        found.append(replace(item.given, context=other) if other else None)
     return found
+
+
+def _drawn(values: Sequence[T], fits: Callable[[T], bool], rng: random.Random) -> T | None:
+    """One of the values that fit, each as likely; None if none does. Most do."""
+    for _ in range(_TRIES):
+        if values and fits(value := rng.choice(values)):
+            return value
+    kept = [value for value in values if fits(value)]
+    return rng.choice(kept) if kept else None
 
 
 def _shuffled_words(text: str, rng: random.Random) -> str:

@@ -12,9 +12,8 @@ from revise_captions.benchmarks.types import Example
 from revise_captions.pipelines.metrics.levels import judged_by_people
 from revise_captions.pipelines.stress.checks import CHECKS, Check
 from revise_captions.pipelines.stress.scores import ORIGINAL, StressScores
-from revise_captions.stats.bootstrap import MIN_RECORDS, ratio_interval, weights
-from revise_captions.stats.correlations import correlation
-from revise_captions.stats.leaderboard import keys_of
+from revise_captions.stats.bootstrap import ratio_interval
+from revise_captions.stats.pearson import pearson
 
 #: Scores this close, relative to their size, are the same: sums in another order differ by less.
 SAME = 1e-5
@@ -135,29 +134,6 @@ def agreements(
             own = {"axis": judged.axis, "metric": metric.name, "rows": len(known)}
             found.append(own | pearson(scores, judged.human[known], images, replicates))
     return found
-
-
-def pearson(
-    x: npt.NDArray[np.float64],
-    y: npt.NDArray[np.float64],
-    images: Sequence[str],
-    replicates: int,
-) -> dict[str, float | None]:
-    """Pearson's r with its 95 % bootstrap interval over images; None where it does not exist."""
-    names = {image: k for k, image in enumerate(dict.fromkeys(images))}
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return {"value": None, "low": None, "high": None}
-    value = correlation("pearson", x, y)
-    if len(names) < MIN_RECORDS:
-        return {"value": value, "low": None, "high": None}
-    drawn = weights(keys_of(list(names)), replicates)[[names[image] for image in images]]
-    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()  # near 0 and 1, against cancellation
-    moments = np.stack([np.ones_like(a), a, b, a * a, b * b, a * b])
-    n, sa, sb, saa, sbb, sab = moments @ drawn.astype(np.float64)  # each of shape (replicates,)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        resampled = (n * sab - sa * sb) / np.sqrt((n * saa - sa**2) * (n * sbb - sb**2))
-    low, high = np.quantile(resampled[np.isfinite(resampled)], [0.025, 0.975])
-    return {"value": value, "low": float(low), "high": float(high)}
 
 
 def among_themselves(metrics: Sequence[StressScores]) -> dict[str, Any] | None:

@@ -132,10 +132,10 @@ def test_checks_pass_more_often_and_the_correlation_does_not_fall(export, models
     assert done["pairs"] == 30 * 24
 
     def mean(own):
-        return np.mean([share for share, _ in own.lower.values()])
+        return np.mean([share["value"] for share in own.lower.values()])
 
     assert mean(after) > mean(before) + 0.1
-    assert after.pearson > before.pearson
+    assert after.pearson["value"] > before.pearson["value"]
 
 
 def test_the_command_writes_a_model_that_the_metric_loads(export, models, tmp_path, capsys):

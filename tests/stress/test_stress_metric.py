@@ -19,12 +19,12 @@ from revise_captions.pipelines.stress.summary import (
     among_themselves,
     check_shares,
     outcome,
-    pearson,
     rises_by,
     verdict,
     way,
 )
 from revise_captions.stats.correlations import correlation
+from revise_captions.stats.pearson import pearson
 
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} \u202e"
 
