@@ -182,7 +182,12 @@ def continued_long(
     items: Sequence[StressItem], seed: int, written: Continuations | None
 ) -> list[MetricInput | None]:
     """A language model adds a sentence."""
-    return _continued(items, written.long if written else {}, lambda t, more: f"{_ended(t)} {more}")
+    return _continued(
+        items,
+        written.long if written else {},
+        # the model may have ended the description first
+        lambda text, more: f"{_ended(text)} {more.lstrip('.,;:!? ')}",
+    )
 
 
 def continued_short(

@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent / "runs"
 #: Recorded runs, and what they were run on.
 RUNS = {
     "contextual": "Wikipedia's images in context (`contextual-descriptions`), photographs",
-    "contextual-language-model": "the same, 60 descriptions",
+    "contextual-language-model": "the same, evenly spread",
     "picture-book": "picture-book scenes with pages about them (`stress/picture_book.py`), ratings "
     "are exact",
 }
