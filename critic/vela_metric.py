@@ -28,10 +28,8 @@ class VelaMetric:
         self.name = f"vela {perspective}".strip()
         self.settings = {**vela.settings, "perspective": perspective or "mean"}
         branches = vela.branches
-        reads = branches.language is not None and branches.references
-        compares = branches.pair is not None and not branches.sees
         self.needs = frozenset({Needs.IMAGE} if branches.sees else set()) | frozenset(
-            {Needs.REFERENCES} if reads or compares else set()
+            {Needs.REFERENCES} if branches.compares else set()
         )
 
     def on(self, perspective: str) -> VelaMetric:

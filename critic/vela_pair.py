@@ -1,6 +1,6 @@
 """VELA's I2C branch over a critic of ours, which has an image tower and no text tower.
 
-Two ways to a pair (a, b), chosen by the name:
+Three ways to features, chosen by the name; the first two are of a pair (a, b):
 
 - `bundled#late`, as in the paper: a is the mean of the image's tokens as the language model gets
   them, b the mean of its states over the caption alone. Image and text meet in the features only.
@@ -8,6 +8,8 @@ Two ways to a pair (a, b), chosen by the name:
   same for a blank image, and the features are averaged over the caption's sentences. Here image and
   text meet in the model: a departure from the paper, which fuses late to be fast. P(factual) itself
   is no feature; the states that it is read from are.
+- `bundled#verdict`: the critic's verdicts themselves (`verdict_features`). P(factual) is a feature,
+  and so this is a critic with a trained read-out rather than the paper's branch.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from revise_captions.critic.answer_states import (
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.critic.verdict_features import STATISTICS, verdict_features
 from revise_captions.errors import UserError
+from revise_captions.records import Verdict
 from revise_captions.text.sentences import split
 from revise_captions.vela import text_pair
 from revise_captions.vela.branches import BranchFeatures, PairEncoder, VelaItem
@@ -35,7 +39,8 @@ from revise_captions.vela.feature_cache import FeatureCache, Vector, content_key
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-WAYS = ("late", "early")
+WAYS = ("late", "early", "verdict")
+_UNJUDGED = "the critic can judge none of its sentences"
 #: Captions of one call of the critic.
 _TOGETHER = 32
 
@@ -54,15 +59,20 @@ class CriticPair:
     def __init__(self, critic: PaliGemmaCritic, way: str, identity: str) -> None:
         self.critic, self.way = critic, way
         self.width = 2 * int(critic.model.config.text_config.hidden_size)
+        self.width += STATISTICS if way == "verdict" else 0
+        self.compares = way == "verdict"
         self.settings: Mapping[str, str] = {"pair": identity, "features": way}
+        weights = critic.model.model.language_model.embed_tokens.weight
+        self._embeddings = weights.detach().float().cpu().numpy()
         self._key = repr(sorted({**critic.settings, **self.settings}.items()))
 
     def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
-        """See `PairEncoder`. A caption with no sentence that the critic can read gives zeros."""
+        """See `PairEncoder`."""
         keys = []
         for item in items:
             assert item.image is not None
-            keys.append(content_key(self._key, image_key(item.image), item.candidate))
+            told = item.references if self.compares else ()
+            keys.append(content_key(self._key, image_key(item.image), item.candidate, *told))
         known = cache.get(keys)
         missing = {k: i for k, i in zip(keys, items, strict=True) if k not in known}
         for start in range(0, len(missing), _TOGETHER):
@@ -71,9 +81,16 @@ class CriticPair:
             new = dict(zip(part, vectors, strict=True))
             cache.put(new)
             known |= new
-        return [BranchFeatures(known[key]) for key in keys]
+        nothing = np.zeros(self.width, dtype=np.float32)
+        return [
+            BranchFeatures(nothing, reason=_UNJUDGED)
+            if np.isnan(known[key]).any()
+            else BranchFeatures(known[key])
+            for key in keys
+        ]
 
     def _computed(self, items: Sequence[VelaItem]) -> list[Vector]:
+        """A vector of each caption; NaN where the critic can judge none of its sentences."""
         images = [item.image for item in items if item.image is not None]
         if self.way == "late":
             seen = image_means(self.critic, images)
@@ -81,15 +98,37 @@ class CriticPair:
             return [pair_features(a, b) for a, b in zip(seen, read, strict=True)]
         blank = _blank(images[0])
         asked = [(item.candidate, tuple(split(item.candidate))) for item in items]
+        nothing = np.full(self.width, np.nan, dtype=np.float32)
+        if self.way == "verdict":
+            requests = [JudgeRequest(i, *a) for i, a in zip(images, asked, strict=True)]
+            return [
+                self._verdict(item, request, verdicts)
+                for item, request, verdicts in zip(
+                    items, requests, self.critic.judge(requests), strict=True
+                )
+            ]
         shown = answer_states(
             self.critic, [JudgeRequest(i, *a) for i, a in zip(images, asked, strict=True)]
         )
         hidden = answer_states(self.critic, [JudgeRequest(blank, *a) for a in asked])
-        nothing = np.zeros(self.width, dtype=np.float32)
         return [
             pair_features(a, b).mean(0) if len(a) else nothing
             for a, b in zip(shown, hidden, strict=True)
         ]
+
+    def _verdict(
+        self, item: VelaItem, request: JudgeRequest, verdicts: Sequence[Verdict]
+    ) -> Vector:
+        judged = [
+            (v.p_factual, span)
+            for v, span in zip(verdicts, request.spans, strict=True)
+            if v.p_factual is not None
+        ]
+        if not judged:
+            return np.full(self.width, np.nan, dtype=np.float32)
+        tokens = [self.critic.tokenizer.text(" " + span.of(item.candidate)) for _, span in judged]
+        reference = max(item.references, key=len)
+        return verdict_features([p for p, _ in judged], tokens, self._embeddings, reference)
 
 
 def _blank(like: Image) -> Image:
@@ -103,7 +142,7 @@ def load_pair(name: str, *, device: str = "auto", dtype: str = "auto") -> PairEn
 
     Args:
         name: A CLIP-like pair of towers (a folder or hub id); `bundled`, or a critic's folder, with
-            `#late` or `#early` behind it; or `minilm`, which compares with references.
+            `#late`, `#early` or `#verdict` behind it; or `minilm`, which compares with references.
         device: See `ModelSpec`.
         dtype: Of a critic, see `ModelSpec`; towers of other pairs compute in float32.
 

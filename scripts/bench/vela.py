@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 
 import click
@@ -48,7 +49,7 @@ def timed(run: Callable[[], object]) -> float:
 def language_seconds(branch: LanguageBranch, captions: list[VelaItem]) -> float:
     """All perspectives of all captions."""
     texts = [(item.candidate, item.references) for item in captions]
-    return sum(timed(lambda p=p: branch.encode(p, texts, FeatureCache())) for p in PERSPECTIVES)
+    return sum(timed(partial(branch.encode, p, texts, FeatureCache())) for p in PERSPECTIVES)
 
 
 @click.command(help=__doc__.splitlines()[0])
@@ -76,7 +77,8 @@ def main(language: str, pair: str, captions: int, device: str, dtype: str) -> No
     few = chosen[: max(1, captions // 8)]
     branch.shares, branch.batch_size = False, 1
     alone = sum(language_seconds(branch, [item]) for item in few) / len(few)
-    alone_pair = sum(timed(lambda i=i: towers.encode([i], FeatureCache())) for i in few) / len(few)
+    one_pair = [timed(partial(towers.encode, [item], FeatureCache())) for item in few]
+    alone_pair = sum(one_pair) / len(few)
     click.echo(f"{captions} captions, {tokens / captions:.0f} tokens each in 3 prompts")
     click.echo("part               ms a caption   share")
     for name, seconds in parts.items():

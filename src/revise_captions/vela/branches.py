@@ -34,10 +34,12 @@ class BranchFeatures:
     Attributes:
         vector: float32.
         cut: Tokens of the texts that did not fit into the model's context and were left out.
+        reason: Why it has none; "" if it has.
     """
 
     vector: Vector
     cut: int = 0
+    reason: str = ""
 
 
 class PairEncoder(Protocol):
@@ -46,7 +48,8 @@ class PairEncoder(Protocol):
     Attributes:
         settings: Everything that decides a feature, by name.
         width: Length of a feature vector.
-        sees: Whether it needs the image; one that stands in for it compares with references.
+        sees: Whether it needs the image.
+        compares: Whether it needs references.
     """
 
     @property
@@ -57,6 +60,9 @@ class PairEncoder(Protocol):
 
     @property
     def sees(self) -> bool: ...
+
+    @property
+    def compares(self) -> bool: ...
 
     def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
         """Features of each caption with its image, or references, which every item has."""

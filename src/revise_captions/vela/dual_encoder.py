@@ -34,7 +34,7 @@ def image_key(image: Image) -> bytes:
 class DualEncoder:
     """A `PairEncoder` over two towers. Made by `load_dual_encoder`."""
 
-    sees = True
+    sees, compares = True, False
 
     def __init__(self, towers: Towers) -> None:
         self.towers = towers

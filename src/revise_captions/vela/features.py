@@ -24,11 +24,13 @@ class Computed:
         features: float32 (captions, perspectives, width).
         cut_prompt: For each caption, tokens that its longest prompt lost.
         cut_pair: For each caption, tokens that the text tower lost.
+        reasons: For each caption, why it has no features; "" if it has.
     """
 
     features: Floats
     cut_prompt: tuple[int, ...]
     cut_pair: tuple[int, ...]
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +59,26 @@ class Branches:
         """Whether captions need their images."""
         return self.pair is not None and self.pair.sees
 
+    @property
+    def compares(self) -> bool:
+        """Whether captions need references."""
+        reads = self.language is not None and self.references
+        return reads or (self.pair is not None and self.pair.compares)
+
     def problem(self, item: VelaItem) -> str:
         """Why a caption cannot be scored; "" if it can."""
         if not item.candidate.strip():
             return "the caption is empty"
         if self.sees and item.image is None:
             return "there is no image"
-        reads = self.language is not None and self.references
-        if (reads or (self.pair is not None and not self.sees)) and not item.references:
+        if self.compares and not item.references:
             return "there is no reference; a metric trained without references needs none"
         return ""
 
     def compute(self, items: Sequence[VelaItem], cache: FeatureCache) -> Computed:
         """Features of captions that have no `problem`."""
         r2c, i2c = None, None
-        cut_prompt, cut_pair = [0] * len(items), [0] * len(items)
+        cut_prompt, cut_pair, reasons = [0] * len(items), [0] * len(items), [""] * len(items)
         if self.language is not None:
             texts = [(i.candidate, i.references if self.references else ()) for i in items]
             r2c = []
@@ -83,5 +90,6 @@ class Branches:
             pairs = self.pair.encode(items, cache)
             i2c = np.stack([one.vector for one in pairs])
             cut_pair = [one.cut for one in pairs]
+            reasons = [one.reason for one in pairs]
         features = stacked(r2c, i2c, len(self.perspectives))
-        return Computed(features, tuple(cut_prompt), tuple(cut_pair))
+        return Computed(features, tuple(cut_prompt), tuple(cut_pair), tuple(reasons))

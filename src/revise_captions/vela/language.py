@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 #: Tokens per forward pass, unless one prompt is longer.
 BATCH_TOKENS = 16_384
+#: How base models, which have no chat template, get the turns.
+_PLAIN = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
 #: Prompts that are encoded between two writes to the cache.
 _WRITTEN = 64
 
@@ -183,7 +185,7 @@ def load_language(
         trusted: Whether code that comes with it may run.
 
     Raises:
-        UserError: It cannot be loaded, or has no chat template.
+        UserError: It cannot be loaded.
     """
     import transformers
 
@@ -197,7 +199,7 @@ def load_language(
         "language": named(name, folder),
         "dtype": str(number).removeprefix("torch."),
         "transformers": transformers.__version__,
-        "prompts": VERSION,
+        "prompts": VERSION + (" plain" if encoder.tokenizer.chat_template == _PLAIN else ""),
         "max-tokens": str(limit),
     }
     logger.info("loaded %s in %.1f s: %s", name, time.monotonic() - began, settings)
@@ -216,4 +218,5 @@ def _loaded(folder: Path, name: str, trusted: bool, number: Any) -> tuple[Any, P
         )
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise explained(name, error, "AutoModel") from error
+    tokenizer.chat_template = tokenizer.chat_template or _PLAIN
     return model, PromptEncoder(tokenizer, None, name)

@@ -22,7 +22,7 @@ NAME = "minilm"
 class TextPair:
     """A `PairEncoder` over texts alone. Made by `load_text_pair`."""
 
-    sees = False
+    sees, compares = False, True
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.encoder = encoder
