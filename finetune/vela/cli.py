@@ -76,8 +76,9 @@ _DEFAULT = VelaSettings()
 @click.option(
     "--pair",
     default="none",
-    help="Towers of the I2C branch: a CLIP, Long-CLIP or SigLIP checkpoint, `bundled#early` or "
-    "`bundled#late` (the bundled critic), `minilm` (references instead of the image), or `none`.",
+    help="Towers of the I2C branch: a CLIP, Long-CLIP or SigLIP checkpoint, `bundled#late`, "
+    "`#early` or `#verdict` (the bundled critic), `minilm` (references instead of the image), or "
+    "`none`.",
 )
 @click.option("--reference-free", is_flag=True, help="Leave the references out of the prompts.")
 @click.option("--max-tokens", type=COUNT, default=2048, help="Longest prompt, in tokens.")
