@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.critic.vela_pair import load_pair
+from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.finetune.vela import data as rated
 from revise_captions.finetune.vela.data import BadRating, RatedCaption, RatingFields

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from revise_captions.commands import echo
-from revise_captions.critic.vela_pair import load_pair
+from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import BadRecord
 from revise_captions.io.fields import Fields
 from revise_captions.io.images import load_image

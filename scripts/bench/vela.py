@@ -19,7 +19,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.critic.vela_pair import load_pair
+from revise_captions.critic.vela.pair import load_pair
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.generate import rows_of_scene
 from revise_captions.picturebook.world.sample import sample_scene

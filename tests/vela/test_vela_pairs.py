@@ -12,7 +12,7 @@ from PIL import Image
 from transformers import AutoModel, AutoProcessor
 
 from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.critic.vela_pair import load_pair
+from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import UserError
 from revise_captions.text.sentences import split
 from revise_captions.vela.branches import VelaItem
@@ -104,8 +104,8 @@ def test_a_critic_gives_features_of_image_and_text(way):
 
 def test_p_factual_can_be_read_from_the_states():
     """The states are those that the critic's own answer is read from."""
-    from revise_captions.critic.answer_states import answer_states
     from revise_captions.critic.paligemma.model import logits_at
+    from revise_captions.critic.vela.answer_states import answer_states
 
     pair = load_pair("bundled#early", device="cpu", dtype="float32")
     critic = pair.critic

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from revise_captions.critic.vela_pair import load_pair
-from revise_captions.critic.verdict_features import STATISTICS, verdict_features
+from revise_captions.critic.vela.pair import load_pair
+from revise_captions.critic.vela.verdicts import STATISTICS, verdict_features
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.generate import rows_of_scene
 from revise_captions.picturebook.world.sample import sample_scene

@@ -8,7 +8,7 @@ Three ways to features, chosen by the name; the first two are of a pair (a, b):
   same for a blank image, and the features are averaged over the caption's sentences. Here image and
   text meet in the model: a departure from the paper, which fuses late to be fast. P(factual) itself
   is no feature; the states that it is read from are.
-- `bundled#verdict`: the critic's verdicts themselves (`verdict_features`). P(factual) is a feature,
+- `bundled#verdict`: the critic's verdicts themselves (`verdicts`). P(factual) is a feature,
   and so this is a critic with a trained read-out rather than the paper's branch.
 """
 
@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from revise_captions.critic.answer_states import (
+from revise_captions.critic.load import load_critic
+from revise_captions.critic.paligemma.critic import PaliGemmaCritic
+from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.critic.vela.answer_states import (
     answer_states,
     image_means,
     text_means,
 )
-from revise_captions.critic.load import load_critic
-from revise_captions.critic.paligemma.critic import PaliGemmaCritic
-from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.critic.verdict_features import STATISTICS, verdict_features
+from revise_captions.critic.vela.verdicts import STATISTICS, verdict_features
 from revise_captions.errors import UserError
 from revise_captions.records import Verdict
 from revise_captions.text.sentences import split

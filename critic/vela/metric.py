@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revise_captions.critic.vela_pair import load_pair
+from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import UserError
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions
