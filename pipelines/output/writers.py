@@ -59,7 +59,7 @@ class OutputCounts:
 
 def journal_path(out: str) -> Path:
     """`out.jsonl.journal`; for standard output, in the current folder."""
-    return Path("stdout.journal" if out == "-" else f"{out}.journal")
+    return Path("stdout.journal" if out == "-" else f"{out.rstrip('/')}.journal")
 
 
 def quarantine_path(out: str) -> Path:
@@ -79,7 +79,7 @@ def old_quarantine_path(out: str) -> Path:
 
 
 def _stem(out: str) -> str:
-    return out.removesuffix(".jsonl")
+    return out.rstrip("/").removesuffix(".jsonl")  # a folder may be named with a slash
 
 
 def output_kind(source: Source, out: str) -> InputKind:
@@ -158,7 +158,7 @@ def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) 
     if not is_quarantine(path):
         raise UserError(f"{path} exists and is no quarantine", hint=hint)
     # `out` and `out.jsonl` share the name.
-    other = Path(_stem(out) if out.endswith(".jsonl") else f"{out}.jsonl")
+    other = Path(_stem(out) if out.endswith(".jsonl") else f"{_stem(out)}.jsonl")
     if other.exists():
         raise UserError(f"{path} may belong to {other}", hint=hint)
 

@@ -35,6 +35,7 @@ NOT_RUN = {
     r"--stage (revise|critique) .*(my-critic)|written\.jsonl": "a critic of one's own and stages",
     r"^annotate match|finetune-critic matched|--base first": "a corpus of captions and minutes",
     r"--compile": "a compiler and minutes",
+    r"export\.recalibrate": "more validation sentences than are drawn here",
 }
 #: Sizes that take minutes, and what the tests take instead.
 SMALLER = {"--scenes 4000": "--scenes 8", "--scenes 1000": "--scenes 8", "--epochs 5": "--epochs 1"}
@@ -165,9 +166,11 @@ def revised(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(EXAMPLES / "images", folder / "images")
     write(folder / "captions.jsonl", examples())
     lines = ["revise-captions captions.jsonl revised.jsonl"]
-    lines += ["python -m revise_captions.picturebook.generate data --scenes 8"]
+    draw = "python -m revise_captions.picturebook.generate data --scenes 24"
+    lines += [f"{draw} --split {split}" for split in ("train", "validation", "test")]
     for _, found in run(folder, [], lines):
         assert found["status"] == 0, found["err"]
+    shutil.rmtree(folder / "data" / "labels")  # which raters do not give
     return folder / "revised.jsonl"
 
 

@@ -220,7 +220,12 @@ def test_only_a_folder_of_ours_is_replaced(command, pictures, tmp_path):
     assert "inside the input" in command("images", "images/out").err
     assert command("images", "new").code == 0
     assert command("images", "new").code == 2
-    assert command("images", "new", "--force").code == 0
+    assert command("images", "new/", "--force").code == 0  # as shells complete it
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("new")) == [
+        "new",
+        "new.quarantine.jsonl",
+        "new.signatures.json",
+    ]
 
 
 # --- Chats: LLaVA's format, messages ------------------------------------------------------------
