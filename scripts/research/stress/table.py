@@ -19,6 +19,7 @@ import click
 
 from revise_captions.io.writing import write_json
 from revise_captions.metrics.registry import metric_names
+from revise_captions.pipelines.stress.summary import outcome, rises_by, verdict
 from scripts.research.markdown import write_to_pages
 
 ROOT = Path(__file__).parents[3]
@@ -32,12 +33,19 @@ RUNS = {
 }
 #: The same on a fifth of the scenes, which `finetune-metric` did not see, before and after it.
 TUNED = "picture-book-tuned"
+#: Checks that had another name when a run was recorded.
+_EARLIER = {
+    "continuation, short": "short continuation",
+    "continuation, long": "long continuation",
+}
 #: What the metrics that have no recorded run look at, and why they have none.
 _NO_WEIGHTS = "its weights are not here"
 UNMEASURED = {
     "blip2": ("image", "BLIP-2", _NO_WEIGHTS),
     "clipscore": ("image", "CLIP, SigLIP, …", _NO_WEIGHTS),
     "contextual-clipscore": ("image, context", "CLIP, SigLIP, BLIP-2", _NO_WEIGHTS),
+    "critic": ("image", "bundled critic", "as contextual-critic, without the context"),
+    "dcscore": ("references", "parser, MiniLM", "no recorded run"),
     "rating-likelihood": ("image, context", "any chat model", _NO_WEIGHTS),
     "vela": ("image, references", "language model and towers", "measured in its own page"),
 }
@@ -46,7 +54,6 @@ _MODELS = {
     "cosine": "MiniLM",
     "context-cosine": "MiniLM",
     "posh": "parser, MiniLM",
-    "dcscore": "offline units and verifier",
     "critic": "bundled critic",
     "contextual-critic": "bundled critic",
     "likelihood=smollm2": "SmolLM2, blind to the image",
@@ -66,8 +73,18 @@ def recorded(name: str) -> dict[str, Any] | None:
 
 
 def without_texts(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's figures; descriptions and contexts are somebody else's."""
-    return {key: value for key, value in found.items() if key not in ("examples", "published")}
+    """A run's figures, judged by the present rules; descriptions and contexts are not ours."""
+    kept = {key: value for key, value in found.items() if key not in ("examples", "published")}
+    metrics = []
+    for metric in found["metrics"]:
+        checks = [
+            {**own, "check": name, "outcome": outcome(own["shares"], own["compared"])}
+            for own in metric["checks"]
+            if (name := _EARLIER.get(own["check"], own["check"]))
+        ]
+        said = {"verdict": verdict(metric["name"], checks), "rises_by": rises_by(checks)}
+        metrics.append({**metric, "checks": checks, **said})
+    return {**kept, "metrics": metrics}
 
 
 def stress_table(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -135,6 +152,8 @@ def metric_table(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             name = metric["name"]
             if name in seen or (metric["needs"] is None and not name.startswith("floor:")):
                 continue
+            if name.endswith("=tuned-a"):  # its own table shows it
+                continue
             seen.add(name)
             yield _row(metric, [by[axis, name] for axis, _ in _AXES if (axis, name) in by])
     for name in metric_names():
@@ -160,18 +179,19 @@ def _row(metric: Mapping[str, Any], agreement: Sequence[Mapping[str, Any]]) -> s
 
 
 def _short(own: Mapping[str, Any]) -> str:
-    return "none" if own["value"] is None else f"{own['value']:.2f}"
+    return "none" if own["value"] is None else f"{own['value']:.2f} (n = {own['rows']})"
 
 
 def blocks() -> dict[str, str]:
     """What goes between the marks of both pages."""
     runs = {name: found for name in RUNS if (found := recorded(name)) is not None}
+    tuned = recorded(TUNED)
     tables: dict[str, Iterable[str]] = {
-        "metric-table": metric_table(runs),
+        "metric-table": metric_table(runs | ({TUNED: tuned} if tuned is not None else {})),
         "stress-results": stress_table(runs),
         "stress-agreement": agreement_table(runs["contextual"]),
     }
-    if (tuned := recorded(TUNED)) is not None:
+    if tuned is not None:
         tables["stress-tuning"] = chain(stress_table({TUNED: tuned}), [""], agreement_table(tuned))
     return {name: "\n".join(lines).rstrip() for name, lines in tables.items()}
 
