@@ -44,7 +44,6 @@ UNMEASURED = {
     "blip2": ("image", "BLIP-2", _NO_WEIGHTS),
     "clipscore": ("image", "CLIP, SigLIP, …", _NO_WEIGHTS),
     "contextual-clipscore": ("image, context", "CLIP, SigLIP, BLIP-2", _NO_WEIGHTS),
-    "critic": ("image", "bundled critic", "as contextual-critic, without the context"),
     "dcscore": ("references", "parser, MiniLM", "no recorded run"),
     "rating-likelihood": ("image, context", "any chat model", _NO_WEIGHTS),
     "vela": ("image, references", "language model and towers", "measured in its own page"),
