@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from difflib import get_close_matches
 from pathlib import Path
 
 from revise_captions.critic.adapters import base_of
@@ -38,7 +39,9 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     if not HUB_ID.fullmatch(name):
         raise UserError(
             f"no {what} at {name!r}: there is no such folder",
-            hint=f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
+            hint="did you mean bundled?"
+            if what == "critic" and get_close_matches(name, ["bundled"], cutoff=0.8)
+            else f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
         )
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError

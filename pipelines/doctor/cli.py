@@ -116,7 +116,10 @@ def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[
         echo(error)
     more = [word for name, value in _given(job) for word in (name, value)]
     source = job.inputs.source
-    if found is not None and found.sampled and not found.opened + found.urls:
+    if found is not None and not found.sampled:
+        echo(f"There are no records in {source}: is it the right file?")
+        return 2
+    if found is not None and not found.opened + found.urls:
         echo("No sampled record can be processed: mend what is named above, then ask again.")
         return QUARANTINED
     if found is None or missing or not advice.needs_other_critic(found):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from revise_captions.engines.model_spec import ModelSpec, served
+from revise_captions.engines.model_spec import HUB_ID, ModelSpec, served
 from revise_captions.errors import UserError
 
 
@@ -25,7 +25,7 @@ def reachable(name: str, resolve: Callable[[], ModelSpec | None]) -> str:
         engine = connect(*found, in_flight=1, samples=0, scores=True)
         given = engine.settings.get("logprobs", "unknown")
         return f"the server answers; log-probabilities: {given}"
-    if name in ("bundled", "drop") or Path(name).expanduser().is_dir():
+    if Path(name).expanduser().is_dir() or not HUB_ID.fullmatch(name):
         spec = resolve()
         return "in the package" if name == "bundled" else f"{spec.kind if spec else 'a folder'}"
     return _on_hub(name)

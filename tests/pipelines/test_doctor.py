@@ -74,6 +74,13 @@ def test_photographs_need_another_critic_and_the_run_agrees(tmp_path, capsys, mo
     assert "64 unscored: outside the model's domain" in out
 
 
+def test_an_empty_input(tmp_path, capsys):
+    (tmp_path / "in.jsonl").write_text("")
+    code, out, _ = outcome(main, capsys, tmp_path / "in.jsonl")
+    assert code == 2
+    assert "There are no records in " in out
+
+
 def test_no_image_opens(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for image in photographs(tmp_path, 3).parent.glob("*.jpg"):
@@ -90,6 +97,7 @@ def test_no_image_opens(tmp_path, capsys, monkeypatch):
         (("--critic", "nobody/nothing"), "nobody/nothing: cannot be had"),
         (("--critic", "m@http://127.0.0.1:9/v1"), "m@http://127.0.0.1:9/v1: cannot be had"),
         (("--critic", "/no/folder"), "/no/folder: cannot be had"),
+        (("--critic", "bundeld"), "did you mean bundled?"),
     ],
 )
 def test_models_that_cannot_be_had(given, said, capsys, monkeypatch):
