@@ -4,10 +4,11 @@
     python -m scripts.checks.kill --kills 5 --copies 4
 
 A run is killed (SIGKILL) after a random time, resumed and killed again until it completes. The time
-follows the machine, which may be busy otherwise: it grows while kills leave no room for a window,
-and is halved after a run that no kill hit. Then the files in the run's folder must be those of an
-uninterrupted run, byte for byte. Runs follow each other until there were as many kills as asked
-for. Prints one JSON line, with what the killed run was doing; ends with 1 if anything differed.
+follows the machine, which may be busy otherwise: it grows after a kill that left no room for a
+window, and shrinks after one that did, or a run that none hit. Then the files in the run's folder
+must be those of an uninterrupted run, byte for byte. Runs follow each other until there were as
+many kills as asked for. Prints one JSON line, with what the killed run was doing; ends with 1 if
+anything differed.
 
 The uninterrupted run is the command, started as usual. The others are forked from a process that
 has loaded the models, so that their time, and the kills, go to their work.
@@ -111,7 +112,6 @@ def killed_run(
     kills: list[str] = []
     while True:
         before = journal_size(folder)
-        longest *= 1.5 if kills[-2:] == ["before a window"] * 2 else 1
         server.send(str(folder))
         process = server.recv()
         if not server.poll(rng.uniform(0, longest) if len(kills) < limit else None):
@@ -120,6 +120,7 @@ def killed_run(
         if status == -signal.SIGKILL:
             kills.append(moment(folder, before))
             print(folder.name, kills[-1], f"{longest:.1f} s", file=sys.stderr, flush=True)
+            longest *= 1.25 if kills[-1] == "before a window" else 0.8
         elif status != 0:
             raise SystemExit(f"a resumed run ended with {status}")
         if status == 0 or kills[-1] == "after the output":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -172,7 +173,7 @@ def test_a_check_that_fails_on_one_caption_says_so(picture, monkeypatch):
     monkeypatch.setattr(Verifier, "verify", broken)
     first, guilty, *others = run([CAPTIONS[0], GUILTY, *CAPTIONS[1:]], picture, verify="text")
     assert [first, *others] == [
-        result.__class__(made.record, result.revisions, result.verifications)
+        replace(result, record=made.record)
         for made, result in zip([first, *others], alone, strict=True)
     ]
     found = guilty.verifications["caption"]
