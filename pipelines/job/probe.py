@@ -133,10 +133,8 @@ def warn_of_unscored(source: Source, load: LoadImage, critic: Critic | None) -> 
     Other critics are not asked: they may take minutes for it. Of an input of one window, the first
     window says it soon enough.
     """
-    from revise_captions.critic.paligemma.critic import PaliGemmaCritic
-
-    total = source.count()
-    if not isinstance(critic, PaliGemmaCritic) or critic.gate is None or (total or 0) <= WINDOW:
+    # not by its class: that would load PyTorch for critics on a server, too
+    if critic is None or getattr(critic, "gate", None) is None or (source.count() or 0) <= WINDOW:
         return
     found = probe(source, load, critic)
     if reason := found.main_reason:
