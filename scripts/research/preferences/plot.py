@@ -88,7 +88,9 @@ def _policy(one: PlottedPolicy, x: Axis, y: Axis) -> Iterator[str]:
     style = f'fill="{fill}" stroke="{color}" stroke-width="2"'
     yield f"<{tag} {place} {style}><title>{escape(one.label)}</title></{tag}>"
     if not score:
-        yield _text(across + 8, down - 8, {"sft": "before"}.get(one.name, one.name))
+        # the captioner's captions are near the teacher's, whose name goes to the other side
+        side = (across - 8, down + 18, "before", "end")
+        yield _text(*(side if one.name == "sft" else (across + 8, down - 8, one.name)))
 
 
 def _legend() -> Iterator[str]:
