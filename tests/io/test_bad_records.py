@@ -167,7 +167,7 @@ def test_private_addresses_are_never_fetched(command, pictures):
         for host in ("127.0.0.1:9", "localhost:9", "10.0.0.1", "169.254.169.254", "[::1]:9")
     ]
     (pictures / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert command("in.jsonl", "out.jsonl", "--allow-urls").code == 0
+    assert command("in.jsonl", "out.jsonl", "--allow-urls").code == 5  # nothing could be processed
     found = read("out.quarantine.jsonl")
     assert [row["reason"] for row in found] == ["url_not_allowed"] * len(rows)
 
@@ -229,7 +229,7 @@ def test_a_foreign_language_is_unscored_and_stays(command, pictures):
     text = "Собака стоит у дерева. 犬が木のそばに立っている。"
     rows = [{"image": "good.png", "caption": text}] * 3
     (pictures / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ran = command("in.jsonl", "out.jsonl", "--report", "r.html")
+    ran = command("in.jsonl", "out.jsonl", "--report", "r.html", "--allow-unscored")
     assert ran.code == 0
     for row in read("out.jsonl"):
         assert row["revised_caption"] == text
@@ -274,6 +274,8 @@ def test_a_broken_revision_of_an_earlier_stage(command, pictures):
     broken += [{**row, "revision": {"sentences": []}}, {**row, "revision": [1]}]
     broken += [{k: v for k, v in row.items() if k != "revision"}]
     (pictures / "b.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [row, *broken]))
+    # the signature of the rows stands beside the file that they were taken from
+    (pictures / "c.jsonl.signatures.json").rename(pictures / "b.jsonl.signatures.json")
     assert command("b.jsonl", "r.jsonl", "--stage", "revise").code == 0
     assert len(read("r.jsonl")) == 1
     found = read("r.quarantine.jsonl")
@@ -283,7 +285,7 @@ def test_a_broken_revision_of_an_earlier_stage(command, pictures):
 def test_nothing_but_bad_rows(command, pictures):
     (pictures / "in.jsonl").write_text("{oops\n\n[]\n")
     ran = command("in.jsonl", "out.jsonl")
-    assert ran.code == 0
+    assert ran.code == 5
     assert (pictures / "out.jsonl").read_bytes() == b""
     assert len(read("out.quarantine.jsonl")) == 2
     (pictures / "empty.jsonl").write_text("\n \n")

@@ -382,7 +382,7 @@ def test_an_output_needs_an_input_of_its_kind(pictures, tmp_path):
     ("folder", "path", "hint"),
     [
         ("annotations", "{n}.png", "it is in images: add --image-root images"),
-        (".", "pictures/{n}.png", "--image-root names the folder"),
+        (".", "pictures/{n}-nowhere.png", "--image-root names the folder"),
         (".", "/old/disk/images/{n}.png", "take /old/disk/ off the paths, and add --image-root ."),
         ("annotations", "{here}/images/{n}.png", "add --image-root {here}/images"),
     ],

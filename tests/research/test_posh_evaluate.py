@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.metrics import roc_auc_score
 
-from revise_captions.errors import UserError
+from revise_captions.errors import EngineDead, UserError
 from revise_captions.graphs.graph import Graph, Object
 from revise_captions.posh import score_file
 from revise_captions.posh.components import components
@@ -169,7 +169,7 @@ def test_a_dead_judge_leaves_no_file(job):
         def grade(self, tasks):
             raise RuntimeError("gone")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(EngineDead, match="RuntimeError: gone"):
         score_file.run(job, Dead())
     assert sorted(path.name for path in job.out.parent.iterdir()) == ["in.jsonl"]
 
