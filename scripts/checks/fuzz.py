@@ -395,9 +395,8 @@ def fuzz(seed: int, seconds: float, kinds: Sequence[str], keep: Path | None = No
         patience = {"timeout": 0.4}, {"tries": 2}
         for call, values in zip((probe.connect, http.Http.__init__), patience, strict=True):
             stack.enter_context(mock.patch.dict(call.__kwdefaults__, values))
-        critic, reviser = LOADERS
-        stack.enter_context(mock.patch.object(scripted_run.models, critic))
-        stack.enter_context(mock.patch.object(scripted_run.models, reviser))
+        for name in (*LOADERS, "check_reviser"):  # what `install` replaces is put back
+            stack.enter_context(mock.patch.object(scripted_run.models, name))
         scripted_run.install()
         logging.getLogger("httpx").setLevel(logging.WARNING)
         number = 0
