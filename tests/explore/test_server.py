@@ -133,7 +133,11 @@ def test_the_command_serves_until_ctrl_c(run):
     """Once from the outside, as a user starts and ends it."""
     code = "from revise_captions.pipelines.explore.cli import main; main()"
     started = subprocess.Popen(
-        [sys.executable, "-c", code, str(run)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", code, str(run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # tests in the background of a shell inherit that Ctrl-C is ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     address = urlsplit(started.stdout.readline().decode().strip())
     connection = http.client.HTTPConnection(address.netloc, timeout=20)
