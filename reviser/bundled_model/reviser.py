@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from transformers import Qwen3ForCausalLM
 
 CARD = "reviser.json"
-#: Of the words of a sentence and its rationale, so many must be known. In 8,594 sentences of the
-#: picture book the least is 0.8; half of the captions of photographs stay below 0.7.
+#: Of the words of a sentence and its rationale, so many must be known: sentences of the picture book
+#: and captions of photographs lie on either side.
 KNOWN = 0.75
 _WORD = re.compile(r"[^\W\d_]+")
 #: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.

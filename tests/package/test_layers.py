@@ -88,17 +88,6 @@ def test_imports_go_downward():
     assert wrong == []
 
 
-def test_no_package_imports_scripts():
-    """They are not installed with it."""
-    wrong = [
-        f"{path.relative_to(ROOT)}:{line} imports {name}"
-        for package, path in modules()
-        for name, line in imported(path, package)
-        if name.partition(".")[0] in ("scripts", "tests")
-    ]
-    assert wrong == []
-
-
 def test_no_module_of_the_package_imports_scripts_or_tests():
     """Neither is installed."""
     wrong = [
