@@ -26,6 +26,7 @@ from revise_captions.critic.paligemma.compile import eagerly
 from revise_captions.critic.paligemma.greedy_decode import (
     PrefixCache,
     PrefixCaches,
+    cache_limit,
     greedy,
     prefill,
     prefill_from_cache,
@@ -64,8 +65,6 @@ if TYPE_CHECKING:
 
 #: A caption is packed into several rows where the text of one would grow longer than this.
 ROW_TOKENS = 1536
-#: Bytes of prefix caches on a CPU, and their fraction of an accelerator's memory.
-CACHE_BYTES, CACHE_FRACTION = 1 << 30, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,10 +393,3 @@ class PaliGemmaCritic:
             images = [features.index[id(requests[prompt.request].image)] for prompt in prompts]
             state = prefill(self.model, self.tokenizer, rows, features.tower[images])
         return greedy(self.model, self.tokenizer, state, MAX_RATIONALE)
-
-
-def cache_limit(device: torch.device) -> int:
-    """Bytes of prefix caches that may be kept on a device."""
-    if device.type == "cuda":
-        return int(CACHE_FRACTION * torch.cuda.get_device_properties(device).total_memory)
-    return CACHE_BYTES

@@ -21,6 +21,9 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 if TYPE_CHECKING:
     from transformers import Cache, PaliGemmaForConditionalGeneration
 
+#: Bytes of prefix caches on a CPU, and their fraction of an accelerator's memory.
+CACHE_BYTES, CACHE_FRACTION = 1 << 30, 0.2
+
 
 @dataclass(frozen=True, slots=True)
 class PrefixCache:
@@ -84,6 +87,13 @@ class PrefixCaches:
     def clear(self) -> None:
         """Frees them all."""
         self._caches, self.size = {}, 0
+
+
+def cache_limit(device: torch.device) -> int:
+    """Bytes of prefix caches that may be kept on a device."""
+    if device.type == "cuda":
+        return int(CACHE_FRACTION * torch.cuda.get_device_properties(device).total_memory)
+    return CACHE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

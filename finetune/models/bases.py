@@ -141,7 +141,7 @@ def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) 
             "compilation",
             hint="add --preset lora or --preset paper, which are made for such models",
         )
-    from revise_captions.engines.transformers.engine import load_engine
+    from revise_captions.engines.transformers.load import load_engine
 
     engine = load_engine(
         str(folder),

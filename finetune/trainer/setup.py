@@ -15,7 +15,7 @@ from revise_captions.critic.checkpoints import CriticCard, save_critic
 from revise_captions.critic.paligemma.compile import compile_layers
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
-from revise_captions.engines.transformers.engine import device_and_dtype
+from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.image_cache import PixelCache, pixel_cache

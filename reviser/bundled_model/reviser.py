@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from transformers import Qwen3ForCausalLM
 
 CARD = "reviser.json"
-#: Of the words of a sentence and its rationale, so many must be known: sentences of the picture book
-#: and captions of photographs lie on either side.
+#: Of the words of a sentence and its rationale, so many must be known: sentences of the picture
+#: book and captions of photographs lie on either side.
 KNOWN = 0.75
 _WORD = re.compile(r"[^\W\d_]+")
 #: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.

@@ -10,7 +10,7 @@ from transformers import PaliGemmaForConditionalGeneration
 
 from revise_captions.engines.protocol import Completion, Picture, Prompt, Sampling, Template
 from revise_captions.engines.transformers import paligemma_chat
-from revise_captions.engines.transformers.engine import load_engine
+from revise_captions.engines.transformers.load import load_engine
 
 IMAGE, NEWLINE = 9, 5
 

@@ -17,7 +17,7 @@ from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.engines.transformers.engine import TransformersEngine
-from revise_captions.engines.transformers.engine import load_engine as load_chat
+from revise_captions.engines.transformers.load import load_engine as load_chat
 from revise_captions.finetune.data.records import AuxiliaryExample, Examples, open_split
 from revise_captions.finetune.data.targets import Choice, TokenTask, choose
 from revise_captions.finetune.models.instruct import ChatLearner

@@ -17,7 +17,7 @@ from transformers import AutoModelForImageTextToText
 from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerdict
 from revise_captions.engines.protocol import Picture, Prompt, Template
-from revise_captions.engines.transformers.engine import load_engine
+from revise_captions.engines.transformers.load import load_engine
 from revise_captions.errors import UserError
 from revise_captions.finetune.preferences.cli import main
 from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs

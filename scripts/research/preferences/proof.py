@@ -24,7 +24,7 @@ from revise_captions.critic.units.scoring import UnitScoring
 from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerifier, VerifyTask
 from revise_captions.engines.protocol import Sampling
-from revise_captions.engines.transformers.engine import load_engine
+from revise_captions.engines.transformers.load import load_engine
 from revise_captions.finetune.options import with_values
 from revise_captions.finetune.preferences.rewards import UnitRewards
 from revise_captions.finetune.preferences.run import PreferenceJob, prepared

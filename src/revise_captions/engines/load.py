@@ -59,7 +59,7 @@ def load_engine(
             scores=scores,
             trusted=spec.trust_remote_code,
         )
-    from revise_captions.engines.transformers.engine import load_engine as load_transformers
+    from revise_captions.engines.transformers.load import load_engine as load_transformers
 
     return load_transformers(
         spec.name,

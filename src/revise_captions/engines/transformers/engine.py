@@ -11,21 +11,15 @@ from __future__ import annotations
 
 import inspect
 import logging
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from revise_captions.engines.answer_words import answer_of, word_ids
 from revise_captions.engines.batches import kept, reported
 from revise_captions.engines.model_files import (
     answer_ends,
-    explained,
-    find_model,
-    named,
 )
-from revise_captions.engines.placement import device_and_dtype
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
@@ -33,13 +27,10 @@ from revise_captions.engines.protocol import (
     Prompt,
     Sampling,
 )
-from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.engines.transformers.inputs import (
     EncodedPrompt,
     PromptEncoder,
     collate,
-    load_prompt_encoder,
-    try_out,
 )
 from revise_captions.engines.transformers.token_tree import (
     TokenTree,
@@ -49,7 +40,6 @@ from revise_captions.engines.transformers.token_tree import (
 )
 from revise_captions.engines.transformers.tree_decoding import decode
 from revise_captions.errors import EngineDead
-from revise_captions.pretrained import load_weights
 from revise_captions.records import Unscored
 
 if TYPE_CHECKING:
@@ -312,81 +302,6 @@ class TransformersEngine:
         end = next((k for k, i in enumerate(ids) if i in self.ends), None)
         text = self.encoder.tokenizer.decode(ids[:end], skip_special_tokens=True)
         return Completion(str(text).strip(), end is not None)
-
-
-def load_engine(
-    name: str,
-    *,
-    option: str,
-    dtype: str = "auto",
-    device: str = "auto",
-    batch_size: int = 16,
-    scores: bool = False,
-    quantization: Any = None,
-    trusted: bool = False,
-) -> TransformersEngine:
-    """Loads a model and asks it one question.
-
-    Args:
-        name: A folder or a hub id.
-        option: The option that the user gave the name to, for messages.
-        dtype: `auto` is float32 on a CPU, else bfloat16.
-        device: `auto` is a GPU if there is one.
-        batch_size: Prompts.
-        scores: Whether it will be asked for log-probabilities.
-        quantization: transformers' settings for weights in few bits.
-        trusted: Whether code that comes with it may run.
-
-    Raises:
-        UserError: The model cannot be loaded, or does not answer.
-    """
-    import transformers
-
-    began = time.monotonic()
-    folder = find_model(name, option)
-    place, number = device_and_dtype(device, dtype)
-    bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
-    encoder, model = _loaded(folder, name, trusted, {"dtype": number, **bits})
-    settings = {
-        "engine": "transformers",
-        "model": named(name, folder),
-        "dtype": str(number).removeprefix("torch."),
-        "device": place.split(":")[0],
-        "attention": str(getattr(model.config, "_attn_implementation", "")),
-        "transformers": transformers.__version__,
-        **({"trust-remote-code": "yes"} if trusted else {}),
-    }
-    placed = model if bits else model.to(place)
-    engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
-    encoder.check()
-    try_out(engine, encoder, scores=scores)
-    if scores and encoder.processor is not None:
-        shared = engine.share_trunks(encoder.trials(), ("Yes", "No"))
-        logger.info("the sentences of a caption are computed %s", "together" if shared else "alone")
-    seconds = time.monotonic() - began
-    logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
-    return engine
-
-
-def _loaded(
-    folder: Path, name: str, trusted: bool, options: Mapping[str, Any]
-) -> tuple[PromptEncoder, Any]:
-    """Encoder and model, the latter loaded with `options`."""
-    import transformers
-
-    try:
-        encoder = load_prompt_encoder(folder, name, trusted=trusted)
-        kind: Any = (
-            transformers.AutoModelForCausalLM
-            if encoder.processor is None
-            else transformers.AutoModelForImageTextToText
-        )
-        model = load_weights(kind, folder, name=name, trusted=trusted, **options)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        raise explained(name, error, "AutoModelForImageTextToText") from error
-    if model.config.model_type == paligemma_chat.MODEL_TYPE:
-        paligemma_chat.find_prefix(model, encoder.tokenizer)
-    return encoder, model
 
 
 def _equal(

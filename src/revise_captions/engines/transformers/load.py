@@ -1,0 +1,97 @@
+"""Loads a model of transformers' as an engine, and asks it one question."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from revise_captions.engines.model_files import explained, find_model, named
+from revise_captions.engines.placement import device_and_dtype
+from revise_captions.engines.transformers import paligemma_chat
+from revise_captions.engines.transformers.engine import TransformersEngine
+from revise_captions.engines.transformers.inputs import (
+    PromptEncoder,
+    load_prompt_encoder,
+    try_out,
+)
+from revise_captions.pretrained import load_weights
+
+logger = logging.getLogger(__name__)
+
+
+def load_engine(
+    name: str,
+    *,
+    option: str,
+    dtype: str = "auto",
+    device: str = "auto",
+    batch_size: int = 16,
+    scores: bool = False,
+    quantization: Any = None,
+    trusted: bool = False,
+) -> TransformersEngine:
+    """Loads a model and asks it one question.
+
+    Args:
+        name: A folder or a hub id.
+        option: The option that the user gave the name to, for messages.
+        dtype: `auto` is float32 on a CPU, else bfloat16.
+        device: `auto` is a GPU if there is one.
+        batch_size: Prompts.
+        scores: Whether it will be asked for log-probabilities.
+        quantization: transformers' settings for weights in few bits.
+        trusted: Whether code that comes with it may run.
+
+    Raises:
+        UserError: The model cannot be loaded, or does not answer.
+    """
+    import transformers
+
+    began = time.monotonic()
+    folder = find_model(name, option)
+    place, number = device_and_dtype(device, dtype)
+    bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
+    encoder, model = _loaded(folder, name, trusted, {"dtype": number, **bits})
+    settings = {
+        "engine": "transformers",
+        "model": named(name, folder),
+        "dtype": str(number).removeprefix("torch."),
+        "device": place.split(":")[0],
+        "attention": str(getattr(model.config, "_attn_implementation", "")),
+        "transformers": transformers.__version__,
+        **({"trust-remote-code": "yes"} if trusted else {}),
+    }
+    placed = model if bits else model.to(place)
+    engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
+    encoder.check()
+    try_out(engine, encoder, scores=scores)
+    if scores and encoder.processor is not None:
+        shared = engine.share_trunks(encoder.trials(), ("Yes", "No"))
+        logger.info("the sentences of a caption are computed %s", "together" if shared else "alone")
+    seconds = time.monotonic() - began
+    logger.info("loaded %s from %s in %.1f s: %s", name, folder, seconds, settings)
+    return engine
+
+
+def _loaded(
+    folder: Path, name: str, trusted: bool, options: Mapping[str, Any]
+) -> tuple[PromptEncoder, Any]:
+    """Encoder and model, the latter loaded with `options`."""
+    import transformers
+
+    try:
+        encoder = load_prompt_encoder(folder, name, trusted=trusted)
+        kind: Any = (
+            transformers.AutoModelForCausalLM
+            if encoder.processor is None
+            else transformers.AutoModelForImageTextToText
+        )
+        model = load_weights(kind, folder, name=name, trusted=trusted, **options)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise explained(name, error, "AutoModelForImageTextToText") from error
+    if model.config.model_type == paligemma_chat.MODEL_TYPE:
+        paligemma_chat.find_prefix(model, encoder.tokenizer)
+    return encoder, model
