@@ -1,0 +1,103 @@
+"""Charts as text for a language model, as CSV, and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from revise_captions.charts.chart import Chart, ChartAxis, ChartMark, ChartSeries, number
+
+CSV_HEADER = ("image", "chart", "kind", "series", "category", "value", "printed", "tolerance")
+
+
+def as_text(chart: Chart) -> str:
+    """A compact reading for a prompt: kind and title, axes, one line a series, notes.
+
+    Measured values stand behind `~`, values that could not be read are `?`.
+    """
+    shape = f"horizontal {chart.kind}" if chart.horizontal else chart.kind
+    lines = [f"{shape}: {chart.title}".rstrip(": ")]
+    lines += [
+        f"{name}: {_axis(axis)}" for name, axis in (("x", chart.x), ("y", chart.y)) if _axis(axis)
+    ]
+    for series in chart.series:
+        values = "; ".join(f"{mark.category}: {_value(mark)}" for mark in series.marks)
+        lines.append(f"{series.name} | {values}" if series.name else f"| {values}")
+    lines += [f"note: {note}" for note in chart.notes]
+    lines += [f"source: {chart.source}"] if chart.source else []
+    lines += [f"not read: {reason}" for reason in chart.unread]
+    return "\n".join(lines)
+
+
+def _axis(axis: ChartAxis) -> str:
+    unit = f"({axis.unit})" if axis.unit else ""
+    return " ".join(part for part in (axis.label, unit) if part)
+
+
+def _value(mark: ChartMark) -> str:
+    text = number(mark.value, mark.tolerance)
+    return text if mark.printed or mark.value is None else f"~{text}"
+
+
+def csv_rows(image: str, charts: Sequence[Chart]) -> list[tuple[str, ...]]:
+    """A row per mark, in the order of `CSV_HEADER`; charts are counted from 1."""
+    return [
+        (
+            *(image, str(k), chart.kind, series.name, mark.category),
+            "" if mark.value is None else number(mark.value, mark.tolerance),
+            "yes" if mark.printed else "no",
+            number(mark.tolerance, mark.tolerance / 10),
+        )
+        for k, chart in enumerate(charts, start=1)
+        for series in chart.series
+        for mark in series.marks
+    ]
+
+
+def as_csv(readings: Mapping[str, Sequence[Chart]]) -> str:
+    """The charts of several images, by the image's name, as one table."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_HEADER)
+    for image, charts in readings.items():
+        writer.writerows(csv_rows(image, charts))
+    return text.getvalue()
+
+
+def as_json(chart: Chart) -> dict[str, Any]:
+    """Plain types with the fields of `Chart`; `from_json` reads them back."""
+    return asdict(chart)
+
+
+def from_json(row: Mapping[str, Any]) -> Chart:
+    """The chart that `as_json` wrote."""
+    series = tuple(
+        ChartSeries(
+            one["name"],
+            one["color"],
+            tuple(
+                ChartMark(**{**mark, "box": tuple(mark["box"]) if mark["box"] else None})
+                for mark in one["marks"]
+            ),
+        )
+        for one in row["series"]
+    )
+    return Chart(
+        **{
+            **row,
+            "series": series,
+            "x": _axis_from(row["x"]),
+            "y": _axis_from(row["y"]),
+            "notes": tuple(row["notes"]),
+            "box": tuple(row["box"]),
+            "unread": tuple(row["unread"]),
+        }
+    )
+
+
+def _axis_from(row: Mapping[str, Any]) -> ChartAxis:
+    scale = tuple(row["scale"]) if row["scale"] else None
+    return ChartAxis(row["label"], row["unit"], tuple(row["ticks"]), scale)
