@@ -110,9 +110,10 @@ def test_a_rewrite_that_stays_wrong_is_taken_back() -> None:
     assert [a.why for a in draft.sentences[1].attempts] == [Why.NOT_FACTUAL] * 2
 
 
-def test_passing_a_lower_threshold_without_being_better_is_refused() -> None:
-    # Flagged at 0.8 in one stage, judged at 0.5 in the next: 0.6 passes, but 0.7 stood there.
-    critic = FakeCritic(lambda _, s: 0.7 if s == "bad." else 0.6, threshold=0.8)
+@pytest.mark.parametrize("after", [0.6, 0.7])
+def test_passing_a_lower_threshold_without_being_better_is_refused(after: float) -> None:
+    # Flagged at 0.8 in one stage, judged at 0.5 in the next: both pass, but 0.7 stood there.
+    critic = FakeCritic(lambda _, s: 0.7 if s == "bad." else after, threshold=0.8)
     reviser = FakeReviser(lambda r: "fine.")
     start = new_draft(IMAGE, "bad.", spans_of("bad."))
     judged = loop.judge([start], critic)
@@ -121,6 +122,42 @@ def test_passing_a_lower_threshold_without_being_better_is_refused() -> None:
     done = loop.judge(waiting, critic)[0]
     assert done.sentences[0].attempts[0].why is Why.NO_BETTER
     assert revised(done) == "bad."
+
+
+@pytest.mark.parametrize(
+    ("after", "why"), [(0.4999, Why.NOT_FACTUAL), (THRESHOLD, Why.BETTER), (0.5001, Why.BETTER)]
+)
+def test_a_rewrite_is_accepted_from_the_threshold_on(after: float, why: Why) -> None:
+    critic = FakeCritic(lambda _, s: 0.1 if s == "bad." else after)
+    draft = run("bad.", critic, FakeReviser(lambda r: "fine."), rounds=1)
+    assert draft.sentences[0].attempts[0].why is why
+    assert revised(draft) == ("bad." if why is Why.NOT_FACTUAL else "fine.")
+
+
+def test_the_reviser_sees_what_stands_around_the_sentence() -> None:
+    """The caption before this round's rewrites, with those of earlier rounds in it."""
+    asked: list[RewriteRequest] = []
+
+    def rewriter(request: RewriteRequest) -> str:
+        asked.append(request)
+        return "fine." if request.sentence == "bad." or request.failed else "worse-bad."
+
+    run(" one. bad. two.\nother-bad. end.", FakeCritic(good_unless_bad), FakeReviser(rewriter))
+    seen = [(r.context, r.sentence, r.after, r.rationale) for r in asked]
+    assert seen == [
+        (" one. ", "bad.", " two.\nother-bad. end.", "wrong: bad."),
+        (" one. bad. two.\n", "other-bad.", " end.", "wrong: other-bad."),
+        (" one. fine. two.\n", "other-bad.", " end.", "wrong: other-bad."),
+    ]
+
+
+def test_the_reviser_sees_the_nearest_text_of_a_long_caption() -> None:
+    asked: list[RewriteRequest] = []
+    before, after = ("".join(f"{k:04}. " for k in range(500)) for _ in range(2))
+    reviser = FakeReviser(lambda r: asked.append(r))
+    run(f"{before}bad. {after}", FakeCritic(good_unless_bad), reviser, rounds=1)
+    assert asked[0].context == before[-loop.CONTEXT_CHARACTERS :]
+    assert asked[0].after == f" {after}"[: loop.CONTEXT_CHARACTERS]
 
 
 @pytest.mark.parametrize("mark", ["- ", "12. ", "## ", "> * "])

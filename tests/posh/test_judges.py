@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,11 +205,23 @@ def scene(*pairs: tuple[str, str], edges=()) -> Graph:
     return Graph(" ".join(f"{v} {n}" for n, v in pairs), objects, said, relations)
 
 
-def offline(source: Graph, *targets: Graph) -> list[float]:
-    (grades,) = OfflineJudge(Letters(), gist=0).grade(
-        [GradingTask(source, targets, precision=True)]
-    )
+def offline(source: Graph, *targets: Graph, judge: OfflineJudge | None = None) -> list[float]:
+    judge = judge or OfflineJudge(Letters(), gist=0)
+    (grades,) = judge.grade([GradingTask(source, targets, precision=True)])
     return [grade.score for grade in grades]
+
+
+def test_texts_of_the_same_words_are_told_apart_by_their_structure():
+    """As users get it: what whole texts have in common does not decide a component's grade."""
+    right = scene(("hat", "red"), ("scarf", "blue"))
+    swapped = replace(scene(("hat", "blue"), ("scarf", "red")), text=right.text)
+    elsewhere = replace(scene(("dog", "")), text=right.text)
+    same, crossed, absent = (
+        offline(right, other, judge=OfflineJudge(Letters()))
+        for other in (right, swapped, elsewhere)
+    )
+    assert max(crossed[2:]) < min(same[2:]) - 0.05
+    assert max(absent) < min(same) - 0.5
 
 
 def test_an_attribute_must_match_on_the_matched_object():

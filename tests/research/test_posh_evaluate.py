@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.stats import ttest_rel
 from sklearn.metrics import roc_auc_score
 
 from revise_captions.errors import EngineDead, UserError
@@ -59,6 +60,59 @@ def test_a_better_metric_is_found_better_and_noise_is_not():
     same = paired(items, noise, other, people.auc, replicates=200)
     assert same.low < 0 < same.high
     assert same.p > 0.05
+
+
+def mean(scores, values):
+    return float(np.mean(scores))
+
+
+def test_intervals_resample_images():
+    """Five more texts of an image that say the same tell nothing more of other images."""
+    scores = np.random.default_rng(3).random(40)
+    single = [Rated(str(i), "t", ("r",), (float(i % 2),)) for i in range(40)]
+    one, six = (
+        people.figure("x", single * times, np.tile(scores, times), mean) for times in (1, 6)
+    )
+    assert (six.value, six.low, six.high) == pytest.approx((one.value, one.low, one.high))
+    assert six.n == 240
+    alone, repeated = (
+        paired(single * times, np.tile(scores, times), np.full(40 * times, 0.45), mean)
+        for times in (1, 6)
+    )
+    assert (repeated.low, repeated.high, repeated.p) == pytest.approx(
+        (alone.low, alone.high, alone.p)
+    )
+
+
+def test_the_paired_p_is_two_sided():
+    """Beside Student's t of the same differences; the same whichever of the two is better."""
+    rng = np.random.default_rng(6)
+    items = [Rated(str(i), "t", ("r",), (float(i % 2),)) for i in range(200)]
+    floor = rng.random(200)
+    gap = rng.normal(0, 1, 200)
+    scores = floor + (gap - gap.mean()) / gap.std(ddof=1) + 1.4 / np.sqrt(200)
+    student = ttest_rel(scores, floor).pvalue  # of t = 1.4: .163
+    better = paired(items, scores, floor, mean, replicates=4000)
+    worse = paired(items, floor, scores, mean, replicates=4000)
+    assert better.p == pytest.approx(student, abs=0.03)
+    assert worse.p == pytest.approx(student, abs=0.03)
+
+
+def test_discosg_is_measured_on_what_nothing_was_tuned_on(tmp_path, monkeypatch):
+    """300 texts, of which a parser that knows the tuned half only gets the other half wrong."""
+    path = tmp_path / "discosg.json"
+    rows = [{"caption": f"dog {k}", "scene_graph": "( dog , is , black )"} for k in range(300)]
+    path.write_text(json.dumps(rows))
+    read = []
+
+    def parse(texts, pipeline):
+        read.extend(texts)
+        return [Graph(text, ()) for text in texts]
+
+    monkeypatch.setattr(graphs, "parse", parse)
+    found = list(graphs.discosg(path, ""))
+    assert read == [f"dog {k}" for k in range(150, 300)]
+    assert {figure.n for figure in found} == {150}
 
 
 def test_the_area_is_sklearns():

@@ -101,6 +101,32 @@ def test_permutation_tests_are_scipys():
     assert mine == pytest.approx(theirs, abs=0.015)
 
 
+def test_p_counts_the_observed_arrangement():
+    """Of 999 random halves of 60 images none differs as much as all right against all wrong."""
+    top, bottom = np.stack([np.ones(60), np.zeros(60)]), np.ones((2, 60))
+    assert permutation_tests(top, bottom, replicates=999)[0, 1] == pytest.approx(1 / 1000)
+    assert permutation_tests(top[[0, 0]], bottom, replicates=999)[0, 1] == 1
+
+
+def test_a_boards_p_values_are_holms_over_all_its_pairs():
+    board = rank(simulated(4, 150, 7), "overall", replicates=2000)
+    best_first = simulated(4, 150, 7)
+    order = [best_first.captioners.index(s.captioner) for s in board.standings]
+    top, bottom = (part[order] for part in best_first.sums("overall"))
+    pairs = np.triu_indices(4, k=1)
+    plain = np.sort(permutation_tests(top, bottom, replicates=2000)[pairs])
+    expected, largest = [], 0.0
+    for tests_left, p in zip(range(6, 0, -1), plain, strict=True):
+        largest = max(largest, min(1.0, tests_left * p))
+        expected.append(largest)
+    assert np.sort(board.p_values[pairs]) == pytest.approx(expected)
+    assert (plain < 0.05).sum() > (board.p_values[pairs] < 0.05).sum() > 0
+    for place, standing in enumerate(board.standings):
+        different = board.p_values[place] < 0.05
+        assert standing.best_rank == 1 + different[:place].sum()
+        assert standing.worst_rank == 4 - different[place + 1 :].sum()
+
+
 def test_holm_is_the_textbooks():
     """Holm (1979) on .01, .04, .03 of three pairs: .03, .06, .06."""
     p = np.ones((3, 3))
