@@ -109,10 +109,10 @@ def test_p_counts_the_observed_arrangement():
 
 
 def test_a_boards_p_values_are_holms_over_all_its_pairs():
-    board = rank(simulated(4, 150, 7), "overall", replicates=2000)
-    best_first = simulated(4, 150, 7)
-    order = [best_first.captioners.index(s.captioner) for s in board.standings]
-    top, bottom = (part[order] for part in best_first.sums("overall"))
+    ratings = simulated(4, 200, 7)
+    board = rank(ratings, "overall", replicates=2000)
+    order = [ratings.captioners.index(s.captioner) for s in board.standings]
+    top, bottom = (part[order] for part in ratings.sums("overall"))
     pairs = np.triu_indices(4, k=1)
     plain = np.sort(permutation_tests(top, bottom, replicates=2000)[pairs])
     expected, largest = [], 0.0
