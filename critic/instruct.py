@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from revise_captions.critic import chat_prompts
+from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import AnswerScores, Engine, Failed
 from revise_captions.records import Unscored, Verdict
@@ -25,15 +26,17 @@ class InstructCritic:
     Args:
         engine: What computes the answers; its settings become the critic's.
         threshold: P(factual) below which a sentence is nonfactual.
+        calibrated: Whether a card says what its P(factual) is worth.
     """
 
-    def __init__(self, engine: Engine, *, threshold: float = 0.5) -> None:
+    def __init__(self, engine: Engine, *, threshold: float = 0.5, calibrated: bool = False) -> None:
         self.engine, self.threshold = engine, threshold
         own = {"critic" if key == "model" else key: v for key, v in engine.settings.items()}
         self.settings: Mapping[str, str] = {
             **own,
             "prompt": chat_prompts.VERSION,
             "attention-mode": "the model's own",
+            **({} if calibrated else {CALIBRATION: UNCALIBRATED}),
         }
         self._answers, self._mass = 0, 0.0
 

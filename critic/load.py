@@ -11,6 +11,7 @@ compute the checkpoint's refuses it.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,13 +27,22 @@ from revise_captions.critic.locate import (
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import expect_attention_mode, load_vllm_critic
+from revise_captions.critic.profile import (
+    CALIBRATION,
+    UNCALIBRATED,
+    CalibratedCritic,
+    CriticProfile,
+    read_profile,
+)
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.model_files import model_type
 from revise_captions.engines.model_spec import ModelSpec, resolve_model
 from revise_captions.errors import UserError
 
+logger = logging.getLogger(__name__)
+
 #: The card of a model that was never calibrated as a critic.
-UNCALIBRATED = CriticCard(AttentionMode.CAUSAL)
+NO_CARD = CriticCard(AttentionMode.CAUSAL)
 
 
 def resolve_critic(
@@ -89,13 +99,14 @@ def load_critic(
     batch_size: int = 16,
     threshold: float | None = None,
     target_precision: float | None = None,
+    profile: Path | str | None = None,
     packed: bool = True,
     attention_mode: str | None = None,
     samples: int = 0,
     compiled: bool = False,
     trust_remote_code: bool = False,
 ) -> Critic:
-    """Loads a critic.
+    """Loads a critic. One without card and profile says in the log that it is uncalibrated.
 
     Args:
         critic: A name (see the module), or what `resolve_critic` made of one: then its engine,
@@ -105,9 +116,10 @@ def load_critic(
         dtype: See `ModelSpec`.
         device: See `ModelSpec`.
         batch_size: Most rows of a forward pass, one caption or prompt each.
-        threshold: Overrides the checkpoint's.
+        threshold: Overrides the checkpoint's, or the profile's.
         target_precision: Overrides it with the threshold at which flagged sentences reached this
-            precision on the checkpoint's validation data.
+            precision on the checkpoint's validation data, or the profile's.
+        profile: File of `calibrate-critic`, which P(factual) and threshold are calibrated by.
         packed: Whether the sentences of a caption share a forward pass; if not, the answers are
             the same and come more slowly.
         attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
@@ -118,6 +130,10 @@ def load_critic(
     Raises:
         UserError: The critic cannot be loaded as asked. Raised before any data is read.
     """
+    known = None if profile is None else read_profile(profile)
+    limit = None if known is None else chosen_threshold(known, threshold, target_precision)
+    if known is not None and limit is not None:
+        threshold, target_precision = known.map.before(limit), None
     spec = critic
     if isinstance(spec, str):
         spec = resolve_critic(
@@ -133,12 +149,13 @@ def load_critic(
             f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is not one",
             hint="leave it out: vLLM and servers do their own compiling",
         )
+    loaded: Critic
     if spec.kind != "paligemma":
         if attention_mode is not None:
             raise UserError("only PaliGemma 2 critics have an attention mode to choose")
-        return _instruct(spec, adapter, threshold, target_precision, batch_size, samples)
-    if spec.engine == "vllm":
-        return load_vllm_critic(
+        loaded = _instruct(spec, adapter, threshold, target_precision, batch_size, samples)
+    elif spec.engine == "vllm":
+        loaded = load_vllm_critic(
             spec.name,
             adapter=adapter,
             dtype=spec.dtype,
@@ -146,18 +163,36 @@ def load_critic(
             target_precision=target_precision,
             attention_mode=attention_mode,
         )
-    return load_paligemma(
-        spec.name,
-        adapter=adapter,
-        dtype=spec.dtype,
-        device=spec.device,
-        batch_size=batch_size,
-        threshold=threshold,
-        target_precision=target_precision,
-        packed=packed,
-        attention_mode=attention_mode,
-        compiled=compiled,
-    )
+    else:
+        loaded = load_paligemma(
+            spec.name,
+            adapter=adapter,
+            dtype=spec.dtype,
+            device=spec.device,
+            batch_size=batch_size,
+            threshold=threshold,
+            target_precision=target_precision,
+            packed=packed,
+            attention_mode=attention_mode,
+            compiled=compiled,
+        )
+    return _calibrated(loaded, spec.name, known, limit)
+
+
+def _calibrated(
+    critic: Critic, name: str, profile: CriticProfile | None, threshold: float | None
+) -> Critic:
+    """The critic with its profile; without card and profile, a warning in the log."""
+    if profile is not None and threshold is not None:
+        profile.check(critic.settings)
+        return CalibratedCritic(critic, profile, threshold)
+    if critic.settings.get(CALIBRATION) == UNCALIBRATED:
+        logger.warning(
+            "the critic %s was never calibrated: its threshold is %g, and nobody measured how often"
+            " it errs (calibrate-critic does, --critic-profile applies it)",
+            *(name, critic.threshold),
+        )
+    return critic
 
 
 def _instruct(
@@ -185,7 +220,7 @@ def _instruct(
             f"--engine {spec.engine} cannot add an adapter to a model",
             hint="train with --merge and name the merged folder",
         )
-    card = UNCALIBRATED
+    card = NO_CARD
     if own is not None and asks_by_chat(own):
         card = read_card(own, chat_prompts.VERSION)
     limit = chosen_threshold(card, threshold, target_precision)
@@ -197,4 +232,4 @@ def _instruct(
         loaded.model = with_adapter(loaded.model, added).eval()
         digest = weights_digest(added)
         loaded.settings = {**loaded.settings, "adapter": f"{added.name}@{digest}"}
-    return InstructCritic(loaded, threshold=limit)
+    return InstructCritic(loaded, threshold=limit, calibrated=bool(card.calibration))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from revise_captions.critic.adapters import base_of
 from revise_captions.critic.checkpoints import CARD, CriticCard, read_card
+from revise_captions.critic.profile import CriticProfile
 from revise_captions.engines.model_files import FILES
 from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import UserError
@@ -86,14 +87,9 @@ def stored_card(name: str = "bundled") -> CriticCard:
     return read_card(find_checkpoint(name))
 
 
-def stored_threshold(
-    name: str = "bundled", *, threshold: float | None = None, target_precision: float | None = None
+def chosen_threshold(
+    card: CriticCard | CriticProfile, threshold: float | None, precision: float | None
 ) -> float:
-    """The threshold that `load_critic` would use. Loads no weights."""
-    return chosen_threshold(stored_card(name), threshold, target_precision)
-
-
-def chosen_threshold(card: CriticCard, threshold: float | None, precision: float | None) -> float:
     """The threshold given, directly or by a target precision; by default the card's."""
     if threshold is not None and precision is not None:
         raise UserError(
@@ -110,7 +106,8 @@ def chosen_threshold(card: CriticCard, threshold: float | None, precision: float
     if not curve:
         raise UserError(
             "this critic's checkpoint stores no precision–recall curve",
-            hint="give a --threshold instead of a --target-precision",
+            hint="make a profile of it (calibrate-critic) and give --critic-profile, or give a "
+            "--threshold instead of a --target-precision",
         )
     return threshold_for(curve, precision)
 

@@ -26,7 +26,7 @@ Examples:
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @shared("--config", "--image-field", "--caption-field", "--image-root", "--allow-urls")
-@shared("--critic", "--adapter", "--reviser", "--engine", "--samples")
+@shared("--critic", "--critic-profile", "--adapter", "--reviser", "--engine", "--samples")
 @shared("--threshold", "--target-precision")
 @click.option(
     "--rounds",

@@ -45,6 +45,7 @@ class ModelOptions:
     """Which models judge and rewrite, and how they are computed."""
 
     critic: str = "bundled"
+    critic_profile: Path | None = None
     adapter: str | None = None
     reviser: str | None = None
     engine: str = "transformers"
@@ -131,7 +132,8 @@ class JobOptions:
         models, verify = self.models, self.verify
         config = str(self.inputs.config or "")
         named = (models.critic, models.adapter, models.reviser, verify.judge, verify.parser)
-        return [name for name in (self.inputs.source, config, *named) if name]
+        profile = str(models.critic_profile or "")
+        return [name for name in (self.inputs.source, config, profile, *named) if name]
 
 
 def option_names() -> dict[str, Any]:

@@ -28,8 +28,8 @@ Styled = tuple[str, str]
 @version_option
 @click.argument("image", type=click.Path())
 @click.argument("caption")
-@shared("--critic", "--reviser", "--adapter", "--engine", "--samples", "--device", "--dtype")
-@shared("--trust-remote-code", "--threshold", "--verbose")
+@shared("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples")
+@shared("--device", "--dtype", "--trust-remote-code", "--threshold", "--verbose")
 @click.option(
     "--rounds", type=click.IntRange(0, 20), default=2, help="Rewrites tried per flagged sentence."
 )

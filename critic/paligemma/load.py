@@ -10,6 +10,7 @@ from revise_captions.critic.adapters import check_base, with_adapter
 from revise_captions.critic.checkpoints import CriticCard, read_card
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders, weights_digest
 from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained, load_weights
@@ -113,6 +114,7 @@ def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) 
         "device": place.split(":")[0],
         "transformers": __version__,
         **({"compiled": f"torch {torch_version}"} if compiled else {}),
+        **({} if card.calibration else {CALIBRATION: UNCALIBRATED}),
     }
 
 

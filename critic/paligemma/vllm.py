@@ -34,6 +34,7 @@ from revise_captions.critic.paligemma.queries import (
     verdict_of,
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
+from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import AnswerScores, Failed
 from revise_captions.engines.vllm.requests import (
@@ -278,7 +279,12 @@ def load_vllm_critic(
         size=int(vision.image_size),
         images=(vision.image_size // vision.patch_size) ** 2,
         threshold=limit,
-        settings={**settings, "attention-mode": str(card.attention_mode), "prompt": card.prompt},
+        settings={
+            **settings,
+            "attention-mode": str(card.attention_mode),
+            "prompt": card.prompt,
+            **({} if card.calibration else {CALIBRATION: UNCALIBRATED}),
+        },
     )
     critic.check()
     return critic

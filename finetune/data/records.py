@@ -4,7 +4,8 @@ A folder with `train.jsonl`, `validation.jsonl` and the images, or a JSONL file.
 
     {"id": "…", "image": "images/000001.png", "image_index": 0, "caption": "…",
      "sentences": [{"start": 0, "end": 31, "label": "factual" | "nonfactual", "assessable": true,
-                    "rationale": "…" | null, "rationales": ["…"], "rewrite": "…"}],
+                    "rationale": "…" | null, "rationales": ["…"], "rewrite": "…",
+                    "weight": 1.0, "rewritten": false}],
      "description": "a dense true description of the image",
      "asides": [{"text": "…", "label": "factual" | "nonfactual", "rewrite": "…"}]}
 
@@ -13,7 +14,8 @@ image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sent
 asks about too; with `"needs_context": true` it is ignored, since its truth may depend on other
 wrong sentences. `asides` are auxiliary sentences: labeled without context, they are asked about as
 if a caption began with them, and share the image's row. Only span and label of a sentence, and text
-and label of an auxiliary one, are required.
+and label of an auxiliary one, are required. `weight` (sentences of a run that it stands for) and
+`rewritten` (a reviser wrote it) matter to calibrate-critic alone.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ class TrainingSentence:
         rationales: What is wrong with it, in the words of each annotator.
         rewrite: A true version of a wrong sentence, or "".
         stands_alone: Whether it is known to need no context.
+        weight: Sentences of a run that it stands for, as a sample of it.
+        rewritten: Whether it is a reviser's rewrite.
     """
 
     span: Span
@@ -47,6 +51,8 @@ class TrainingSentence:
     rationales: tuple[str, ...]
     rewrite: str = ""
     stands_alone: bool = False
+    weight: float = 1.0
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +186,11 @@ def parse(row: dict[str, Any]) -> TrainingExample:
         span = Span(int(item["start"]), int(item["end"]))
         assessable = bool(item.get("assessable", True))
         alone = item.get("needs_context") is False
-        sentences.append(TrainingSentence(span, factual, assessable, rationales, rewrite, alone))
+        weight, rewritten = float(item.get("weight", 1.0)), item.get("rewritten") is True
+        if not 0 < weight < float("inf"):
+            raise ValueError(f"weight {weight}, expected a positive number")
+        text = (rationales, rewrite, alone)
+        sentences.append(TrainingSentence(span, factual, assessable, *text, weight, rewritten))
     return TrainingExample(
         str(row.get("id", "")),
         str(row["image"]),

@@ -30,7 +30,7 @@ Examples:
 @version_option
 @click.argument("source", metavar="[IN]", required=False)
 @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
-@shared("--critic", "--reviser", "--engine")
+@shared("--critic", "--critic-profile", "--reviser", "--engine")
 @shared("--verbose")
 def doctor(source: str | None, **options: Any) -> int:
     """Look at 32 records across IN and at this machine, and name the command to run.

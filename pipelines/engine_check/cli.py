@@ -31,8 +31,8 @@ Examples:
     help="What the second setup changes, comma-separated: critic=, engine=, dtype=, device=, "
     "batch-size=, layout=packed|single, compile=yes|no, attention-mode=prefix|image-prefix|causal.",
 )
-@shared("--critic", "--adapter", "--engine", "--threshold", "--samples", "--batch-size")
-@shared("--dtype", "--compile", "--device", "--trust-remote-code")
+@shared("--critic", "--critic-profile", "--adapter", "--engine", "--threshold", "--samples")
+@shared("--batch-size", "--dtype", "--compile", "--device", "--trust-remote-code")
 @click.option("--sample", type=COUNT, default=64, help="Number of records to judge.")
 @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")

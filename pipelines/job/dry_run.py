@@ -101,8 +101,9 @@ def _models(
     source: Source, job: JobOptions
 ) -> tuple[CriticCard | None, dict[str, object], list[UserError]]:
     """The critic's card, what the models and the threshold are, and what would stop the run."""
-    from revise_captions.critic.load import UNCALIBRATED, resolve_critic
-    from revise_captions.critic.locate import stored_card, stored_threshold
+    from revise_captions.critic.load import NO_CARD, resolve_critic
+    from revise_captions.critic.locate import chosen_threshold, stored_card
+    from revise_captions.critic.profile import read_profile
     from revise_captions.pipelines.job.models import check_reviser, earlier_signature
     from revise_captions.reviser.load import resolve_reviser
     from revise_captions.signature import settings_of
@@ -111,7 +112,9 @@ def _models(
     earlier: Mapping[str, str] = {}
     named: dict[str, object] = {}
     trouble: list[UserError] = []
+    chosen = job.models.threshold, job.models.target_precision
     try:
+        profile = job.models.critic_profile and read_profile(job.models.critic_profile)
         rows = (row.data for row in source.rows() if isinstance(row, Row))
         earlier = settings_of(earlier_signature(rows, job.run.stage))
         threshold: object = job.models.threshold
@@ -125,14 +128,10 @@ def _models(
         ).kind == "paligemma":
             named["critic"] = spec.folder
             card = stored_card(job.models.critic)
-            threshold = stored_threshold(
-                job.models.critic,
-                threshold=job.models.threshold,
-                target_precision=job.models.target_precision,
-            )
+            threshold = chosen_threshold(profile or card, *chosen)
         else:
             named["critic"] = f"{job.models.critic} (through {spec.engine}; not asked)"
-            threshold = UNCALIBRATED.threshold if threshold is None else threshold
+            threshold = chosen_threshold(profile or NO_CARD, *chosen)
         named["threshold"] = "the critic's own" if threshold is None else threshold
     except UserError as error:
         trouble.append(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
@@ -67,6 +67,7 @@ def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
         batch_size=models.batch_size,
         threshold=models.threshold,
         target_precision=models.target_precision,
+        profile=models.critic_profile,
         samples=models.samples,
         compiled=models.compile,
         trust_remote_code=models.trust_remote_code,
@@ -90,7 +91,7 @@ def check_reviser(
         return
     named = models.critic
     if critic is not None:
-        instruct, named = _rewrites(critic), critic.settings.get("critic", "given")
+        instruct, named = _rewriting(critic) is not None, critic.settings.get("critic", "given")
     elif named == "bundled":
         instruct, named = False, earlier or "bundled@"
     else:
@@ -104,11 +105,13 @@ def check_reviser(
     )
 
 
-def _rewrites(critic: Critic) -> TypeGuard[InstructCritic]:
-    """Whether the critic is an instruct model, which can also rewrite."""
+def _rewriting(critic: Critic) -> InstructCritic | None:
+    """The critic if it is an instruct model, which can also rewrite; without its profile."""
     from revise_captions.critic.instruct import InstructCritic
+    from revise_captions.critic.profile import CalibratedCritic
 
-    return isinstance(critic, InstructCritic)
+    own = critic.critic if isinstance(critic, CalibratedCritic) else critic
+    return own if isinstance(own, InstructCritic) else None
 
 
 def load_reviser_of(models: ModelOptions, critic: Critic | None = None) -> Reviser:
@@ -122,8 +125,8 @@ def load_reviser_of(models: ModelOptions, critic: Critic | None = None) -> Revis
     from revise_captions.reviser.load import load_reviser
 
     read_dictionary()
-    if models.reviser is None and critic is not None and _rewrites(critic):
-        return ChatReviser(critic.engine)
+    if models.reviser is None and critic is not None and (own := _rewriting(critic)) is not None:
+        return ChatReviser(own.engine)
     return load_reviser(
         models.reviser or "bundled",
         engine=models.engine,

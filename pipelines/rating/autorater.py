@@ -45,6 +45,7 @@ RATER = (
     "attention-mode",
     "dtype",
     "threshold",
+    "calibration",
     "engine",
     "transformers",
 )

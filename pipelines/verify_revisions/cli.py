@@ -31,7 +31,7 @@ Examples:
 @shared("--config")
 @shared("--verify", default="text")
 @shared("--reference-field", "--judge", "--parser")
-@shared("--critic", "--adapter", "--trust-remote-code")
+@shared("--critic", "--critic-profile", "--adapter", "--trust-remote-code")
 @shared("--engine", type=LOCAL_ENGINES, help="Inference engine for the critic.")
 @shared("--image-field")
 @shared(

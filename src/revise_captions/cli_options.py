@@ -88,6 +88,11 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "MODEL@http://host:8000/v1 for a model on an OpenAI-compatible server.",
     },
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
+    "--critic-profile": {
+        "type": EXISTING_FILE,
+        "help": "Profile of the critic, from calibrate-critic: its P(factual) is calibrated by it, "
+        "and shares are also given corrected for its errors.",
+    },
     "--reviser": {
         "help": "Reviser model: as for --critic, or `drop`, which deletes flagged sentences.  "
         "[default: with the bundled critic the bundled one; an instruct model as critic rewrites "
@@ -196,7 +201,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("--allow-urls", "--limit", "--resume", "--force", "--config"),
     ),
     "Models": (
-        *("--critic", "--reviser", "--adapter", "--engine", "--samples", "--device", "--dtype"),
+        *("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples"),
+        *("--device", "--dtype"),
         *("--batch-size", "--compile", "--trust-remote-code"),
     ),
     "What is flagged and kept": (

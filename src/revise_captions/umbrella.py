@@ -146,6 +146,13 @@ COMMANDS = (
         "finetune-critic",
     ),
     SubCommand(
+        "calibrate",
+        TRAIN,
+        "revise_captions.finetune.calibration.cli:main",
+        "Measure a critic's errors; calibrate P(factual).",
+        "calibrate-critic",
+    ),
+    SubCommand(
         "train-vela",
         TRAIN,
         "revise_captions.finetune.vela.cli:main",

@@ -11,7 +11,7 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic import prompts
-from revise_captions.critic.locate import stored_card, stored_threshold
+from revise_captions.critic.locate import chosen_threshold, stored_card
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
@@ -239,15 +239,16 @@ def test_settings_name_what_the_numbers_depend_on(critic, folder):
 
 
 def test_thresholds_by_precision(folder):
-    assert stored_threshold(str(folder), target_precision=0.9) == 0.4
+    card = stored_card(str(folder))
+    assert chosen_threshold(card, None, 0.9) == 0.4
     assert load_paligemma(folder, target_precision=0.8).threshold == 0.6
-    assert stored_threshold(str(folder), threshold=0.11) == 0.11
+    assert chosen_threshold(card, 0.11, None) == 0.11
     with pytest.raises(UserError, match=r"reaches precision 0\.99"):
-        stored_threshold(str(folder), target_precision=0.99)
+        chosen_threshold(card, None, 0.99)
     with pytest.raises(UserError, match="both"):
-        stored_threshold(str(folder), target_precision=0.9, threshold=0.5)
+        chosen_threshold(card, 0.5, 0.9)
     with pytest.raises(UserError, match="not a probability"):
-        stored_threshold(str(folder), threshold=1.5)
+        chosen_threshold(card, 1.5, None)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import copy
 import errno
 import json
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from PIL import Image
 from safetensors.numpy import load_file
 from tinycritic import saved
 
-from revise_captions.critic.locate import find_checkpoint, stored_card
+from revise_captions.critic.locate import stored_card
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import _plain_attention
@@ -28,10 +27,7 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.cli import finetune_critic
 from revise_captions.finetune.data.image_cache import pixel_cache, preallocated
 from revise_captions.finetune.data.records import open_split
-from revise_captions.finetune.export import recalibrate
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
-from revise_captions.picturebook.generate import main as generate
-from revise_captions.stats.calibration import calibrate
 
 
 @pytest.fixture(scope="module")
@@ -263,29 +259,6 @@ def test_plain_attention_is_pytorchs(kv_heads):
         strict=True,
     ):
         torch.testing.assert_close(a, b)
-
-
-def test_recalibrated_for_another_share(tmp_path):
-    """What the command stores is the calibration of what the critic says of the split."""
-    data, folder = tmp_path / "data", shutil.copytree(find_checkpoint("bundled"), tmp_path / "c")
-    options = ["--split", "validation", "--scenes", "6", "--captions", "1", "--workers", "1"]
-    assert CliRunner().invoke(generate, [str(data), *options]).exit_code == 0
-    done = CliRunner().invoke(recalibrate.main, [str(folder), str(data), "--wrong-share", "0.1"])
-    assert done.exit_code == 0, done.output
-    critic, split = load_paligemma(str(folder)), open_split(data, "validation")
-    p, factual = [], []
-    for example in split:
-        with Image.open(split.root / example.image) as image:
-            row = critic.judge(
-                [JudgeRequest(image.convert("RGB"), example.caption, example.spans)]
-            )[0]
-        p += [verdict.p_factual for verdict in row]
-        factual += [sentence.factual for sentence in example.sentences]
-    expected = calibrate(np.array(p), np.array(factual), 0.1)
-    card = stored_card(folder)
-    assert card.threshold == expected.threshold
-    assert card.calibration["wrong_share"] == 0.1
-    assert card.calibration["ece"] == pytest.approx(expected.ece, abs=1e-3)
 
 
 def test_pixel_cache_has_its_room_before_it_is_filled(tmp_path, monkeypatch):

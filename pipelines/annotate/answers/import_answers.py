@@ -255,6 +255,8 @@ def _training(
         "yours: that of your images, captions and raters",
         "annotate import",
         note=f"drawn from: {about.get('signature')}",
+        signature=str(about.get("signature") or ""),
+        sample=str(about.get("sample") or ""),
     )
     left_out = Counter(problem.kind for problem in (*found.problems, *problems))
     write_about(options.out, origin, folder, "annotate import", left_out)
@@ -320,6 +322,8 @@ def _sentence(span: Span, result: ItemResult, rewrites: Mapping[str, ItemResult]
         "end": span.end,
         "label": _label(result.good),
         "assessable": verdict.assessable,
+        "weight": result.unit.weight,
+        **({"rewritten": True} if result.asked is ItemTarget.REVISED else {}),
     }
     if result.good:
         return row

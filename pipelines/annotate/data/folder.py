@@ -30,6 +30,8 @@ class Provenance:
     Attributes:
         benchmark: Whether critics are evaluated on these data.
         judged: Whether labels come from people or an oracle, not from a heuristic.
+        signature: Of the run that the sentences are from, if any.
+        sample: What kind of sample of it they are, where it is none.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Provenance:
     benchmark: bool = False
     note: str = ""
     judged: bool = True
+    signature: str = ""
+    sample: str = ""
 
 
 @dataclass(slots=True)

@@ -87,13 +87,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def reliability(p: Floats, factual: Bools, bins: int = 15) -> tuple[float, tuple[Bin, ...]]:
+def reliability(
+    p: Floats, factual: Bools, bins: int = 15, weights: Floats | None = None
+) -> tuple[float, tuple[Bin, ...]]:
     """Expected calibration error (Naeini et al. 2015; equal-width bins).
 
     Args:
         p: P(factual) of each sentence.
         factual: Whether it is.
         bins: Number of bins.
+        weights: Sentences that each stands for; None: one.
 
     Returns:
         The error in [0, 1], and the bins.
@@ -101,9 +104,12 @@ def reliability(p: Floats, factual: Bools, bins: int = 15) -> tuple[float, tuple
     edges = np.linspace(0, 1, bins + 1)
     place = np.minimum(np.digitize(p, edges[1:-1]), bins - 1)
     count = np.bincount(place, minlength=bins)
-    mean = np.bincount(place, p, bins) / np.maximum(count, 1)
-    share = np.bincount(place, factual.astype(float), bins) / np.maximum(count, 1)
-    error = float(np.sum(count * np.abs(mean - share)) / max(1, len(p)))
+    w = _weights(weights, len(p))
+    weight, sums, true = (
+        np.bincount(place, of, bins).astype(np.float64) for of in (w, w * p, w * factual)
+    )
+    mean, share = _ratio(sums, weight), _ratio(true, weight)
+    error = float(np.sum(weight * np.abs(mean - share)) / max(weight.sum(), 1e-12))
     rows = tuple(
         Bin(round(float(a), 6), round(float(b), 6), int(n), float(m), float(s))
         for a, b, n, m, s in zip(edges, edges[1:], count, mean, share, strict=False)
@@ -111,7 +117,13 @@ def reliability(p: Floats, factual: Bools, bins: int = 15) -> tuple[float, tuple
     return error, rows
 
 
-def class_weights(factual: Bools, wrong_share: float | None) -> tuple[float, float]:
+def _weights(given: Floats | None, rows: int) -> Floats:
+    return np.ones(rows) if given is None else given
+
+
+def class_weights(
+    factual: Bools, wrong_share: float | None, weights: Floats | None = None
+) -> tuple[float, float]:
     """What a wrong and a true sentence weigh, so that `wrong_share` of the weight is wrong.
 
     Sentences that people judge are often richer in wrong ones than those that a critic will meet.
@@ -120,7 +132,7 @@ def class_weights(factual: Bools, wrong_share: float | None) -> tuple[float, flo
         return 1.0, 1.0
     if not 0 < wrong_share < 1:
         raise UserError(f"a share of wrong sentences of {wrong_share}", hint="between 0 and 1")
-    found = 1 - float(factual.mean())
+    found = 1 - float(np.average(factual, weights=weights))
     return wrong_share / found, (1 - wrong_share) / (1 - found)
 
 
@@ -129,6 +141,7 @@ def best_threshold(
     factual: Bools,
     wrong_share: float | None = None,
     false_alarms: float | None = None,
+    weights: Floats | None = None,
 ) -> tuple[float, float]:
     """The threshold with the highest macro-F1.
 
@@ -138,6 +151,7 @@ def best_threshold(
         wrong_share: Share of wrong sentences to weigh for; None for that of these.
         false_alarms: Only thresholds that flag at most this share of true sentences, with 95 %
             confidence; None for any.
+        weights: Sentences that each stands for; None: one.
 
     Returns:
         The threshold, rounded to four decimals, and its macro-F1. Sentences with P below it are
@@ -146,23 +160,23 @@ def best_threshold(
     Raises:
         UserError: There are too few true sentences to hold any threshold to `false_alarms`.
     """
-    of_wrong, of_right = class_weights(factual, wrong_share)
+    of_wrong, of_right = class_weights(factual, wrong_share, weights)
     values = np.round(p, 4)
     order = np.argsort(values, kind="stable")
-    values, truth = values[order], factual[order]
+    values, truth, weight = values[order], factual[order], _weights(weights, len(p))[order]
     # flagging the first k sentences, for every k at which the value changes
-    wrong = np.concatenate([[0], np.cumsum(~truth)])
     cuts = np.flatnonzero(np.concatenate([[True], np.diff(values) > 0, [True]]))
-    flagged_wrong = of_wrong * wrong[cuts]
-    flagged_right = of_right * (cuts - wrong[cuts])
-    all_wrong, all_right = of_wrong * wrong[-1], of_right * (len(truth) - wrong[-1])
-    kept_right = all_right - flagged_right
-    kept_wrong = all_wrong - flagged_wrong
+    wrong = np.concatenate([[0.0], np.cumsum(weight * ~truth)])
+    right = np.concatenate([[0.0], np.cumsum(weight * truth)])
+    flagged_wrong, flagged_right = of_wrong * wrong[cuts], of_right * right[cuts]
+    kept_right = of_right * right[-1] - flagged_right
+    kept_wrong = of_wrong * wrong[-1] - flagged_wrong
     f_wrong = _ratio(2 * flagged_wrong, 2 * flagged_wrong + flagged_right + kept_wrong)
     f_right = _ratio(2 * kept_right, 2 * kept_right + flagged_right + kept_wrong)
     macro = (f_wrong + f_right) / 2
     if false_alarms is not None:
-        macro = np.where(_at_most(cuts - wrong[cuts], int(truth.sum()), false_alarms), macro, -1)
+        of = effective_size(weight[truth])
+        macro = np.where(_at_most(right[cuts] / right[-1] * of, of, false_alarms), macro, -1)
     padded = np.concatenate([[0.0], values, [1.0001]])
     middles = np.round((padded[cuts] + padded[cuts + 1]) / 2, 4)
     middles = np.where(middles <= padded[cuts], padded[cuts + 1], middles)
@@ -171,7 +185,12 @@ def best_threshold(
     return float(np.round(middles[chosen], 4)), float(macro[chosen])
 
 
-def _at_most(found: NDArray[np.int64], of: int, share: float) -> Bools:
+def effective_size(weights: Floats) -> float:
+    """Kish's: how many equally weighted sentences carry as much information."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _at_most(found: Floats, of: float, share: float) -> Bools:
     """Whether `found` of `of` show with 95 % confidence that the rate is at most `share`, by
     Clopper and Pearson's one-sided upper bound (1934).
     """
@@ -179,10 +198,13 @@ def _at_most(found: NDArray[np.int64], of: int, share: float) -> Bools:
 
     if 1 - 0.05 ** (1 / of) > share:
         raise UserError(
-            f"{of:,} true sentences are too few to say that at most {share:g} of them are flagged",
+            f"{of:,.0f} true sentences are too few to say that at most {share:g} of them are "
+            "flagged",
             hint="allow a larger share, or validate on more",
         )
-    sure: Bools = (found < of) & (beta.ppf(0.95, found + 1, np.maximum(of - found, 1)) <= share)
+    left = of - found
+    upper = beta.ppf(0.95, found + 1, np.maximum(left, 1e-9))
+    sure: Bools = (left > 1e-9) & (upper <= share)
     return sure
 
 
@@ -191,7 +213,11 @@ def _ratio(a: Floats, b: Floats) -> Floats:
 
 
 def precision_recall(
-    p: Floats, factual: Bools, points: int = 101, wrong_share: float | None = None
+    p: Floats,
+    factual: Bools,
+    points: int = 101,
+    wrong_share: float | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Point, ...]:
     """The precision–recall curve of flagging wrong sentences.
 
@@ -200,15 +226,17 @@ def precision_recall(
         factual: Whether it is.
         points: Number of points at most.
         wrong_share: Share of wrong sentences to weigh for; None for that of these.
+        weights: Sentences that each stands for; None: one.
 
     Returns:
         Points by rising threshold.
     """
     from sklearn.metrics import precision_recall_curve
 
-    weights = np.where(factual, *reversed(class_weights(factual, wrong_share)))
+    of_wrong, of_right = class_weights(factual, wrong_share, weights)
+    weight = np.where(factual, of_right, of_wrong) * _weights(weights, len(p))
     precision, recall, cut = precision_recall_curve(
-        ~factual, 1 - np.round(p, 4), sample_weight=weights
+        ~factual, 1 - np.round(p, 4), sample_weight=weight
     )
     # sklearn flags score >= cut, so P <= 1 - cut, so P < the next four-decimal value
     thresholds = np.round(1 - cut + 1e-4, 4)[::-1]
@@ -222,6 +250,9 @@ def calibrate(
     factual: Bools,
     wrong_share: float | None = None,
     false_alarms: float | None = None,
+    *,
+    weights: Floats | None = None,
+    threshold: float | None = None,
 ) -> Calibration:
     """Everything that a checkpoint stores about its probabilities.
 
@@ -231,6 +262,8 @@ def calibrate(
         wrong_share: Share of wrong sentences among those that the critic will judge, where it is
             not that of these.
         false_alarms: As for `best_threshold`.
+        weights: Sentences that each stands for; None: one.
+        threshold: The threshold, chosen on other sentences; None: the best for these.
 
     Returns:
         Threshold, reliability and curve.
@@ -243,13 +276,26 @@ def calibrate(
             "cannot calibrate: the validation sentences are all of one class",
             hint="the validation split needs factual and nonfactual sentences",
         )
-    threshold, macro = best_threshold(p, factual, wrong_share, false_alarms)
-    error, bins = reliability(p, factual)
-    curve = precision_recall(p, factual, wrong_share=wrong_share)
+    if threshold is None:
+        threshold, macro = best_threshold(p, factual, wrong_share, false_alarms, weights)
+    else:
+        macro = _macro_f1(np.round(p, 4) < threshold, factual, wrong_share, weights)
+    error, bins = reliability(p, factual, weights=weights)
+    curve = precision_recall(p, factual, wrong_share=wrong_share, weights=weights)
     true = int(factual.sum())
     return Calibration(
         threshold, macro, error, len(p), true, bins, curve, wrong_share, false_alarms
     )
+
+
+def _macro_f1(
+    flagged: Bools, factual: Bools, wrong_share: float | None, weights: Floats | None
+) -> float:
+    of_wrong, of_right = class_weights(factual, wrong_share, weights)
+    weight = np.where(factual, of_right, of_wrong) * _weights(weights, len(factual))
+    off = float(weight[flagged == factual].sum())
+    hits = (float(weight[flagged & ~factual].sum()), float(weight[~flagged & factual].sum()))
+    return sum(2 * hit / (2 * hit + off) if hit else 0.0 for hit in hits) / 2
 
 
 def threshold_for(curve: Sequence[Mapping[str, float]], precision: float) -> float:

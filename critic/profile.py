@@ -1,0 +1,251 @@
+"""A critic's profile: how its P(factual) is calibrated, and how often it errs.
+
+`calibrate-critic` writes one; `--critic-profile` applies it to the critic that it was made of:
+P(factual) is mapped to a calibrated one, and thresholds are those of the profile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest, PreparesImages
+from revise_captions.errors import UserError
+from revise_captions.records import Verdict
+from revise_captions.stats.error_correction import ErrorRates, measured_share
+from revise_captions.stats.probability_maps import ProbabilityMap
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMAT = "revise-captions critic profile"
+VERSION = 1
+#: The setting that says how a critic's P(factual) is calibrated; without it, by its card.
+CALIBRATION, UNCALIBRATED = "calibration", "none"
+#: What of a critic's settings has to be that of its profile. Where an engine computes it does not
+#: matter, nor in which precision: `check-engine` tells how much these change.
+IDENTITY = ("critic", "adapter", "prompt", "attention-mode", "samples", "logprobs")
+_DIGEST = re.compile(r"@([0-9a-f]{12})$")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSentences:
+    """The sentences behind a profile's error rates.
+
+    Attributes:
+        image: A number for each sentence's image, int64 (sentences,).
+        p: Calibrated P(factual).
+        factual: The truth.
+        rewritten: Whether it is a reviser's rewrite.
+        weight: Sentences of a run that each stands for.
+    """
+
+    image: NDArray[np.int64]
+    p: NDArray[np.float64]
+    factual: NDArray[np.bool_]
+    rewritten: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+
+    def as_json(self) -> dict[str, Any]:
+        weights = np.unique(self.weight).tolist() == [1.0]
+        return {
+            "image": self.image.tolist(),
+            "p": self.p.tolist(),
+            "factual": self.factual.astype(int).tolist(),
+            "rewritten": np.flatnonzero(self.rewritten).tolist(),
+            "weight": None if weights else self.weight.tolist(),
+        }
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> MeasuredSentences:
+        """What `as_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        p = np.asarray(stored["p"], dtype=np.float64)
+        rewritten = np.zeros(len(p), dtype=bool)
+        rewritten[np.asarray(stored["rewritten"], dtype=np.int64)] = True
+        given = stored["weight"]
+        weight = np.ones(len(p)) if given is None else np.asarray(given, dtype=np.float64)
+        found = cls(
+            np.asarray(stored["image"], dtype=np.int64),
+            p,
+            np.asarray(stored["factual"], dtype=bool),
+            rewritten,
+            weight,
+        )
+        if len({len(values) for values in (found.image, p, found.factual, weight)}) != 1:
+            raise ValueError("columns of different lengths")
+        if not (((p >= 0) & (p <= 1)).all() and (weight > 0).all()):
+            raise ValueError("a P(factual) outside 0…1, or a weight that is not positive")
+        return found
+
+    def rates(self, threshold: float, origin: str, rewrites: bool) -> ErrorRates | None:
+        """Error rates at a threshold; None where a class is missing.
+
+        Args:
+            threshold: Of calibrated P(factual).
+            origin: What these sentences are, in words.
+            rewrites: Whether the rewrites among them are of the reviser in question.
+        """
+        said = self.p >= threshold
+        parts = (
+            (~self.rewritten & self.factual, said),
+            (~self.rewritten & ~self.factual, said),
+            (self.rewritten & said & rewrites, self.factual),
+        )
+        true, wrong, of_rewrites = (
+            measured_share(yes[part], self.image[part], self.weight[part]) for part, yes in parts
+        )
+        if true is None or wrong is None:
+            return None
+        return ErrorRates(true, wrong, of_rewrites, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class CriticProfile:
+    """How a critic's P(factual) is calibrated, and what is known of its errors.
+
+    Attributes:
+        critic: The critic's settings.
+        map: From its P(factual) to the calibrated one.
+        calibration: `stats.calibration.Calibration.as_dict` of sentences that were held out.
+        sentences: These sentences.
+        reviser: The reviser of the rewrites among them, as settings; {} for none.
+        figures: ECE and macro-F1 before and after, with intervals.
+        measured_on: Data, split, counts.
+        name: `NAME@DIGEST` of its file.
+    """
+
+    critic: Mapping[str, str]
+    map: ProbabilityMap
+    calibration: Mapping[str, Any]
+    sentences: MeasuredSentences
+    reviser: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    measured_on: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def threshold(self) -> float:
+        return float(self.calibration["threshold"])
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "critic": dict(self.critic),
+            "map": self.map.as_json(),
+            "figures": dict(self.figures),
+            "measured_on": dict(self.measured_on),
+            "reviser": dict(self.reviser),
+            "calibration": dict(self.calibration),
+            "sentences": self.sentences.as_json(),
+        }
+
+    def check(self, settings: Mapping[str, str]) -> None:
+        """Raises `UserError` if the settings are those of another critic, or of another prompt."""
+        for key in IDENTITY:
+            mine, given = self.critic.get(key), settings.get(key)
+            if not _same(mine, given):
+                raise UserError(
+                    f"the profile {self.name} is of a critic with {key} {mine or 'none'}, this one "
+                    f"has {given or 'none'}",
+                    hint="make a profile of this critic (calibrate-critic), or leave out "
+                    "--critic-profile",
+                )
+
+    def rates(self, threshold: float, settings: Mapping[str, str]) -> ErrorRates | None:
+        """The critic's error rates at a threshold, in a run with these settings."""
+        same = bool(self.reviser) and all(
+            settings.get(key) == value for key, value in self.reviser.items()
+        )
+        return self.sentences.rates(threshold, f"the profile {self.name}", same)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two values are the same; of a model's names the digests decide, if both have one."""
+    digests = [_DIGEST.search(value or "") for value in (one, other)]
+    if all(digests):
+        return len({found[1] for found in digests if found}) == 1
+    return one == other
+
+
+def read_profile(path: Path | str) -> CriticProfile:
+    """Reads what `calibrate-critic` wrote.
+
+    Raises:
+        UserError: The file is missing, or is no profile of this version.
+    """
+    path = Path(path)
+    hint = "name a file that calibrate-critic wrote"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read the profile {path}: {error.strerror}", hint=hint) from None
+    try:
+        stored = json.loads(content)
+        if stored["format"] != FORMAT:
+            raise ValueError(f"its format is {stored['format']!r}")
+        if stored["version"] != VERSION:
+            raise ValueError(f"version {stored['version']}, this program reads {VERSION}")
+        profile = CriticProfile(
+            {str(key): str(value) for key, value in stored["critic"].items()},
+            ProbabilityMap.read(stored["map"]),
+            _calibration(stored["calibration"]),
+            MeasuredSentences.read(stored["sentences"]),
+            dict(stored["reviser"]),
+            dict(stored["figures"]),
+            dict(stored["measured_on"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        said = f"there is no {error}" if isinstance(error, KeyError) else error
+        raise UserError(f"{path} is not a critic's profile: {said}", hint=hint) from None
+    return replace(profile, name=f"{path.name}@{hashlib.sha256(content).hexdigest()[:12]}")
+
+
+def _calibration(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a profile that thresholds are taken from. Raises as `read_profile` catches."""
+    if not 0 <= float(stored["threshold"]) <= 1.0001:
+        raise ValueError(f"a threshold of {stored['threshold']}")
+    for point in stored["curve"]:
+        for key in ("threshold", "precision", "recall"):
+            float(point[key])
+    return dict(stored)
+
+
+class CalibratedCritic:
+    """A critic whose P(factual) is mapped by its profile.
+
+    Args:
+        critic: The critic, with the threshold that comes to the same before the mapping.
+        profile: Its profile.
+        threshold: Of calibrated P(factual).
+    """
+
+    def __init__(self, critic: Critic, profile: CriticProfile, threshold: float) -> None:
+        self.critic, self.profile, self.threshold = critic, profile, threshold
+        own = {key: value for key, value in critic.settings.items() if key != CALIBRATION}
+        self.settings: Mapping[str, str] = {**own, CALIBRATION: profile.name}
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        return [[self._mapped(v) for v in row] for row in self.critic.judge(requests)]
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        return self.critic.explain(requests)
+
+    def prepare(self, image: Image) -> None:
+        """Hands the image to a critic that prepares images."""
+        if isinstance(self.critic, PreparesImages):
+            self.critic.prepare(image)
+
+    def _mapped(self, verdict: Verdict) -> Verdict:
+        if verdict.p_factual is None:
+            return verdict
+        p = float(self.profile.map(np.array([verdict.p_factual]))[0])
+        return replace(verdict, p_factual=p)

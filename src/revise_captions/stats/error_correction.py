@@ -1,0 +1,198 @@
+"""Shares of true sentences, corrected for the errors of the critic that judged them.
+
+A critic calls a share r of the true sentences factual, and a share q of the wrong ones. Of
+sentences a share π of which is true it calls said = π·r + (1 − π)·q factual, so
+
+    π = (said − q) / (r − q)                                        (Rogan & Gladen 1978)
+
+r and q are those of the sentences that a critic was measured on, and hold for others with as hard
+errors. They are of sentences as captioners wrote them. Rewrites that the same critic accepted are
+another matter: it chose them by its own errors, so the share of them that is true is far below what
+q would say, and has to be measured on accepted rewrites (`revised`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.stats.bootstrap import LEVEL, REPLICATES
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+#: With more draws than this in which the critic tells nothing apart, nothing can be corrected.
+_UNDEFINED = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredShare:
+    """A share measured on a sample.
+
+    Attributes:
+        share: In [0, 1].
+        size: How many independent sentences carry as much information.
+        sentences: Number measured.
+    """
+
+    share: float
+    size: float
+    sentences: int
+
+    def draws(self, seed: int, replicates: int = REPLICATES) -> Floats:
+        """Values that the sample allows: Jeffreys' posterior, which also spreads at 0 and 1."""
+        rng = np.random.default_rng(seed)
+        hits = self.share * self.size
+        return rng.beta(hits + 0.5, self.size - hits + 0.5, replicates)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """What is known of a critic's errors at one threshold.
+
+    Attributes:
+        true_kept: r, the share of true sentences that it calls factual.
+        wrong_kept: q, the share of wrong ones.
+        rewrites_true: Share of accepted rewrites that are true; None where nobody measured it.
+        origin: What they were measured on, in words.
+    """
+
+    true_kept: MeasuredShare
+    wrong_kept: MeasuredShare
+    rewrites_true: MeasuredShare | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedShare:
+    """A corrected share; `value` is None where only its bounds `low` and `high` are known."""
+
+    value: float | None
+    low: float
+    high: float
+
+    def as_json(self) -> dict[str, Any]:
+        value = None if self.value is None else round(self.value, 6)
+        return {"value": value, "low": round(self.low, 6), "high": round(self.high, 6)}
+
+
+def measured_share(
+    yes: Bools, units: Sequence[Any] | NDArray[Any], weights: Floats | None = None
+) -> MeasuredShare | None:
+    """A share with the size of a simple random sample that would be as precise.
+
+    Args:
+        yes: Of each sentence.
+        units: Each sentence's image; sentences of one image are not independent.
+        weights: Sentences that each stands for; None: one.
+
+    Returns:
+        None for no sentences.
+    """
+    if len(yes) == 0:
+        return None
+    w = np.ones(len(yes)) if weights is None else weights
+    _, place = np.unique(np.asarray(units), return_inverse=True)
+    images = int(place.max()) + 1
+    share = float(np.average(yes, weights=w))
+    kish = float(w.sum() ** 2 / (w**2).sum())
+    residuals = np.bincount(place, w * (yes - share))
+    spread = float((residuals**2).sum()) / float(w.sum()) ** 2 * images / max(images - 1, 1)
+    # where all agree, no spread is seen: each image is then taken for one sentence
+    size = min(float(images), kish) if spread == 0 else min(share * (1 - share) / spread, kish)
+    return MeasuredShare(share, max(size, 1e-6), len(yes))
+
+
+def rogan_gladen(said: Floats, true_kept: Floats, wrong_kept: Floats) -> Floats:
+    """π of the module's formula, in [0, 1]; NaN where r ≤ q."""
+    apart = true_kept - wrong_kept
+    top = np.broadcast_to(said - wrong_kept, np.broadcast(said, apart).shape)
+    found = np.divide(top, apart, out=np.full(top.shape, np.nan), where=apart > 0)
+    return np.clip(found, 0, 1)
+
+
+def as_written(said: float, drawn: Floats, rates: ErrorRates) -> CorrectedShare | None:
+    """The share of true sentences among those that captioners wrote.
+
+    Args:
+        said: The share that the critic calls factual.
+        drawn: The same in resamples over images or records, (replicates,).
+        rates: What is known of its errors.
+
+    Returns:
+        None where the critic tells true and wrong sentences too little apart.
+    """
+    r, q = _rates(rates, len(drawn))
+    value = rogan_gladen(np.array(said), np.array(rates.true_kept.share),
+                         np.array(rates.wrong_kept.share))  # fmt: skip
+    return _central(float(value), rogan_gladen(drawn, r, q))
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedParts:
+    """Sentences of revised captions that the critic judged, by what became of them.
+
+    Each is a number, or an array of numbers in resamples.
+
+    Attributes:
+        said: The share of sentences that it called factual as they were written.
+        kept: Sentences that it called factual, and that stand as they were.
+        flagged: Sentences that it called wrong, and that stand as they were.
+        rewritten: Accepted rewrites.
+    """
+
+    said: Any
+    kept: Any
+    flagged: Any
+    rewritten: Any
+
+    def share(self, r: Any, q: Any, rewrites: Any) -> Floats:
+        """The share of true sentences, where `rewrites` of the accepted rewrites are true."""
+        true = rogan_gladen(np.asarray(self.said, float), np.asarray(r), np.asarray(q))
+        said = np.clip(self.said, 1e-9, 1 - 1e-9)
+        of_kept, of_flagged = np.clip(true * r / said, 0, 1), true * (1 - r) / (1 - said)
+        top = of_kept * self.kept + np.clip(of_flagged, 0, 1) * self.flagged
+        whole = np.asarray(self.kept + self.flagged + self.rewritten, dtype=np.float64)
+        top = np.asarray(top + rewrites * self.rewritten)
+        return np.divide(top, whole, out=np.full(top.shape, np.nan), where=whole > 0)
+
+
+def revised(found: RevisedParts, drawn: RevisedParts, rates: ErrorRates) -> CorrectedShare | None:
+    """The share of true sentences in revised captions.
+
+    Sentences that stand as they were written are corrected as such. For accepted rewrites the share
+    measured on accepted rewrites is taken; where there is none, only bounds can be given: those for
+    no true rewrite, and for true ones only.
+
+    Args:
+        found: The counts.
+        drawn: The same in resamples.
+        rates: What is known of the critic's errors.
+    """
+    replicates = len(drawn.said)
+    r, q = _rates(rates, replicates)
+    means = rates.true_kept.share, rates.wrong_kept.share
+    if rates.rewrites_true is not None or found.rewritten == 0:
+        own = rates.rewrites_true
+        of, spread = (0.0, 0.0) if own is None else (own.share, own.draws(2, replicates))
+        return _central(float(found.share(*means, of)), drawn.share(r, q, spread))
+    least = _central(float(found.share(*means, 0.0)), drawn.share(r, q, 0.0))
+    most = _central(float(found.share(*means, 1.0)), drawn.share(r, q, 1.0))
+    if least is None or most is None:
+        return None
+    return CorrectedShare(None, least.low, most.high)
+
+
+def _rates(rates: ErrorRates, replicates: int) -> tuple[Floats, Floats]:
+    return rates.true_kept.draws(0, replicates), rates.wrong_kept.draws(1, replicates)
+
+
+def _central(value: float, drawn: Floats) -> CorrectedShare | None:
+    known = drawn[np.isfinite(drawn)]
+    if not np.isfinite(value) or len(known) < (1 - _UNDEFINED) * len(drawn):
+        return None
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return CorrectedShare(value, min(float(low), value), max(float(high), value))
