@@ -62,7 +62,7 @@ def test_python_m(capsys):
         (["rat"], "Did you mean rate?"),
         (["finetune-critics"], "Did you mean finetune-critic?"),
         (["xyz"], "See captions --help."),
-        (["rate", "--critc", "x"], "Did you mean '--critic'?"),
+        (["rate", "--adaptr", "x"], "Did you mean '--adapter'?"),
         (["annotate", "exprot"], "Did you mean 'export'?"),
         (["benchmarks", "show", "choclate"], "did you mean chocolate?"),
         (["evaluate-metric", "Flickr8k", "."], "did you mean flickr8k-"),
