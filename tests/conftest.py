@@ -5,12 +5,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Before torch is imported, and for the processes that tests start: the workers are the threads.
     os.environ["OMP_NUM_THREADS"] = "1"
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+#: How long an example takes tells how busy the machine is, and nothing of the code.
+settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy machine")
 
 #: Modules with fixtures: `command` is the whole command with scripted models; `data` and `vlm` are
 #: for finetune-critic, `folder` for evaluate-metric, `page` and `hostile_page` are reports.

@@ -38,6 +38,7 @@ class Figure:
         units: Images that were resampled.
         difference: First metric minus this one, with its interval; None for the first metric.
         p_value: Of the paired permutation test against the first metric.
+        least_p: The least that its permutations can give.
     """
 
     level: str
@@ -53,6 +54,7 @@ class Figure:
     note: str = ""
     difference: tuple[float | None, float | None, float | None] | None = None
     p_value: float | None = None
+    least_p: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -189,8 +191,9 @@ def swap_test(
         return Compared(None, None, None, None)
     gaps = np.abs(swapped[0] - swapped[1])
     known = gaps[np.isfinite(gaps)]
-    p_value = (1 + int((known >= abs(observed) - 1e-12).sum())) / (1 + len(known))
-    return Compared(observed, *bounds(spread[0] - spread[1], units), p_value)
+    reached, existing = 1 + int((known >= abs(observed) - 1e-12).sum()), 1 + len(known)
+    interval = bounds(spread[0] - spread[1], units)
+    return Compared(observed, *interval, reached / existing, 1 / existing)
 
 
 def _with_test(
@@ -219,7 +222,7 @@ def _with_test(
 def tested(figure: Figure, test: Compared) -> Figure:
     """The second metric's figure with the test against the first."""
     difference = test.difference, test.low, test.high
-    return replace(figure, difference=difference, p_value=test.p_value)
+    return replace(figure, difference=difference, p_value=test.p_value, least_p=test.least_p)
 
 
 def compared_shares(

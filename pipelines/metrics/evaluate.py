@@ -24,7 +24,7 @@ from revise_captions.pipelines.metrics.preferences import preference_level, rati
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
 from revise_captions.signature import signature
-from revise_captions.text.formatting import plural
+from revise_captions.text.formatting import p_value, plural
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 #: Settings that every figure depends on, said in its signature.
@@ -189,7 +189,7 @@ def _table(level: str, axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
         if row["p_value"] is not None:
             difference, low, high = row["difference"]
             between = _value({"value": difference, "low": low, "high": high})
-            said = f"first − this {between}, p = {row['p_value']:.4f}"
+            said = f"first − this {between}, {p_value(row['p_value'], row['least_p'])}"
             lines.append(f"  {'':<40} {said}")
     return "\n".join(lines)
 

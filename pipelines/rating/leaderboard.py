@@ -208,6 +208,7 @@ def as_json(
                 "heading": formats.HEADINGS[name],
                 "table": list(tables[name]),
                 "p_values": _rounded(board.p_values),
+                "least_p": board.least_p,
                 "wins": _rounded(board.wins),
             }
             for name, board in boards.items()
@@ -217,7 +218,7 @@ def as_json(
 
 def _rounded(matrix: Any) -> list[list[float | None]]:
     """NaN becomes null, as JSON has no NaN."""
-    return [[None if v != v else round(float(v), 4) for v in row] for row in matrix]
+    return [[None if v != v else round(float(v), 6) for v in row] for row in matrix]
 
 
 def as_text(found: Mapping[str, Any]) -> str:

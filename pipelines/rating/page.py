@@ -24,6 +24,7 @@ class CriterionView:
     table: Sequence[Mapping[str, Any]]
     wins: Sequence[Sequence[float]]
     p_values: Sequence[Sequence[float | None]]
+    least_p: float
     low: int
     high: int
     at: Callable[[float], float]
@@ -67,8 +68,8 @@ def _view(name: str, found: Mapping[str, Any]) -> CriterionView:
         return round(100 * (100 * share - low) / max(high - low, 1), 2)
 
     controlled = any(row["length_controlled"] is not None for row in table)
-    wins, p_values = found["wins"], found["p_values"]
-    return CriterionView(name, found["heading"], table, wins, p_values, low, high, at, controlled)
+    tests = found["wins"], found["p_values"], found["least_p"]
+    return CriterionView(name, found["heading"], table, *tests, low, high, at, controlled)
 
 
 #: Pixels between two names beside the scatter plot.

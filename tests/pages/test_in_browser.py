@@ -36,6 +36,7 @@ def board():
     ]  # fmt: skip
     square = [[0.5] * len(NAMES)] * len(NAMES)
     criterion = {"heading": "correct sentences", "table": rows, "wins": square, "p_values": square}
+    criterion["least_p"] = 0.01
     rater = {"critic": LONG, "threshold": "0.5"}
     criteria = dict.fromkeys(("response", "overall", "per_description"), criterion)
     head = {"rater": rater, "images": 9, "replicates": 1000, "errors": None, "people": None}

@@ -22,6 +22,7 @@ from pathlib import Path
 import click
 
 from revise_captions.io.writing import write_text
+from revise_captions.text.formatting import p_value
 from scripts.research.markdown import write_blocks
 from scripts.research.posh.figures import ReportedFigure, as_table
 
@@ -131,7 +132,7 @@ def _test(name: str, found) -> ReportedFigure:  # type: ignore[no-untyped-def]
         found.difference,
         found.low,
         found.high,
-        note=f"paired over images, p = {found.p:.3f}",
+        note=f"paired over images, {p_value(found.p, found.least_p)}",
     )
 
 

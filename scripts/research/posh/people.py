@@ -37,12 +37,15 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A statistic of a metric minus that of a floor: 95 % interval over images, two-sided p."""
+    """A statistic of a metric minus that of a floor: 95 % interval over images, two-sided p, and
+    the least p that so many resamples can tell.
+    """
 
     difference: float
     low: float
     high: float
     p: float
+    least_p: float
 
 
 def flickr8k(path: Path) -> list[Rated]:
@@ -142,7 +145,7 @@ def paired(
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     below = float((drawn <= 0).mean())
     p = min(1.0, 2 * max(min(below, 1 - below), 1 / replicates))
-    return Test(value, float(low), float(high), p)
+    return Test(value, float(low), float(high), p, 2 / replicates)
 
 
 def _on(

@@ -272,6 +272,7 @@ def agreement(
             "baseline_rho": rhos[best],
             "difference": test.difference,
             "p_value": test.p_value,
+            "least_p": test.least_p,
         }
     return made
 

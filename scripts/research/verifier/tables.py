@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from revise_captions.text.formatting import p_value
+
 TRUTHS = {
     "truer": "of the sentences that stand, the share that is true",
     "better": "of the original's claims, the share that stands, true",
@@ -87,9 +89,10 @@ def verdict(row: Row) -> str:
     if row.get("difference") is None or row["p_value"] is None:
         return ""
     name = f"{row['best_baseline']}, {row['baseline_rho']:+.2f}"
+    said = p_value(row["p_value"], row["least_p"])
     if row["p_value"] >= LEVEL:
-        return f"level with {name} (p {row['p_value']:.2f})"
-    return f"{'beats' if row['difference'] > 0 else 'LOSES TO'} {name} (p {row['p_value']:.3f})"
+        return f"level with {name} ({said})"
+    return f"{'beats' if row['difference'] > 0 else 'LOSES TO'} {name} ({said})"
 
 
 def _means(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:

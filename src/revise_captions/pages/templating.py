@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from revise_captions.outside_text import plain
-from revise_captions.text.formatting import duration, percent, plural, signed
+from revise_captions.text.formatting import duration, p_value, percent, plural, signed
 from revise_captions.text.html import clip
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def environment(*folders: Path, **filters: Callable[..., object]) -> Environment
         "moved": _moved,
         "setting": lambda v: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False),
         "breaks": breaks,
+        "p_value": p_value,
     } | filters
     templates.globals |= {"plural": plural}
     return templates

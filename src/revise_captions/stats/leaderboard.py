@@ -153,6 +153,7 @@ class Leaderboard:
             standings' order.
         wins: `wins[a, b]`: share of resamples in which a is better, ties counting half.
         replicates: Number of resamples.
+        least_p: The least p-value that the permutations can give, after the correction.
     """
 
     criterion: Criterion
@@ -160,6 +161,7 @@ class Leaderboard:
     p_values: Floats
     wins: Floats
     replicates: int
+    least_p: float
 
 
 def keys_of(images: Sequence[str]) -> npt.NDArray[np.uint64]:
@@ -206,7 +208,9 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
                 len(order) - int(different[place + 1 :].sum()),
             )
         )
-    return Leaderboard(criterion, tuple(standings), p_values, _wins(resampled), replicates)
+    tests = int(np.isfinite(p_values[np.triu_indices(len(order), k=1)]).sum())
+    least = min(1.0, tests / (permutations + 1))
+    return Leaderboard(criterion, tuple(standings), p_values, _wins(resampled), replicates, least)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

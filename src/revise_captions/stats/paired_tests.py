@@ -56,12 +56,14 @@ class Compared:
         low: Lower bound of the central 95 % interval.
         high: Its upper bound.
         p_value: Two-sided, of “the two are equally good”; None where there is no figure.
+        least_p: The least p-value that so many permutations can give.
     """
 
     difference: float | None
     low: float | None
     high: float | None
     p_value: float | None
+    least_p: float | None = None
 
 
 def measured(
@@ -207,7 +209,8 @@ def compared(
             existing += 1
             reached += abs(gap) >= abs(observed) - 1e-12
     drawn = spread[0] - spread[1]
-    return Compared(float(observed), *bounds(drawn, len(names)), reached / existing)
+    interval = bounds(drawn, len(names))
+    return Compared(float(observed), *interval, reached / existing, 1 / existing)
 
 
 def measured_sums(
@@ -270,8 +273,9 @@ def compared_sums(
     flipped = _of_sums(statistic, ~swap, gap, other) - _of_sums(statistic, swap, gap, other)
     known = np.isfinite(flipped)
     reached = 1 + int((np.abs(flipped[known]) >= abs(observed) - 1e-12).sum())
-    p_value = reached / (1 + int(known.sum()))
-    return Compared(float(observed), *bounds(spread, len(names)), p_value)
+    existing = 1 + int(known.sum())
+    interval = bounds(spread, len(names))
+    return Compared(float(observed), *interval, reached / existing, 1 / existing)
 
 
 def _unit_sums(counts: Floats, images: Sequence[str]) -> tuple[list[str], Floats]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, log10
+
 
 def percent(value: float | None) -> str:
     """`0.9123` as `91.2 %`; only 1 itself is shown as 100 %, and only 0 itself as 0 %."""
@@ -29,6 +31,18 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02} s"
     return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def p_value(p: float, least: float) -> str:
+    """A p-value: two digits where it is not below .05, else three or as many as it takes.
+
+    Never smaller than `least`, the smallest that a test by resampling can give: where nothing
+    reached what was observed in 499 permutations, `p < 0.002`.
+    """
+    digits = max(3, ceil(-log10(least) - 0.01))
+    if p <= least * (1 + 1e-9):
+        return f"p < {ceil(round(least * 10**digits, 2)) / 10**digits:.{digits}f}"
+    return f"p = {p:.2f}" if p >= 0.05 else f"p = {p:.{digits}f}"
 
 
 def signed(text: str) -> str:
