@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[2]
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
 FOLDERS = {folder: package for package, folder in SETUP["package-dir"].items()}
 BASE = "revise_captions"
-MODELS = {f"revise_captions.{name}" for name in ("critic", "reviser", "benchmarks", "picturebook")}
+MODELS = {
+    f"revise_captions.{name}"
+    for name in ("critic", "reviser", "benchmarks", "picturebook", "chart_world")
+}
 CHARTS = "revise_captions.charts"
 ENGINES = "revise_captions.engines"
 GRAPHS = "revise_captions.graphs"
@@ -43,6 +46,7 @@ ALLOWED = {
 HEAVY = {
     *("torch", "transformers", "datasets", "pyarrow", "sklearn", "scipy", "spacy", "peft"),
     *("accelerate", "huggingface_hub", "nltk", "httpx", "tenacity", "vllm", "cv2", "rapidocr"),
+    *("matplotlib", "vl_convert"),
 }
 
 

@@ -1,0 +1,46 @@
+"""Draws tables as charts, in three manners: Vega-Lite, matplotlib, and printed infographics."""
+
+from __future__ import annotations
+
+import random
+
+from PIL import Image
+
+from revise_captions.chart_world.tables import Table
+
+
+def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image:
+    """Draws a table.
+
+    Args:
+        table: What to draw.
+        rng: Decides the renderer and its options.
+        style: `vega`, `matplotlib` or `infographic`; "": one of those that draw the table's kind.
+
+    Returns:
+        An RGB image.
+
+    Raises:
+        ValueError: There is no such style.
+    """
+    if not style:
+        styles = ["matplotlib", "infographic"]
+        if len(table.columns) == 1 and table.kind in (
+            "vertical bar",
+            "horizontal bar",
+            "line",
+            "area",
+        ):
+            styles += ["vega", "vega"]
+        if table.kind == "text table":
+            styles = ["infographic"]
+        style = rng.choice(styles)
+    if style == "vega":
+        from revise_captions.chart_world.drawing.vega import draw
+    elif style == "matplotlib":
+        from revise_captions.chart_world.drawing.plots import draw
+    elif style == "infographic":
+        from revise_captions.chart_world.drawing.infographic import draw
+    else:
+        raise ValueError(f"no style {style!r}, expected vega, matplotlib or infographic")
+    return draw(table, rng)

@@ -1,0 +1,109 @@
+"""Charts by matplotlib."""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+from typing import Any
+
+from PIL import Image
+
+from revise_captions.chart_world.tables import Table
+from revise_captions.chart_world.wording import digits
+
+_PALETTES = (
+    ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"),
+    ("#264653", "#2a9d8f", "#e9c46a", "#f4a261", "#e76f51", "#6d597a"),
+    ("#3b5b92", "#93a8ac", "#d8a47f", "#ef8354", "#4f5d75", "#2d3142"),
+)
+
+
+def draw(table: Table, rng: random.Random) -> Image.Image:
+    """Draws a table with matplotlib.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    colors = rng.choice(_PALETTES)
+    count = len(table.categories)
+    horizontal = table.kind == "horizontal bar"
+    height = max(3.2, 0.32 * count * len(table.columns) + 1.6) if horizontal else 4.0
+    figure = Figure(figsize=(6.4, min(height, 9)), dpi=rng.choice((90, 110)))
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    title = table.title if not table.subtitle else f"{table.title}\n{table.subtitle}"
+    axes.set_title(title, fontsize=10, loc=rng.choice(("left", "center")), wrap=True)
+    {
+        "pie": _pie, "line": _lines, "area": _lines, "stacked bar": _bars, "grouped bar": _bars,
+    }.get(table.kind, _bars)(axes, table, colors)  # fmt: skip
+    if table.kind != "pie":
+        name_axis, value_axis = (axes.yaxis, axes.xaxis) if horizontal else (axes.xaxis, axes.yaxis)
+        name_axis.set_label_text(table.category_label)
+        value_axis.set_label_text(table.value_label)
+        if rng.random() < 0.5:
+            value_axis.grid(True, alpha=0.4)
+        if not horizontal and (count > 7 or max(map(len, table.categories)) > 7):
+            axes.tick_params(axis="x", labelrotation=90 if count > 12 else 45)
+        if rng.random() < 0.6:
+            axes.spines[["top", "right"]].set_visible(False)
+    if len(table.columns) > 1 and table.kind != "pie":
+        axes.legend(fontsize=8)
+    if table.source:
+        figure.text(0.02, 0.01, table.source, fontsize=7, color="#555")
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return Image.open(buffer).convert("RGB")
+
+
+def _lines(axes: Any, table: Table, colors: tuple[str, ...]) -> None:
+    places = range(len(table.categories))
+    for column, color in zip(table.columns, colors, strict=False):
+        axes.plot(places, column.values, color=color, label=column.name, marker=".")
+        if table.kind == "area":
+            axes.fill_between(places, column.values, color=color, alpha=0.4)
+        if table.printed:
+            for x, y in zip(places, column.values, strict=True):
+                axes.annotate(
+                    digits(y, table.decimals), (x, y), fontsize=7, ha="center", va="bottom"
+                )
+    axes.set_xticks(list(places), table.categories)
+    axes.set_ylim(bottom=0)
+
+
+def _bars(axes: Any, table: Table, colors: tuple[str, ...]) -> None:
+    count, several = len(table.categories), len(table.columns)
+    stacked, horizontal = table.kind == "stacked bar", table.kind == "horizontal bar"
+    width = 0.8 if stacked else 0.8 / several
+    below = [0.0] * count
+    for k, (column, color) in enumerate(zip(table.columns, colors, strict=False)):
+        shift = 0.0 if stacked else (k - (several - 1) / 2) * width
+        places = [place + shift for place in range(count)]
+        if horizontal:
+            bars = axes.barh(places, column.values, width, color=color, label=column.name)
+        else:
+            bars = axes.bar(places, column.values, width, below if stacked else 0, color=color,
+                            label=column.name)  # fmt: skip
+        if stacked:
+            below = [a + b for a, b in zip(below, column.values, strict=True)]
+        if table.printed:
+            texts = [digits(v, table.decimals) for v in column.values]
+            axes.bar_label(bars, texts, fontsize=7, label_type="center" if stacked else "edge")
+    if horizontal:
+        axes.set_yticks(range(count), table.categories)
+        axes.invert_yaxis()
+    else:
+        axes.set_xticks(range(count), table.categories)
+
+
+def _pie(axes: Any, table: Table, colors: tuple[str, ...]) -> None:
+    values = table.columns[0].values
+    texts = [f"{digits(v, table.decimals)}%" for v in values]
+    wedges, _ = axes.pie(values, labels=table.categories, colors=colors, counterclock=False)
+    for wedge, text in zip(wedges, texts, strict=True):
+        angle = math.radians((wedge.theta1 + wedge.theta2) / 2)
+        axes.text(0.65 * math.cos(angle), 0.65 * math.sin(angle), text, ha="center", color="white")

@@ -1,0 +1,132 @@
+"""Claims that one mark is higher or lower than another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.grid import FoundMark, at_label, is_temporal
+from revise_captions.charts.claims.mentions import NamedLabel
+
+_MORE = re.compile(
+    r"\b(?:higher|more|greater|larger|bigger|longer|ahead of|exceed(?:s|ed|ing)?|surpass(?:es|ed)?"
+    r"|outnumber(?:s|ed)?|above|better)\b(?=.*\b(?:than|that|those|of|by)\b|\s)",
+    re.IGNORECASE,
+)
+_LESS = re.compile(
+    r"\b(?:lower|less|fewer|smaller|shorter|behind|below|trails?)\b(?=.*\bthan\b|\s)",
+    re.IGNORECASE,
+)
+#: "More than 40": a bound, no comparison of marks; "than 2014" and "than in 2014" are.
+_OF_NUMBER = re.compile(r"\s+than\s+(?!(?:in )?(?:1[6-9]|20)\d\d\b)\D{0,12}\d")
+
+
+def check_comparisons(
+    sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
+) -> list[ChartCheck]:
+    """Decides "A is higher than B" where exactly one thing is named on either side."""
+    more, less = _MORE.search(sentence), _LESS.search(sentence)
+    if bool(more) == bool(less):
+        return []
+    word = more or less
+    assert word is not None
+    if _OF_NUMBER.match(sentence[word.end() :]):
+        return []
+    before = [label for label in labels if label.end <= word.start()]
+    after = [label for label in labels if label.start >= word.end()]
+    if not before or not after or (is_temporal(marks) and len(labels) > 4):
+        return []
+    pair = _pair(marks, before, after)
+    if pair is None:
+        return []
+    a, b = pair
+    width = 0.4 * tolerance.width(b.value, b.extent, b.mark.tolerance, False)
+    ahead = (a.value - b.value) * (1 if more else -1)
+    if ahead > 0:
+        return [ChartCheck(ChartClaim.COMPARISON, ClaimOutcome.TRUE, 0.0, cells=(a.cell, b.cell))]
+    if ahead > -width:
+        return [
+            ChartCheck(ChartClaim.COMPARISON, ClaimOutcome.UNDECIDED, 1.0, cells=(a.cell, b.cell))
+        ]
+    rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}."
+    right = _OPPOSITES.get(word[0].lower(), "")
+    span = (word.start(), word.end()) if right else None
+    return [
+        ChartCheck(
+            ChartClaim.COMPARISON,
+            ClaimOutcome.FALSE,
+            -ahead / width,
+            rationale,
+            (a.cell, b.cell),
+            span,
+            right,
+        )
+    ]
+
+
+_OPPOSITES = {"higher": "lower", "lower": "higher", "more": "less", "less": "more",
+              "greater": "lower", "larger": "smaller", "smaller": "larger", "fewer": "more",
+              "above": "below", "below": "above", "ahead of": "behind", "behind": "ahead of",
+              "longer": "shorter", "shorter": "longer"}  # fmt: skip
+
+
+_TIMES = re.compile(
+    r"\b(?P<more>more than |over |nearly |almost |about |roughly |around |approximately )?"
+    r"(?P<times>twice|double|(?:two|three|four|five|six|ten|\d+(?:\.\d+)?) times|half)"
+    r" (?:as |that of|the|those|higher)",
+    re.IGNORECASE,
+)
+_FACTORS = {"twice": 2.0, "double": 2.0, "half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0,
+            "five": 5.0, "six": 6.0, "ten": 10.0}  # fmt: skip
+
+
+def check_ratios(
+    sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
+) -> list[ChartCheck]:
+    """Decides "A is about twice as high as B"."""
+    match = _TIMES.search(sentence)
+    if match is None:
+        return []
+    before = [label for label in labels if label.end <= match.start()]
+    after = [label for label in labels if label.start >= match.end()]
+    pair = _pair(marks, before, after) if before and after else None
+    if pair is None or pair[1].value <= 0:
+        return []
+    a, b = pair
+    word = match["times"].lower().split()[0]
+    said = _FACTORS[word] if word in _FACTORS else float(word)
+    ratio = a.value / b.value
+    slack = 0.12 + (a.mark.tolerance + b.mark.tolerance) / max(b.value, 1e-9)
+    low, high = said * (1 - slack), said * (1 + slack)
+    if (match["more"] or "").lower().strip() in ("more than", "over"):
+        high = said * 1.9
+    if low <= ratio <= high:
+        return [ChartCheck(ChartClaim.RATIO, ClaimOutcome.TRUE, 0.0, cells=(a.cell, b.cell))]
+    off = max(low / ratio, ratio / high)
+    rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}: {ratio:.1f} times as high."
+    outcome = ClaimOutcome.FALSE if off > 1.12 else ClaimOutcome.UNDECIDED
+    return [ChartCheck(ChartClaim.RATIO, outcome, off, rationale, (a.cell, b.cell))]
+
+
+def _pair(
+    marks: Sequence[FoundMark], before: Sequence[NamedLabel], after: Sequence[NamedLabel]
+) -> tuple[FoundMark, FoundMark] | None:
+    """One mark on either side: what a side does not say, it shares with the other."""
+    sides = []
+    for own, other in ((before, after), (after, before)):
+        found = _meeting(marks, own)
+        if len(found) > 1:
+            found = _meeting(found, [x for x in other if x.series != own[0].series]) or found
+        sides.append(found)
+    if all(len(side) == 1 for side in sides) and sides[0][0].cell != sides[1][0].cell:
+        return sides[0][0], sides[1][0]
+    return None
+
+
+def _meeting(marks: Sequence[FoundMark], labels: Sequence[NamedLabel]) -> list[FoundMark]:
+    """The marks that all the labels name."""
+    found = list(marks)
+    for label in labels:
+        found = at_label(found, label)
+    return found if labels else []

@@ -1,0 +1,109 @@
+"""Claims of extremes: what is highest, second highest or lowest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, runs_of
+from revise_captions.charts.claims.mentions import NamedLabel
+
+_HIGH = (
+    r"highest|largest|greatest|biggest|peak(?:s|ed|ing)?|maximum|top|leading|leads|most (?:popular"
+    r"|common|frequent|spoken|visited|used|expensive|prevalent|dominant|people)|the most"
+    r"|record high|longest|best"
+)
+_LOW = (
+    r"lowest|smallest|least|fewest|minimum|bottom(?:ed|s)?|low point|record low|shortest|cheapest"
+)
+_RANK = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3}
+_SUPERLATIVE = re.compile(
+    rf"\b(?:(?P<rank>second|third|fourth|fifth|2nd|3rd)[- ](?:most |least )?)?"
+    rf"(?:(?P<high>{_HIGH})|(?P<low>{_LOW}))\b",
+    re.IGNORECASE,
+)
+#: "At least 5", "at most", "most of", "top 10", "among the highest": no claim about one mark.
+_NO_CLAIM = re.compile(r"\b(?:at|among|amongst|one of|some of|not)(?: the)? $", re.IGNORECASE)
+
+
+def check_extremes(
+    sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
+) -> list[ChartCheck]:
+    """Decides each superlative for the category nearest to it."""
+    categories = [label for label in labels if not label.series]
+    checks = []
+    for match in _SUPERLATIVE.finditer(sentence):
+        if _NO_CLAIM.search(sentence[: match.start()]) or not marks:
+            continue
+        if categories:
+            label = min(categories, key=lambda one: _distance(sentence, match, one))
+            pool = narrowed(marks, labels)
+            check = _ranked(label, match, pool, tolerance)
+        else:
+            check = _series_ranked(match, labels, marks, tolerance)
+        if check is not None:
+            checks.append(check)
+    return checks
+
+
+def _distance(sentence: str, match: re.Match[str], label: NamedLabel) -> int:
+    if label.start >= match.end():
+        between = sentence[match.end() : label.start]
+    else:
+        between = sentence[label.end : match.start()]
+    breaks = between.count(",") + between.count(" while ") + between.count(" and ")
+    return len(between) + 25 * breaks + 60 * between.count(";")
+
+
+def _ranked(
+    label: NamedLabel, match: re.Match[str], pool: Sequence[FoundMark], tolerance: Tolerance
+) -> ChartCheck | None:
+    """Whether the category has that rank in some series, within the tolerance."""
+    high = match["high"] is not None
+    rank = _RANK.get((match["rank"] or "").lower(), 1)
+    best: ChartCheck | None = None
+    for run in runs_of(pool):
+        named = at_label(run, label)
+        if not named or len(run) < 3 or rank > len(run):
+            continue
+        order = sorted(run, key=lambda found: -found.value if high else found.value)
+        mine, there = named[0], order[rank - 1]
+        slack = 0.35 * tolerance.width(there.value, there.extent, there.mark.tolerance, False)
+        off = abs(mine.value - there.value) / max(slack, 1e-9)
+        if off <= 1:
+            return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.TRUE, off, cells=(mine.cell,))
+        if best is None or off < best.off:
+            word = "highest" if high else "lowest"
+            place = f"{match['rank'].lower()} {word}" if rank > 1 else word
+            rationale = (
+                f"{there.name} is the {place}, at {there.said}; {mine.name} is at {mine.said}."
+            )
+            best = ChartCheck(
+                ChartClaim.EXTREME, ClaimOutcome.FALSE, off, rationale, (mine.cell, there.cell),
+                (label.start, label.end), there.mark.category,
+            )  # fmt: skip
+    return best
+
+
+def _series_ranked(
+    match: re.Match[str],
+    labels: Sequence[NamedLabel],
+    marks: Sequence[FoundMark],
+    tolerance: Tolerance,
+) -> ChartCheck | None:
+    """Whether a series has that rank by its mean, where the sentence names series alone."""
+    named = [label for label in labels if label.series]
+    runs = [run for run in runs_of(marks) if run[0].series]
+    if len(named) != 1 or len(runs) < 2:
+        return None
+    means = {run[0].series: sum(f.value for f in run) / len(run) for run in runs}
+    order = sorted(means, key=lambda name: means[name], reverse=match["high"] is not None)
+    rank = _RANK.get((match["rank"] or "").lower(), 1)
+    if rank > len(order) or named[0].name not in means:
+        return None
+    gap = abs(means[named[0].name] - means[order[rank - 1]])
+    off = gap / max(tolerance.of_axis * runs[0][0].extent, 1e-9)
+    return ChartCheck(
+        ChartClaim.EXTREME, ClaimOutcome.TRUE if off <= 1 else ClaimOutcome.UNDECIDED, off
+    )

@@ -1,0 +1,188 @@
+"""What a sentence mentions of a chart: categories, series, years, and numbers with their units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revise_captions.charts.chart import Chart
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_YEAR = re.compile(r"(?<![\d.,$€£-])(1[6-9]\d\d|20\d\d|2100)(?:s?)(?![\d%]|[.,]\d)")
+_NUMBER = re.compile(
+    r"(?<![\w.,/])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"(?P<unit>\s?%|\s(?:percent\b|per cent\b|percentage points?\b|points?\b|thousand\b|million\b"
+    r"|billion\b|trillion\b|bn\b)|[kKmM]\b|(?:th|st|nd|rd|s)\b)?(?![\d/])"
+)
+_HEDGE = re.compile(
+    r"\b(?:about|around|approximately|roughly|nearly|almost|just (?:over|under|above|below)|"
+    r"slightly (?:over|under|above|below|more than|less than|higher than|lower than)|"
+    r"close to|over|under|more than|less than|above|below|close|at least|up to|near)\s+\D{0,4}$"
+)
+_SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9,
+           "trillion": 1e12}  # fmt: skip
+_IN_TEN = {"one": 10.0, "two": 20.0, "three": 30.0, "four": 40.0, "five": 50.0, "six": 60.0,
+           "seven": 70.0, "eight": 80.0, "nine": 90.0}  # fmt: skip
+_SHARE = re.compile(
+    r"\b(?:(?P<ten>one|two|three|four|five|six|seven|eight|nine)[- ](?:in|out of)[- ]ten"
+    r"|(?P<quarters>three[- ]quarters)|(?P<quarter>(?:a|one)[- ]quarter)"
+    r"|(?P<thirds>two[- ]thirds)|(?P<third>(?:a|one)[- ]third)"
+    r"|(?<!and a )(?P<half>half)(?! of a| the))\b",
+    re.IGNORECASE,
+)
+_FIXED = {"quarters": 75.0, "quarter": 25.0, "thirds": 200 / 3, "third": 100 / 3, "half": 50.0}
+#: Words that make a number an amount of change or a factor, not a value.
+_CHANGE = re.compile(
+    r"(?:\bby\s+(?:\w+\s+){0,2}|\b(?:difference|gap|margin|increase|decrease|decline|rise|drop|growth"
+    r"|reduction|change|lead|advantage)s? of\s+(?:\w+\s+){0,2}"
+    r"|\b(?:difference|gap)\b[^.;]*\b(?:is|was)\s+(?:\w+\s+){0,2})$",
+    re.IGNORECASE,
+)
+_FACTOR = re.compile(r"^\s*(?:times|-fold|fold|-point|years?\b|months?\b|days?\b)", re.IGNORECASE)
+_COUNT = re.compile(
+    r"^\s+(?:\w+\s)?(?:countries|categories|groups|years|entries|states|cities|companies|sectors"
+    r"|regions|questions|people\b|bars|lines)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLabel:
+    """A category, series or year that a sentence names.
+
+    Attributes:
+        start: Where, in code points of the sentence; `end` is exclusive.
+        name: As the chart has it.
+        series: Whether it names a series.
+    """
+
+    start: int
+    end: int
+    name: str
+    series: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An amount that a sentence states.
+
+    Attributes:
+        start: Where, in code points of the sentence; `end` is exclusive and takes the unit in.
+        value: Without its unit.
+        percent: Whether % or percent follows.
+        scale: 1000 for "thousand" and so on.
+        hedged: Whether "about" or the like precedes, or it is a share in words.
+        change: Whether it is a difference ("by 5 points", "an increase of 3").
+        digits_end: Where its digits end.
+    """
+
+    start: int
+    end: int
+    value: float
+    percent: bool = False
+    scale: float = 1.0
+    hedged: bool = False
+    change: bool = False
+    digits_end: int = 0
+
+
+def fold(text: str) -> str:
+    """Lower case letters and digits alone, for comparing labels that OCR read."""
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
+    """The categories and series that the sentence names, in order, longest first at a place."""
+    names: dict[str, tuple[str, bool]] = {}
+    for one in chart.series:
+        if one.name:
+            names.setdefault(fold(one.name), (one.name, True))
+        for mark in one.marks:
+            names.setdefault(fold(mark.category), (mark.category, False))
+    words = [
+        (m.start(), m.end(), fold(m[0]) if fold(m[0]) not in _COMMON or m[0][0].isupper() else "")
+        for m in _WORD.finditer(sentence)
+    ]
+    found: list[NamedLabel] = []
+    at = 0
+    while at < len(words):
+        label = _longest(words, at, names)
+        if label is None:
+            at += 1
+            continue
+        found.append(label)
+        while at < len(words) and words[at][0] < label.end:
+            at += 1
+    return found or _by_head(words, names)
+
+
+def _longest(
+    words: Sequence[tuple[int, int, str]], at: int, names: dict[str, tuple[str, bool]]
+) -> NamedLabel | None:
+    joined, best = "", None
+    for _, end, word in words[at : at + 10]:
+        joined += word
+        if joined in names and len(joined) > 1:
+            name, series = names[joined]
+            best = NamedLabel(words[at][0], end, name, series)
+    return best
+
+
+#: Labels that are words of any sentence, unless they have a capital letter.
+_COMMON = frozenset(("total", "other", "others", "all", "no", "in", "the", "of", "a", "it", "net"))
+
+
+def _by_head(
+    words: Sequence[tuple[int, int, str]], names: dict[str, tuple[str, bool]]
+) -> list[NamedLabel]:
+    """Labels by a word that no other label has: "Heathrow" for "London Heathrow Airport"."""
+    owners: dict[str, set[str]] = {}
+    for key, (name, _) in names.items():
+        for match in _WORD.finditer(name):
+            if len(match[0]) > 3 and not match[0].isdigit():
+                owners.setdefault(fold(match[0]), set()).add(key)
+    found: list[NamedLabel] = []
+    for start, end, word in words:
+        for form in (word, word.removesuffix("s"), f"{word}s"):
+            keys = owners.get(form, set())
+            if len(keys) == 1 and form not in _COMMON:
+                name, series = names[next(iter(keys))]
+                if not found or found[-1].name != name:
+                    found.append(NamedLabel(start, end, name, series))
+                break
+    return found
+
+
+def years_in(sentence: str) -> list[NamedLabel]:
+    """Four-digit years that the sentence names."""
+    return [NamedLabel(m.start(), m.end(), m[1]) for m in _YEAR.finditer(sentence)]
+
+
+def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
+    """The amounts that a sentence states, without years, counts, factors and parts of labels."""
+    spans = [(label.start, label.end) for label in taken]
+    found = []
+    for match in _NUMBER.finditer(sentence):
+        if any(start < match.end("number") and match.start() < end for start, end in spans):
+            continue
+        unit = (match["unit"] or "").strip()
+        rest = sentence[match.end() :]
+        if unit in ("th", "st", "nd", "rd", "s") or _FACTOR.match(rest) or _COUNT.match(rest):
+            continue
+        before = sentence[: match.start()]
+        found.append(
+            Number(
+                match.start(), match.end(), float(match["number"].replace(",", "")),
+                unit.startswith(("%", "per")), _SCALES.get(unit.lower(), 1.0),
+                bool(_HEDGE.search(before.lower())),
+                "point" in unit or bool(_CHANGE.search(before)), match.end("number"),
+            )
+        )  # fmt: skip
+    for match in _SHARE.finditer(sentence):
+        behind = sentence[match.end() : match.end() + 8]
+        if re.match(r"\s\(\d", behind):
+            continue
+        value = _IN_TEN[match["ten"].lower()] if match["ten"] else _FIXED[str(match.lastgroup)]
+        found.append(Number(match.start(), match.end(), value, True, 1.0, True, False, match.end()))
+    return sorted(found, key=lambda number: number.start)

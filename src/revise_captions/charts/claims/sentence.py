@@ -1,0 +1,72 @@
+"""All claims of a sentence, decided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from revise_captions.charts.chart import Chart
+from revise_captions.charts.claims.check import ChartCheck, Tolerance
+from revise_captions.charts.claims.comparisons import check_comparisons, check_ratios
+from revise_captions.charts.claims.extremes import check_extremes
+from revise_captions.charts.claims.grid import marks_of
+from revise_captions.charts.claims.mentions import NamedLabel, labels_in, numbers_in, years_in
+from revise_captions.charts.claims.trends import check_period, check_trends
+from revise_captions.charts.claims.values import check_numbers
+
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+def check_sentence(
+    sentence: str,
+    charts: Sequence[Chart],
+    texts: Sequence[str] = (),
+    tolerance: Tolerance | None = None,
+) -> tuple[ChartCheck, ...]:
+    """Decides what the sentence claims, from what was read.
+
+    Args:
+        sentence: One sentence.
+        charts: The charts of its image.
+        texts: All text in the image, where known: numbers that stand there are not refuted unless
+            the sentence gives them to a mark that has another.
+        tolerance: How far a value may be off.
+
+    Returns:
+        A check for each number, superlative, trend and comparison found, in that order; none where
+        the sentence claims nothing of these kinds.
+    """
+    limits = tolerance or Tolerance()
+    marks = marks_of(charts)
+    labels = all_labels(sentence, charts)
+    numbers = numbers_in(sentence, labels)
+    printed = printed_numbers(charts, texts)
+    return (
+        *check_numbers(sentence, numbers, labels, marks, printed, limits),
+        *check_extremes(sentence, labels, marks, limits),
+        *check_trends(sentence, labels, marks, limits),
+        *check_period(sentence, marks),
+        *check_comparisons(sentence, labels, marks, limits),
+        *check_ratios(sentence, labels, marks, limits),
+    )
+
+
+def all_labels(sentence: str, charts: Sequence[Chart]) -> list[NamedLabel]:
+    """Categories, series and years that the sentence names, in order, without overlaps."""
+    found: list[NamedLabel] = []
+    every = [label for chart in charts for label in labels_in(sentence, chart)]
+    every.sort(key=lambda label: label.start - label.end)
+    for label in [*every, *years_in(sentence)]:
+        if all(label.end <= other.start or other.end <= label.start for other in found):
+            found.append(label)
+    return sorted(found, key=lambda label: label.start)
+
+
+def printed_numbers(charts: Sequence[Chart], texts: Sequence[str]) -> frozenset[float]:
+    """Every number that stands in the image."""
+    parts = [*texts]
+    for chart in charts:
+        parts += [chart.title, chart.source, *chart.notes, chart.x.label, chart.y.label]
+        parts += [mark.category for one in chart.series for mark in one.marks]
+    found = (match for part in parts for match in _DIGITS.findall(part))
+    return frozenset(float(text.replace(",", "")) for text in found)

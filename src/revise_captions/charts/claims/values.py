@@ -1,0 +1,174 @@
+"""Claims of values: numbers beside a category, and numbers that no mark has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from revise_captions.charts.chart import number
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed
+from revise_captions.charts.claims.mentions import NamedLabel, Number
+
+#: A chart in thousands or millions may be told in either.
+_SCALES = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6)
+
+#: Values above this are no percentages: a share in the sentence is not theirs.
+HIGHEST_SHARE = 250.0
+
+
+def check_numbers(
+    sentence: str,
+    numbers: Sequence[Number],
+    labels: Sequence[NamedLabel],
+    marks: Sequence[FoundMark],
+    printed: frozenset[float],
+    tolerance: Tolerance,
+) -> list[ChartCheck]:
+    """Decides each number against the marks that the sentence names, else against all.
+
+    Args:
+        sentence: Where the numbers stand.
+        numbers: Its amounts.
+        labels: What it names, years among them.
+        marks: What was read.
+        printed: Every number that stands in the image.
+        tolerance: How far a number may be off.
+    """
+    owners = _owners(sentence, numbers, labels)
+    checks = []
+    for index, one in enumerate(numbers):
+        if one.change:
+            checks.append(_change(one, marks, labels, tolerance))
+            continue
+        named = owners[index]
+        candidates = _candidates(marks, named, labels)
+        if one.percent and any(found.value > HIGHEST_SHARE for found in candidates):
+            candidates = []
+        if named and candidates:
+            checks.append(_against(one, candidates, tolerance, ChartClaim.VALUE))
+        else:
+            checks.append(_anywhere(one, marks, printed, tolerance))
+    return checks
+
+
+def _owners(
+    sentence: str, numbers: Sequence[Number], labels: Sequence[NamedLabel]
+) -> list[list[NamedLabel]]:
+    """The labels that each number belongs to: in order for lists, else the nearest category."""
+    categories = [label for label in labels if not label.series]
+    values = [k for k, one in enumerate(numbers) if not one.change]
+    owned: list[list[NamedLabel]] = [[] for _ in numbers]
+    if "respectively" in sentence and len(values) == len(categories):
+        for k, label in zip(values, categories, strict=True):
+            owned[k] = [label]
+        return owned
+    for k in values:
+        one = numbers[k]
+        near = sorted(categories, key=lambda label: _distance(sentence, one, label))
+        owned[k] = near[:1]
+    return owned
+
+
+def _distance(sentence: str, one: Number, label: NamedLabel) -> float:
+    """Characters between, with a penalty for a clause boundary."""
+    low, high = (one.end, label.start) if one.start < label.start else (label.end, one.start)
+    between = sentence[low:high]
+    breaks = sum(between.count(mark) for mark in (";", ",", " and ", " to ", " while "))
+    follows = 0 if one.start > label.start else 4
+    return len(between) + 12 * breaks + follows
+
+
+def _candidates(
+    marks: Sequence[FoundMark], named: Sequence[NamedLabel], labels: Sequence[NamedLabel]
+) -> list[FoundMark]:
+    """Marks of the named category, within the series that the sentence names, if it does."""
+    found = [mark for label in named for mark in at_label(marks, label)]
+    return narrowed(found, labels) if found else []
+
+
+def _scaled(one: Number, value: float) -> float:
+    """The number in the chart's units: the scale that brings it nearest the mark's value."""
+    stated = one.value * one.scale
+    if one.percent or not value:
+        return one.value
+    choices = [one.value, *(stated * scale for scale in _SCALES)] if one.scale > 1 else [
+        one.value, *(one.value * scale for scale in _SCALES[1:4])
+    ]  # fmt: skip
+    return min(choices, key=lambda choice: abs(choice - value))
+
+
+def _against(
+    one: Number, candidates: Sequence[FoundMark], tolerance: Tolerance, claim: ChartClaim
+) -> ChartCheck:
+    best = min(candidates, key=lambda found: abs(_scaled(one, found.value) - found.value))
+    off = abs(_scaled(one, best.value) - best.value)
+    width = tolerance.width(best.value, best.extent, best.mark.tolerance, one.hedged)
+    far = off / max(width, 1e-9)
+    if far <= 1:
+        return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
+    text = number(one.value, 0.005)
+    rationale = f"{best.name} is at {best.said}, not {text}."
+    right = number(best.value, best.mark.tolerance) if best.mark.printed else best.said
+    return ChartCheck(
+        claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), (one.start, one.digits_end), right
+    )
+
+
+def _anywhere(
+    one: Number, marks: Sequence[FoundMark], printed: frozenset[float], tolerance: Tolerance
+) -> ChartCheck:
+    """A number without a category: it must be some mark's value, or be printed in the image."""
+    if one.percent and marks and max(found.value for found in marks) > HIGHEST_SHARE:
+        return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED)
+    if one.value in printed:
+        return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.TRUE)
+    if not marks:
+        return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED)
+    near = _against(one, marks, tolerance, ChartClaim.NUMBER)
+    if near.outcome is ClaimOutcome.TRUE:
+        return near
+    highest = max(found.value for found in marks)
+    if _scaled(one, highest) > 1.25 * highest:
+        text = number(one.value, 0.005)
+        top = max(marks, key=lambda found: found.value)
+        return ChartCheck(
+            ChartClaim.NUMBER, ClaimOutcome.FALSE, near.off,
+            f"No value is as high as {text}: the highest is {top.said}.", (top.cell,),
+        )  # fmt: skip
+    return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED, near.off)
+
+
+def _change(
+    one: Number, marks: Sequence[FoundMark], labels: Sequence[NamedLabel], tolerance: Tolerance
+) -> ChartCheck:
+    """A difference: between the two categories that are named, else between any two marks."""
+    categories = [label for label in labels if not label.series]
+    pool = narrowed(marks, labels)
+    if len(categories) == 2:
+        firsts, seconds = (at_label(pool, label) for label in categories)
+        pairs = [
+            (a, b)
+            for a in firsts
+            for b in seconds
+            if a.cell[:2] == b.cell[:2] or len(firsts) == len(seconds) == 1
+        ]
+    elif len(categories) == 1:
+        same = at_label(marks, categories[0])
+        pairs = [(a, b) for a in same for b in same if a.cell < b.cell]
+    else:
+        pairs = []
+    if not pairs:
+        return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.UNDECIDED)
+    gaps = [(abs(a.value - b.value), a, b) for a, b in pairs]
+    shares = [(100 * gap / abs(a.value), a, b) for gap, a, b in gaps if a.value and one.percent]
+    gap, a, b = min([*gaps, *shares], key=lambda g: abs(_scaled(one, g[0]) - g[0]))
+    width = 1.5 * tolerance.width(gap, a.extent, a.mark.tolerance, one.hedged)
+    off = abs(_scaled(one, gap) - gap) / max(width, 1e-9)
+    if off <= 1:
+        return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.TRUE, off, cells=(a.cell, b.cell))
+    difference = number(abs(a.value - b.value), 0.05)
+    rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}: the difference is {difference}."
+    return ChartCheck(
+        ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, (a.cell, b.cell),
+        (one.start, one.digits_end), difference,
+    )  # fmt: skip
