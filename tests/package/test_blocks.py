@@ -39,6 +39,7 @@ NOT_RUN = {
 }
 #: Sizes that take minutes, and what the tests take instead.
 SMALLER = {"--scenes 4000": "--scenes 8", "--scenes 1000": "--scenes 8", "--epochs 5": "--epochs 1"}
+SMALLER |= {"--charts 100": "--charts 4"}
 #: A second training on one page, whose OUT the page's first one, which is not run, has made.
 SMALLER |= {"--out my-critic --replay": "--out another --replay"}
 
