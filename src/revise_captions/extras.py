@@ -19,7 +19,7 @@ EXTRAS = {
     "peft": "peft",
     "pyarrow": "parquet",
     "pycocoevalcap": "metrics",
-    "rapidocr": "ocr",
+    "rapidocr": "charts",
     "ray": "ray",
     "rouge_score": "metrics",
     "sacrebleu": "metrics",

@@ -69,6 +69,13 @@ COMMANDS = (
         "Check an input and this machine; name the command to run.",
     ),
     SubCommand(
+        "read-chart",
+        CORRECT,
+        "revise_captions.charts.cli:main",
+        "Print the values that a chart shows.",
+        "read-chart",
+    ),
+    SubCommand(
         "verify",
         CORRECT,
         f"{_JOBS}.verify_revisions.cli:main",

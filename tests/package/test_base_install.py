@@ -51,6 +51,7 @@ COMMANDS = {
     "verify-revisions judged.jsonl o.jsonl --verify critic": "posh",
     "score-posh pairs.jsonl o.jsonl": "posh",
     "score-posh pairs.jsonl o.jsonl --judge m@http://localhost:9/v1": "posh",
+    "read-chart image.png": "charts",
     "rate-captions judged.jsonl --out board.html": "",
     "caption-benchmarks list": "",
     "merge-shards in.jsonl merged.jsonl out.jsonl": "",

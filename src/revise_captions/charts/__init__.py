@@ -2,6 +2,7 @@
 
 from revise_captions.charts.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from revise_captions.charts.formats import as_csv, as_json, as_text, from_json
+from revise_captions.charts.read import read
 
 __all__ = [
     "Chart",
@@ -12,4 +13,5 @@ __all__ = [
     "as_json",
     "as_text",
     "from_json",
+    "read",
 ]

@@ -57,14 +57,17 @@ def csv_rows(image: str, charts: Sequence[Chart]) -> list[tuple[str, ...]]:
     ]
 
 
+def csv_line(row: Sequence[str]) -> str:
+    """A row as a line of CSV, without the line's end."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(row)
+    return text.getvalue()
+
+
 def as_csv(readings: Mapping[str, Sequence[Chart]]) -> str:
     """The charts of several images, by the image's name, as one table."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_HEADER)
-    for image, charts in readings.items():
-        writer.writerows(csv_rows(image, charts))
-    return text.getvalue()
+    rows = [row for image, charts in readings.items() for row in csv_rows(image, charts)]
+    return "".join(f"{csv_line(row)}\n" for row in (CSV_HEADER, *rows))
 
 
 def as_json(chart: Chart) -> dict[str, Any]:

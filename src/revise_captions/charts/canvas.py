@@ -1,0 +1,112 @@
+"""An image prepared for measuring: flat colors, and what text stands where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.charts.chart import Box
+from revise_captions.charts.numerals import Numeral, parse
+from revise_captions.charts.ocr import Pixels, TextLine
+
+#: Colors nearer than this (Euclidean, RGB) are one.
+_SAME = 26.0
+#: Share of the image's pixels, and pixels, that a color must have.
+_LEAST_SHARE, _LEAST_PIXELS = 0.0004, 40
+_MOST_COLORS = 40
+_BITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """An image as flat colors and lines of text.
+
+    Attributes:
+        pixels: uint8 (height, width, 3).
+        palette: float (colors, 3); the background is the first.
+        index: int16 (height, width), the color of each pixel, -1 for none of the palette.
+        lines: The text.
+        numerals: The numbers among words and lines.
+    """
+
+    pixels: Pixels
+    palette: NDArray[np.float64]
+    index: NDArray[np.int16]
+    lines: tuple[TextLine, ...]
+    numerals: tuple[Numeral, ...]
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
+        return int(self.index.shape[0])
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+        return int(self.index.shape[1])
+
+    @property
+    def text_height(self) -> float:
+        """The median height of horizontal lines, in pixels."""
+        heights = [line.box[3] - line.box[1] for line in self.lines if abs(line.angle) < 10]
+        return float(np.median(heights)) if heights else max(8.0, self.height / 40)
+
+    def hex(self, color: int) -> str:
+        """A color of the palette as "#rrggbb"."""
+        return "#" + "".join(f"{round(c):02x}" for c in self.palette[color])
+
+
+def prepare(pixels: Pixels, lines: Sequence[TextLine]) -> Canvas:
+    """Finds the colors of an image; anti-aliased edges belong to none.
+
+    Args:
+        pixels: uint8 (height, width, 3).
+        lines: Its text.
+    """
+    coarse = (pixels >> (8 - _BITS)).astype(np.int32)
+    bins = (coarse[..., 0] << (2 * _BITS)) | (coarse[..., 1] << _BITS) | coarse[..., 2]
+    flat = bins.ravel()
+    counts = np.bincount(flat, minlength=1 << (3 * _BITS)).astype(np.float64)
+    colors = pixels.reshape(-1, 3)
+    means = (
+        np.stack([np.bincount(flat, colors[:, k], minlength=len(counts)) for k in range(3)], axis=1)
+        / np.maximum(counts, 1)[:, None]
+    )
+    palette = _palette(counts, means)
+    used = np.flatnonzero(counts)
+    distance = np.linalg.norm(means[used][:, None, :] - palette[None], axis=2)
+    nearest = np.full(len(counts), -1, dtype=np.int16)
+    best = distance.argmin(axis=1)
+    nearest[used] = np.where(distance.min(axis=1) < _SAME, best, -1)
+    return Canvas(pixels, palette, nearest[bins], tuple(lines), tuple(_numerals(lines)))
+
+
+def _palette(counts: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
+    least = max(_LEAST_PIXELS, _LEAST_SHARE * counts.sum())
+    chosen: list[NDArray[np.float64]] = []
+    for color in np.argsort(-counts):
+        if len(chosen) == _MOST_COLORS or (counts[color] < least and chosen):
+            break
+        if all(np.linalg.norm(means[color] - other) >= _SAME for other in chosen):
+            chosen.append(means[color])
+    return np.array(chosen)
+
+
+def _numerals(lines: Sequence[TextLine]) -> Iterator[Numeral]:
+    """A line that is a number, or else those of its words that are, if all are."""
+    for line in lines:
+        whole = parse(line.text, line.box, line.angle, line.height)
+        parts = [parse(word.text, word.box, line.angle, line.height) for word in line.words]
+        if len(parts) > 1 and all(part is not None for part in parts):
+            yield from (part for part in parts if part is not None)
+        elif whole is not None:
+            yield whole
+
+
+def inside(box: Box, outer: Box) -> bool:
+    """Whether a box's center lies in another."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]

@@ -1,0 +1,219 @@
+"""Line and area charts: where curves stand at the labels of the horizontal axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from revise_captions.charts.canvas import Canvas
+from revise_captions.charts.chart import Box, ChartMark, ChartSeries
+from revise_captions.charts.numerals import Numeral, year_of
+from revise_captions.charts.ocr import TextWord
+from revise_captions.charts.scales import FittedScale
+from revise_captions.charts.shapes import Curve
+
+#: Pixels by which a curve's height may be off.
+MEASURED = 1.5
+#: Longer ranges of years are read at their tick labels only.
+_MOST_YEARS = 80
+#: A number belongs to a curve not farther away than so many heights of text.
+_NEAR = 2.6
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A place on the horizontal axis.
+
+    Attributes:
+        category: Its label, or the year between two labels.
+        x: Pixel column.
+        labeled: Whether a label stands there.
+    """
+
+    category: str
+    x: float
+    labeled: bool = True
+
+
+def stations(labels: Sequence[tuple[TextWord, float]], extent: tuple[int, int]) -> list[Station]:
+    """Where curves are read: at every year if labels are years, else at the labels.
+
+    Args:
+        labels: Below the axis, with the column that each stands for.
+        extent: First column of the curves, and the one after the last.
+    """
+    dated = [(year_of(word.text), x) for word, x in labels]
+    years = [(year, x) for year, x in dated if year is not None]
+    fitted = _year_line(years) if len(years) >= max(2, 0.6 * len(labels)) else None
+    if fitted is None:
+        return [Station(word.text.strip(), x) for word, x in labels]
+    slope, offset = fitted
+    first, last = extent[0], extent[1] - 1
+    start, end = slope * first + offset, slope * last + offset
+    low, high = round(start), round(end)
+    if high - low < 1 or high - low > _MOST_YEARS:
+        return [Station(str(year), x) for year, x in years]
+    known = {year for year, _ in years}
+    if abs(start - low) < 0.35 and abs(end - high) < 0.35:
+        # curves begin and end at a year: their ends are more exact than labels
+        slope = (high - low) / (last - first)
+        offset = low - slope * first
+    else:
+        low, high = int(np.ceil(start - 0.1)), int(np.floor(end + 0.1))
+    return [
+        Station(str(year), (year - offset) / slope, year in known) for year in range(low, high + 1)
+    ]
+
+
+def _year_line(years: Sequence[tuple[int, float]]) -> tuple[float, float] | None:
+    """(slope, offset) of years over columns, by most pairs' agreement; None if they disagree."""
+    ordered = sorted(years, key=lambda pair: pair[1])
+    values = np.array([year for year, _ in ordered], dtype=float)
+    places = np.array([x for _, x in ordered])
+    best: np.ndarray | None = None
+    for i in range(len(values)):
+        for j in range(i + 1, len(values)):
+            if values[j] <= values[i] or places[j] - places[i] < 4:
+                continue
+            slope = (values[j] - values[i]) / (places[j] - places[i])
+            off = np.abs(values[i] + slope * (places - places[i]) - values)
+            near = np.flatnonzero(off < max(0.4, 0.06 * (values.max() - values.min())))
+            if best is None or len(near) > len(best):
+                best = near
+    if best is None or len(best) < 0.7 * len(values) or len(best) < 2:
+        return None
+    slope, offset = np.polyfit(places[best], values[best], 1)
+    return float(slope), float(offset)
+
+
+def measured(
+    curves: Sequence[Curve], places: Sequence[Station], scale: FittedScale
+) -> list[list[ChartMark]]:
+    """Each curve's values at the stations that it reaches, on the axis's scale."""
+    return [
+        [
+            _mark(station, y, scale.value(y), MEASURED * abs(scale.a))
+            for station in places
+            if (y := one.at(station.x)) is not None
+        ]
+        for one in curves
+    ]
+
+
+def _mark(station: Station, y: float, value: float, tolerance: float) -> ChartMark:
+    box = (round(station.x) - 3, round(y) - 3, round(station.x) + 4, round(y) + 4)
+    return ChartMark(station.category, value, False, tolerance, MEASURED, box)
+
+
+def printed(
+    curves: Sequence[Curve], places: Sequence[Station], canvas: Canvas, numerals: Sequence[Numeral]
+) -> list[dict[int, Numeral]]:
+    """For each curve, the number printed at a station, by the station's index.
+
+    A number goes to the nearest curve, sooner to one of its own color, and to the nearest station.
+    """
+    height = canvas.text_height
+    pairs = []
+    for one in numerals:
+        x, y = one.center
+        color = text_color(canvas, one.box)
+        for k, each in enumerate(curves):
+            level = each.at(x)
+            if level is None:
+                first, end = each.extent
+                level = each.at(first if x < first else end - 1)
+                beyond = max(first - x, x - end)
+                if level is None or beyond > 2.5 * height:
+                    continue
+            gap = abs(y - level) / height
+            if gap > _NEAR:
+                continue
+            pairs.append((gap + (0.0 if color == each.color else 1.0), k, one, x))
+    found: list[dict[int, Numeral]] = [{} for _ in curves]
+    taken: set[Box] = set()
+    for _, k, one, x in sorted(pairs, key=lambda pair: pair[0]):
+        if one.box in taken or not places:
+            continue
+        station = min(range(len(places)), key=lambda s: abs(places[s].x - x))
+        if station not in found[k]:
+            found[k][station] = one
+            taken.add(one.box)
+    return found
+
+
+def text_color(canvas: Canvas, box: Box) -> int:
+    """The palette's color of a text, -1 if it has none of it."""
+    part = canvas.index[box[1] : box[3], box[0] : box[2]]
+    counts = np.bincount(part[part >= 0].ravel(), minlength=len(canvas.palette))
+    if counts.sum() == 0:
+        return -1
+    counts[counts.argmax()] = 0
+    return int(counts.argmax()) if counts.max() > 0 else -1
+
+
+def calibrated(
+    curves: Sequence[Curve], places: Sequence[Station], found: Sequence[dict[int, Numeral]]
+) -> FittedScale | None:
+    """A scale from printed numbers and the curves' heights there; None if they do not fit one."""
+    levels, values = [], []
+    for one, numbers in zip(curves, found, strict=True):
+        for station, numeral in numbers.items():
+            level = one.at(places[station].x)
+            if level is not None:
+                levels.append(level)
+                values.append(numeral.value)
+    if len(set(values)) < 3:
+        return None
+    y, v = np.array(levels), np.array(values)
+    best: np.ndarray | None = None
+    spread = v.max() - v.min()
+    for i in range(len(v)):
+        for j in range(i + 1, len(v)):
+            if abs(y[i] - y[j]) < 8 or (v[j] - v[i]) / (y[j] - y[i]) >= 0:
+                continue
+            a = (v[j] - v[i]) / (y[j] - y[i])
+            near = np.flatnonzero(np.abs(v[i] + a * (y - y[i]) - v) < 0.06 * spread + 0.6)
+            if best is None or len(near) > len(best):
+                best = near
+    if best is None or len(best) < max(3, 0.6 * len(v)):
+        return None
+    a, b = np.polyfit(y[best], v[best], 1)
+    return FittedScale(float(a), float(b), (), True)
+
+
+def with_printed(
+    one: Curve,
+    places: Sequence[Station],
+    numbers: dict[int, Numeral],
+    scale: FittedScale | None,
+) -> list[ChartMark]:
+    """Printed numbers, and measured values at the other labeled stations."""
+    marks = []
+    for k, station in enumerate(places):
+        y = one.at(station.x)
+        numeral = numbers.get(k)
+        if numeral is not None:
+            level = y if y is not None else numeral.center[1]
+            box = (round(station.x) - 3, round(level) - 3, round(station.x) + 4, round(level) + 4)
+            marks.append(
+                ChartMark(station.category, numeral.value, True, numeral.step / 2, 0.0, box)
+            )
+        elif y is not None and scale is not None and station.labeled:
+            marks.append(_mark(station, y, scale.value(y), 2 * MEASURED * abs(scale.a)))
+    return marks
+
+
+def series(
+    curves: Sequence[Curve],
+    marks: Sequence[Sequence[ChartMark]],
+    names: dict[int, str],
+    canvas: Canvas,
+) -> tuple[ChartSeries, ...]:
+    """One series a curve."""
+    return tuple(
+        ChartSeries(names.get(one.color, ""), canvas.hex(one.color), tuple(own))
+        for one, own in zip(curves, marks, strict=True)
+        if own
+    )

@@ -1,0 +1,353 @@
+"""Which text says what: categories, legends, titles, notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from revise_captions.charts.bar_chart import BarRow, Frame
+from revise_captions.charts.canvas import Canvas
+from revise_captions.charts.chart import Box
+from revise_captions.charts.numerals import parse
+from revise_captions.charts.ocr import TextLine, TextWord
+from revise_captions.charts.scales import anchor
+
+_FOOT = re.compile(
+    r"(notes?|sources?|question|survey|based on|figures|pew research|q\d|data:?|total |"
+    r"numbers? may|percentages|\*|†|“|\")",
+    re.IGNORECASE,
+)
+_SOURCE = re.compile(r"sources?\b|pew research", re.IGNORECASE)
+_SWATCH = "■□▪•●◆▲—–-口ロ◼◻ "
+
+
+def is_number(line: TextLine) -> bool:
+    """Whether a line is nothing but numbers."""
+    return all(parse(word.text) is not None for word in line.words) or (
+        parse(line.text) is not None
+    )
+
+
+def foot_of(lines: Sequence[TextLine], below: float) -> tuple[tuple[str, ...], str, float]:
+    """Notes, the source, and the pixel row where they begin.
+
+    Args:
+        lines: All text.
+        below: No note begins above this row.
+    """
+    flat = [line for line in lines if abs(line.angle) < 10 and line.box[1] >= below]
+    starts = [line.box[1] for line in flat if _FOOT.match(line.text) and not is_number(line)]
+    if not starts:
+        return (), "", float("inf")
+    top = min(starts)
+    notes: list[str] = []
+    for line in sorted(flat, key=lambda line: (line.box[1], line.box[0])):
+        if line.box[1] < top - 2:
+            continue
+        if notes and not _FOOT.match(line.text):
+            notes[-1] += f" {line.text}"
+        else:
+            notes.append(line.text)
+    source = " ".join(note for note in notes if _SOURCE.match(note))
+    return tuple(note for note in notes if not _SOURCE.match(note)), source, float(top)
+
+
+def title_of(lines: Sequence[TextLine], above: float, used: Collection[Box]) -> str:
+    """The lines from the top down to the first mark, but legends and tick labels."""
+    found = [
+        line
+        for line in lines
+        if abs(line.angle) < 10
+        and line.box[3] <= above + 0.3 * (line.box[3] - line.box[1])
+        and line.box not in used
+    ]
+    texts = [line for line in found if not is_number(line) and letters(line.text) >= 2]
+    # a number alone belongs to a title whose last line it is
+    texts += [
+        line
+        for line in found
+        if is_number(line) and any(0 <= line.box[1] - other.box[3] + 12 <= 24 for other in texts)
+    ]
+    return " ".join(line.text for line in _reading_order(texts))
+
+
+def letters(text: str) -> int:
+    """How many letters a text has."""
+    return sum(letter.isalpha() for letter in text)
+
+
+def _reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
+    """Top to bottom, and left to right where lines share a row."""
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: line.box[1] + line.box[3]):
+        middle = (line.box[1] + line.box[3]) / 2
+        if rows and middle < rows[-1][0].box[3] - 0.25 * (line.box[3] - line.box[1]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [line for row in rows for line in sorted(row, key=lambda line: line.box[0])]
+
+
+def row_labels(
+    rows: Sequence[BarRow], lines: Sequence[TextLine], canvas: Canvas, right: float
+) -> tuple[list[str], set[Box]]:
+    """What stands to the left of each row of horizontal bars, and which boxes that took.
+
+    A label beside several rows, those of a group, is each one's.
+
+    Args:
+        rows: Top to bottom.
+        lines: The text that may be labels.
+        canvas: The image.
+        right: Labels end to the left of this column.
+    """
+    height = canvas.text_height
+    frame = Frame(True)
+    centers = [row.place for row in rows]
+    pitch = _pitch(centers, height)
+    left = [
+        line
+        for line in lines
+        if abs(line.angle) < 15
+        and line.box[2] <= right + 0.5 * height
+        and centers[0] - 0.75 * pitch <= frame.middle(line.box) <= centers[-1] + 0.75 * pitch
+    ]
+    owned: list[list[TextLine]] = [[] for _ in rows]
+    for line in left:
+        off = [abs(frame.middle(line.box) - center) for center in centers]
+        if min(off) <= max(0.62 * pitch, 0.9 * height):
+            owned[int(np.argmin(off))].append(line)
+    texts = [joined(group) for group in owned]
+    bearing = [k for k, text in enumerate(texts) if text]
+    if bearing:
+        for k, text in enumerate(texts):
+            if not text:
+                nearest = min(bearing, key=lambda other: abs(centers[other] - centers[k]))
+                texts[k] = texts[nearest]
+    else:
+        texts, left = _labels_above(rows, lines, height)
+    return texts, {line.box for line in left}
+
+
+def _labels_above(
+    rows: Sequence[BarRow], lines: Sequence[TextLine], height: float
+) -> tuple[list[str], list[TextLine]]:
+    """Labels that stand over their bars."""
+    texts, used = [], []
+    for row in rows:
+        x0, y0 = row.bars[0].box[0], row.bars[0].box[1]
+        over = [
+            line
+            for line in lines
+            if 0 <= y0 - line.box[3] + 0.4 * height <= 1.4 * height
+            and abs(line.box[0] - x0) <= 3 * height
+            and not is_number(line)
+        ]
+        texts.append(joined(over))
+        used += over
+    return texts, used
+
+
+def column_labels(
+    rows: Sequence[BarRow], lines: Sequence[TextLine], canvas: Canvas, base: float
+) -> tuple[list[str], set[Box]]:
+    """What stands below each upright bar, and which boxes that took.
+
+    Args:
+        rows: The places of bars, left to right.
+        lines: The text that may be labels.
+        canvas: The image.
+        base: The pixel row at the foot of the bars.
+    """
+    height = canvas.text_height
+    centers = np.array([row.place for row in rows])
+    pitch = _pitch(list(centers), 4 * height)
+    below = sorted(
+        (
+            line
+            for line in lines
+            if line.box[1] >= base - 0.5 * height and line.box[1] < base + 9 * height
+        ),
+        key=lambda line: line.box[1],
+    )
+    words = list(_pieces(below, list(centers)))
+    if not words:
+        return ["" for _ in rows], set()
+    band = _label_band(words, height)
+    angles = [angle for word, angle in band]
+    slanted = np.median(np.abs(angles)) > 10
+    anchors = np.array([anchor(word.box, angle, height)[0] for word, angle in band])
+    if slanted and len(band) == len(rows):
+        order = np.argsort(anchors)
+        return [band[k][0].text for k in order], {word.box for word, _ in band}
+    owned: list[list[TextWord]] = [[] for _ in rows]
+    for (word, _), place in zip(band, anchors, strict=True):
+        off = np.abs(centers - place)
+        if off.min() <= 0.8 * pitch:
+            owned[int(off.argmin())].append(word)
+    texts = [
+        " ".join(
+            word.text
+            for word in sorted(
+                group, key=lambda word: (word.box[1] // max(1, int(0.6 * height)), word.box[0])
+            )
+        )
+        for group in owned
+    ]
+    return _of_groups(
+        texts, centers, [(word, a) for (word, _), a in zip(band, anchors, strict=True)]
+    ), {word.box for word, _ in band}
+
+
+def _of_groups(
+    texts: list[str], centers: np.ndarray, labels: Sequence[tuple[TextWord, float]]
+) -> list[str]:
+    """Bars of a group, of which one bears the label, all get it; others stay empty."""
+    bearing = [k for k, text in enumerate(texts) if text]
+    if not bearing or len(bearing) > 0.75 * len(texts) or len(labels) < 2:
+        return texts
+    return [
+        text or texts[min(bearing, key=lambda other: abs(centers[other] - centers[k]))]
+        for k, text in enumerate(texts)
+    ]
+
+
+def _pieces(lines: Iterable[TextLine], centers: Sequence[float]) -> list[tuple[TextWord, float]]:
+    """Lines; those that reach over several places are cut into words."""
+    found: list[tuple[TextWord, float]] = []
+    for line in lines:
+        covered = sum(line.box[0] <= center <= line.box[2] for center in centers)
+        if abs(line.angle) < 10 and covered > 1 and len(line.words) > 1:
+            found += [(word, 0.0) for word in line.words]
+        else:
+            found.append((TextWord(line.text, line.box), line.angle))
+    return found
+
+
+def _label_band(
+    words: Sequence[tuple[TextWord, float]], height: float
+) -> list[tuple[TextWord, float]]:
+    """The labels next to the axis: those whose tops are near the first one's, and lines right
+    below these that continue them."""
+    rotated = [pair for pair in words if abs(pair[1]) > 10]
+    if len(rotated) >= max(2, 0.5 * len(words)):
+        return rotated
+    flat = [pair for pair in words if abs(pair[1]) <= 10]
+    top = min(word.box[1] for word, _ in flat)
+    band = [pair for pair in flat if pair[0].box[1] <= top + 0.7 * height]
+    for _ in range(3):
+        bottom = max(word.box[3] for word, _ in band)
+        more = [
+            pair
+            for pair in flat
+            if pair not in band
+            and pair[0].box[1] <= bottom + 0.35 * height
+            and any(_over(pair[0].box, word.box) for word, _ in band)
+        ]
+        if len(more) < 2 and len(band) > 2:
+            break
+        band += more
+    return band
+
+
+def _over(box: Box, other: Box) -> bool:
+    """Whether two boxes share columns."""
+    return box[0] < other[2] and other[0] < box[2]
+
+
+def _pitch(centers: Sequence[float], default: float) -> float:
+    steps = np.diff(np.sort(np.array(centers)))
+    steps = steps[steps > 2]
+    return float(np.median(steps)) if len(steps) else default
+
+
+def joined(group: Sequence[TextLine]) -> str:
+    """Lines in reading order, without a legend's swatches."""
+    ordered = sorted(group, key=lambda line: (line.box[1], line.box[0]))
+    return " ".join(
+        line.text.strip(_SWATCH) if len(line.text) > 1 else line.text for line in ordered
+    )
+
+
+def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set[Box]]:
+    """Names of colors from swatches with text to their right, and the boxes of that text.
+
+    Args:
+        canvas: The image.
+        colors: Those of marks.
+    """
+    height = canvas.text_height
+    swatches = sorted(
+        (swatch for color in colors for swatch in _swatches(canvas, color, height)),
+        key=lambda pair: (pair[1][1], pair[1][0]),
+    )
+    names: dict[int, str] = {}
+    used: set[Box] = set()
+    for color, box in swatches:
+        middle = (box[1] + box[3]) / 2
+        ends = [
+            o[0]
+            for _, o in swatches
+            if o[0] > box[2] and abs((o[1] + o[3]) / 2 - middle) < 0.6 * height
+        ]
+        stop = min(ends, default=canvas.width)
+        words = [
+            (word, line)
+            for line in canvas.lines
+            if abs(line.angle) < 10 and line.box[1] - 3 <= middle <= line.box[3] + 3
+            for word in line.words
+            if box[2] - 0.4 * height <= word.box[0] < stop and word.text.strip(_SWATCH)
+        ]
+        words.sort(key=lambda pair: pair[0].box[0])
+        text, end = [], float(box[2])
+        for word, line in words:
+            if word.box[0] - end > 1.3 * height:
+                break
+            text.append(word.text)
+            end = word.box[2]
+            used.add(line.box)
+        name = " ".join(text).strip(_SWATCH)
+        if name and parse(name) is None and color not in names:
+            names[color] = name
+    return names, used
+
+
+def _swatches(canvas: Canvas, color: int, height: float) -> list[tuple[int, Box]]:
+    """Small filled squares or discs of a color, apart from larger marks."""
+    import cv2
+
+    mask = (canvas.index == color).astype(np.uint8)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+    found = []
+    for x, y, width, high, area in stats[1:]:
+        if (
+            0.25 * height <= high <= 1.6 * height
+            and 0.25 * height <= width <= 2.4 * height
+            and area >= 0.62 * width * high
+            and area >= 16
+        ):
+            found.append((color, (int(x), int(y), int(x + width), int(y + high))))
+    return found
+
+
+def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord, float]]:
+    """Labels below an axis, with the column that each stands for, left to right.
+
+    Args:
+        lines: What stands below it.
+        height: Of the text.
+    """
+    words: list[tuple[TextWord, float]] = []
+    for line in lines:
+        dated = [word for word in line.words if parse(word.text) is not None]
+        if abs(line.angle) < 10 and len(line.words) > 1 and len(dated) == len(line.words):
+            words += [(word, 0.0) for word in line.words]
+        else:
+            words.append((TextWord(line.text, line.box), line.angle))
+    if not words:
+        return []
+    band = _label_band(words, height)
+    placed = [(word, anchor(word.box, angle, height)[0]) for word, angle in band]
+    return sorted(placed, key=lambda pair: pair[1])

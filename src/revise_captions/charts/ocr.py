@@ -1,0 +1,208 @@
+"""Text in an image, by RapidOCR (extra `charts`), whose weights are in its wheel."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from revise_captions.charts.chart import Box
+
+Pixels = NDArray[np.uint8]
+Corners = NDArray[np.float32]
+
+#: One thread, crops as narrow as they are, one at a time: on a CPU, padding costs more than batches
+#: save. The detector's default of 0.5 for a box misses single digits.
+_PARAMETERS = {
+    "Global.log_level": "error",
+    "Global.return_word_box": True,
+    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+    "Det.box_thresh": 0.3,
+    "Rec.rec_img_shape": [3, 48, 48],
+    "Rec.rec_batch_num": 1,
+}
+#: Below this, a text is noise.
+LEAST_SCORE = 0.5
+#: Crops this many times as high as wide may be rotated text.
+_TALL = 1.5
+#: From here on an upright reading, a column of letters, is not considered.
+_VERY_TALL = 2.6
+#: Degrees between which text is slanted.
+_SLANTED = (12, 78)
+#: By which the image is scaled when it is turned to read slanted text.
+_ENLARGED = 1.3
+#: Rotated text is taken to read upward unless it reads this much better downward.
+_DOWNWARD = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class TextWord:
+    """A word of a line, with its bounding box in pixels."""
+
+    text: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line of text as recognized.
+
+    Attributes:
+        text: The whole line.
+        box: Its bounding box.
+        score: The recognizer's confidence, 0 … 1.
+        angle: Degrees counterclockwise from horizontal, in [-90, 90].
+        height: Of the text across its direction, in pixels.
+        words: Of a horizontal line; a rotated one is one word.
+    """
+
+    text: str
+    box: Box
+    score: float
+    angle: float
+    height: float
+    words: tuple[TextWord, ...]
+
+
+@functools.cache
+def _engine() -> Any:
+    from rapidocr import RapidOCR
+
+    return RapidOCR(params=_PARAMETERS)
+
+
+def text_lines(image: Pixels) -> tuple[TextLine, ...]:
+    """The lines of text in an RGB image, top to bottom.
+
+    Args:
+        image: uint8 of shape (height, width, 3).
+
+    Raises:
+        ModuleNotFoundError: RapidOCR is not installed.
+    """
+    engine = _engine()
+    pixels = np.ascontiguousarray(image[:, :, ::-1])
+    boxes = _detected(engine, pixels)
+    crops = [_crop(pixels, corners) for corners in boxes]
+    tall = [k for k, crop in enumerate(crops) if crop.shape[0] >= _TALL * crop.shape[1]]
+    flat = [k for k in range(len(crops)) if k not in set(tall)]
+    lines = _flat_lines(engine, [crops[k] for k in flat], boxes[flat])
+    lines += _tall_lines(engine, [crops[k] for k in tall], boxes[tall])
+    kept = [line for line in lines if line.score >= LEAST_SCORE and line.text.strip()]
+    kept = _slanted_again(engine, pixels, kept)
+    return tuple(sorted(kept, key=lambda line: (line.box[1], line.box[0])))
+
+
+def _detected(engine: Any, pixels: Pixels) -> Corners:
+    """Quadrilaterals of text, (lines, 4, 2), clockwise from the top left corner."""
+    found = engine(pixels, use_det=True, use_cls=False, use_rec=False)
+    boxes = getattr(found, "boxes", None)
+    if boxes is None:
+        return np.zeros((0, 4, 2), dtype=np.float32)
+    return np.asarray(boxes, dtype=np.float32)
+
+
+def _slanted_again(engine: Any, pixels: Pixels, lines: list[TextLine]) -> list[TextLine]:
+    """Slanted tick labels, read again in a rotated image, where the detector misses fewer."""
+    for sign in (1, -1):
+        first = [line for line in lines if _SLANTED[0] < line.angle * sign < _SLANTED[1]]
+        if len(first) < 2:
+            continue
+        again = _turned_lines(engine, pixels, float(np.median([line.angle for line in first])))
+        if sum(len(line.text) for line in again) > sum(len(line.text) for line in first):
+            rest = [line for line in lines if line not in first]
+            lines = rest + [line for line in again if not any(_meets(line, o) for o in rest)]
+    return lines
+
+
+def _turned_lines(engine: Any, pixels: Pixels, angle: float) -> list[TextLine]:
+    """The text that is level once the image is turned back by an angle, in the image's places."""
+    import cv2
+
+    height, width = pixels.shape[:2]
+    turn = cv2.getRotationMatrix2D((width / 2, height / 2), -angle, _ENLARGED)
+    cos, sin = abs(turn[0, 0]), abs(turn[0, 1])
+    size = (round(height * sin + width * cos), round(height * cos + width * sin))
+    turn[:, 2] += (size[0] - width) / 2, (size[1] - height) / 2
+    fill = [int(c) for c in np.median(pixels[0], axis=0)]
+    turned = np.asarray(cv2.warpAffine(pixels, turn, size, borderValue=fill), dtype=np.uint8)
+    boxes = _detected(engine, turned)
+    across, down = (boxes[:, 1] - boxes[:, 0]).T
+    boxes = boxes[np.abs(down) < 0.2 * across]
+    lines = _flat_lines(engine, [_crop(turned, corners) for corners in boxes], boxes)
+    back = cv2.invertAffineTransform(turn)
+    found = []
+    for line, corners in zip(lines, boxes, strict=True):
+        if line.score >= LEAST_SCORE and line.text:
+            box = _bounds(corners @ back[:, :2].T + back[:, 2])
+            word = TextWord(line.text, box)
+            whole = replace(line, box=box, angle=line.angle + angle, words=(word,))
+            found.append(replace(whole, height=line.height / _ENLARGED))
+    return found
+
+
+def _meets(line: TextLine, other: TextLine) -> bool:
+    """Whether a line's center lies in another one."""
+    x, y = (line.box[0] + line.box[2]) / 2, (line.box[1] + line.box[3]) / 2
+    return other.box[0] <= x <= other.box[2] and other.box[1] <= y <= other.box[3]
+
+
+def _crop(image: Pixels, corners: Corners) -> Pixels:
+    """The upright content of a quadrilateral, given clockwise from its top left corner."""
+    import cv2
+
+    top, right, bottom, left = (
+        float(np.linalg.norm(corners[a] - corners[b])) for a, b in ((0, 1), (1, 2), (2, 3), (3, 0))
+    )
+    width, height = max(1, int(max(top, bottom))), max(1, int(max(right, left)))
+    target = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float32)
+    warp = cv2.getPerspectiveTransform(corners, target)
+    cropped = cv2.warpPerspective(
+        image, warp, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    )
+    return np.asarray(cropped, dtype=np.uint8)
+
+
+def _flat_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[TextLine]:
+    if not crops:
+        return []
+    read = engine.recognize_txt(list(crops))
+    texts, scores = read.txts, read.scores
+    located = engine.cal_rec_boxes(list(crops), boxes, read).word_results
+    lines = []
+    for text, score, corners, words in zip(texts, scores, boxes, located, strict=True):
+        across, down = corners[1] - corners[0]
+        angle = -math.degrees(math.atan2(down, across))
+        parts = [TextWord(w, _bounds(np.asarray(c))) for w, _, c in words if c is not None]
+        high = float(np.linalg.norm(corners[3] - corners[0]))
+        box = _bounds(corners)
+        lines.append(TextLine(text.strip(), box, float(score), angle, high, tuple(parts)))
+    return lines
+
+
+def _tall_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[TextLine]:
+    """Text of narrow boxes: rotated one way or the other, or upright."""
+    lines = []
+    for crop, corners in zip(crops, boxes, strict=True):
+        views = [(np.rot90(crop, -1), 90.0, 0.0), (np.rot90(crop, 1), -90.0, -_DOWNWARD)]
+        if crop.shape[0] < _VERY_TALL * crop.shape[1]:
+            views.append((crop, 0.0, 0.0))
+        read = engine.recognize_txt([view for view, _, _ in views])
+        best = max(range(len(views)), key=lambda k: read.scores[k] + views[k][2])
+        text, box = read.txts[best].strip(), _bounds(corners)
+        angle = views[best][1]
+        high = float(crop.shape[1] if angle else crop.shape[0])
+        word = TextWord(text, box)
+        lines.append(TextLine(text, box, float(read.scores[best]), angle, high, (word,)))
+    return lines
+
+
+def _bounds(corners: NDArray[Any]) -> Box:
+    low, high = np.floor(corners.min(axis=0)), np.ceil(corners.max(axis=0))
+    return int(low[0]), int(low[1]), int(high[0]), int(high[1])

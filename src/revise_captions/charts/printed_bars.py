@@ -1,0 +1,184 @@
+"""Bar charts without an axis, whose values are printed at the bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from revise_captions.charts import bar_chart, labels, shapes
+from revise_captions.charts.bar_chart import BarRow, Frame
+from revise_captions.charts.bar_series import split_series
+from revise_captions.charts.canvas import Canvas, inside
+from revise_captions.charts.chart import Box, Chart, ChartAxis, ChartSeries
+from revise_captions.charts.ocr import TextLine
+from revise_captions.charts.scales import FittedScale
+from revise_captions.charts.shapes import Bar
+
+
+def find_bars(canvas: Canvas) -> list[Bar]:
+    """Rectangles that may be bars, wherever they are: no rules, no letters, no background."""
+    whole = (0, 0, canvas.width, canvas.height)
+    height = canvas.text_height
+    found = []
+    for color in range(1, len(canvas.palette)):
+        for bar in shapes.bars(canvas, color, whole, least=2):
+            large = bar.width * bar.height > 0.4 * canvas.width * canvas.height
+            thin = max(bar.width, bar.height) < 0.5 * height or min(bar.width, bar.height) < 2
+            rule = min(bar.width, bar.height) <= 3 and max(bar.width, bar.height) > 4 * height
+            if not (large or thin or rule or _is_letter(canvas, bar)):
+                found.append(bar)
+    return found
+
+
+def _is_letter(canvas: Canvas, bar: Bar) -> bool:
+    """Whether a small rectangle is a stroke of a word."""
+    if min(bar.width, bar.height) > 0.35 * canvas.text_height:
+        return False
+    return any(inside(bar.box, line.box) and labels.letters(line.text) > 1 for line in canvas.lines)
+
+
+def printed_bars(canvas: Canvas) -> list[Chart]:
+    """The charts of an image, one for each section of rows that a heading parts; [] if no bars
+    have printed values."""
+    frame, group = bar_chart.orientation(find_bars(canvas))
+    if len(group) < 2:
+        return []
+    rows = bar_chart.rows_of(frame, group)
+    printed = bar_chart.printed_values(frame, rows, canvas, ())
+    if len(printed) < 0.4 * len(group):
+        return []
+    legend_names, legend_boxes = labels.legend(canvas, {bar.color for bar in group})
+    foot = labels.foot_of(canvas.lines, max(bar.box[3] for bar in group))
+    sections = _sections(frame, rows, canvas) if frame.horizontal else [rows]
+    charts: list[Chart] = []
+    top = 0.0
+    for section in sections:
+        chart = bars_chart(canvas, frame, section, None, legend_names, legend_boxes, top, foot)
+        charts.append(chart)
+        top = max(bar.box[3] for row in section for bar in row.bars)
+    return charts
+
+
+def _sections(frame: Frame, rows: Sequence[BarRow], canvas: Canvas) -> list[list[BarRow]]:
+    """Rows that follow each other without a heading between them."""
+    left = min(bar.box[0] for row in rows for bar in row.bars)
+    sections = [[rows[0]]]
+    for before, row in pairwise(rows):
+        y0, y1 = before.bars[0].box[3], row.bars[0].box[1]
+        between = [
+            line
+            for line in canvas.lines
+            if y0 - 2 <= (line.box[1] + line.box[3]) / 2 <= y1 + 2
+            and line.box[2] > left + 2 * canvas.text_height
+            and labels.letters(line.text) > 2
+        ]
+        if between and y1 - y0 > 1.2 * canvas.text_height:
+            sections.append([row])
+        else:
+            sections[-1].append(row)
+    return sections
+
+
+def bars_chart(
+    canvas: Canvas,
+    frame: Frame,
+    rows: Sequence[BarRow],
+    scale: FittedScale | None,
+    names: dict[int, str],
+    taken: set[Box],
+    top: float,
+    foot: tuple[tuple[str, ...], str, float],
+) -> Chart:
+    """A chart of bars that are found.
+
+    Args:
+        canvas: The image.
+        frame: Which way bars grow.
+        rows: The bars.
+        scale: The value axis, None if values are printed only.
+        names: Of colors, from the legend.
+        taken: The legend's text.
+        top: No title stands above this row of pixels.
+        foot: Notes, source, and where they begin.
+    """
+    bars = [bar for row in rows for bar in row.bars]
+    left, upper = min(bar.box[0] for bar in bars), min(bar.box[1] for bar in bars)
+    base = max(bar.box[3] for bar in bars)
+    ticks = scale.ticks if scale else ()
+    printed = bar_chart.printed_values(frame, rows, canvas, ticks)
+    taken = taken | {tick.box for tick in ticks} | {one.box for one in printed.values()}
+    lines = [
+        line for line in canvas.lines if line.box not in taken and top <= line.box[1] < foot[2]
+    ]
+    if frame.horizontal:
+        categories, used = labels.row_labels(rows, lines, canvas, left)
+    else:
+        categories, used = labels.column_labels(rows, lines, canvas, base)
+    marks = bar_chart.values(frame, rows, printed, scale)
+    series = split_series(frame, rows, categories, marks, names, canvas)
+    lines = [line for line in lines if line.box not in used]
+    if len(series) > 1 and frame.horizontal and not all(one.name for _, one in series):
+        series, heads = _named_by_headings(series, lines, canvas, upper)
+        taken = taken | heads
+    stacked = max(len(row.bars) for row in rows) > 1
+    axis = axis_of(scale)
+    return Chart(
+        kind="stacked bar" if stacked else "bar",
+        title=labels.title_of(lines, upper, taken | used),
+        x=axis if frame.horizontal else ChartAxis(),
+        y=ChartAxis() if frame.horizontal else axis,
+        series=tuple(one for _, one in series),
+        notes=foot[0],
+        source=foot[1],
+        box=(0, int(top), canvas.width, canvas.height),
+        horizontal=frame.horizontal,
+    )
+
+
+def _named_by_headings(
+    series: list[tuple[list[Bar], ChartSeries]],
+    lines: Sequence[TextLine],
+    canvas: Canvas,
+    upper: float,
+) -> tuple[list[tuple[list[Bar], ChartSeries]], set[Box]]:
+    """Names from the text above each series' first bar, and the boxes of that text."""
+    height = canvas.text_height
+    boxes = [min((bar.box for bar in bars), key=lambda box: box[1]) for bars, _ in series]
+    near = [
+        line
+        for line in lines
+        if upper - 5 * height <= line.box[1]
+        and line.box[3] <= upper + 0.4 * height
+        and line.box[2] - line.box[0] < 0.6 * canvas.width
+    ]
+    owned: list[list[TextLine]] = [[] for _ in series]
+    for line in sorted(near, key=lambda line: -line.box[1]):
+        gaps = [_distance(line.box, box) for box in boxes]
+        best = min(range(len(boxes)), key=lambda k: gaps[k])
+        bottom = min((one.box[1] for one in owned[best]), default=upper + height)
+        # a heading's lines follow each other without a gap
+        if gaps[best] <= 2.5 * height and bottom - line.box[3] <= 2.2 * height:
+            owned[best].append(line)
+    named = [
+        (bars, replace(one, name=one.name or labels.joined(own)))
+        for (bars, one), own in zip(series, owned, strict=True)
+    ]
+    return named, {line.box for own in owned for line in own}
+
+
+def _distance(box: Box, bar: Box) -> float:
+    """How far apart the columns of two boxes are; overlapping ones differ by their centers."""
+    apart = max(bar[0] - box[2], box[0] - bar[2], 0)
+    centers = abs((box[0] + box[2]) / 2 - (bar[0] + bar[2]) / 2)
+    edges = abs(box[0] - bar[0])
+    return apart + 0.1 * min(centers, edges)
+
+
+def axis_of(scale: FittedScale | None) -> ChartAxis:
+    """The axis that a scale describes."""
+    if scale is None:
+        return ChartAxis()
+    unit = next((tick.unit for tick in scale.ticks if tick.unit), "")
+    texts = tuple(tick.text for tick in scale.ticks)
+    return ChartAxis("", unit, texts[::-1] if scale.vertical else texts, (scale.a, scale.b))

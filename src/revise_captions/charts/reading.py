@@ -1,0 +1,141 @@
+"""Reads image files, and prints what was read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from revise_captions.charts.chart import Chart, number
+from revise_captions.charts.formats import CSV_HEADER, as_json, as_text, csv_line, csv_rows
+from revise_captions.charts.read import read
+from revise_captions.commands import echo
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.images import load_image
+from revise_captions.records import ImageRef
+
+_SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
+#: The exit status if nothing could be read.
+NOTHING = 4
+
+
+def files(paths: Sequence[Path]) -> list[Path]:
+    """The image files that paths name; those of a folder in alphabetical order.
+
+    Raises:
+        UserError: A path does not exist, or a folder has no images.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(one for one in path.iterdir() if one.suffix.lower() in _SUFFIXES)
+            if not inside:
+                raise UserError(f"there are no images in the folder {path}")
+            found += inside
+        elif path.exists():
+            found.append(path)
+        else:
+            raise UserError(f"there is no file {path}")
+    return found
+
+
+def read_file(path: Path) -> tuple[Chart, ...]:
+    """The charts in an image file.
+
+    Raises:
+        BadRecord: It is not an image, or a damaged one.
+    """
+    image = load_image(ImageRef(path=str(path)))
+    return read(np.asarray(image))
+
+
+def print_readings(paths: Sequence[Path], form: str) -> int:
+    """Reads files and prints them in a format as they come; returns the exit status.
+
+    An image that cannot be opened is reported on standard error; the others are read.
+
+    Raises:
+        UserError: As in `files`.
+    """
+    readable = False
+    first = True
+    if form == "csv":
+        _print_line(csv_line(CSV_HEADER))
+    for path, charts in _readings(files(paths)):
+        readable = readable or any(chart.readable for chart in charts)
+        _print_one(path, charts, form, first)
+        first = False
+    if form == "json":
+        _print_line("{}" if first else "}")
+    return 0 if readable else NOTHING
+
+
+def _readings(paths: Sequence[Path]) -> Iterator[tuple[Path, tuple[Chart, ...]]]:
+    for path in paths:
+        try:
+            yield path, read_file(path)
+        except BadRecord as error:
+            echo(f"read-chart: {path}: {error.detail}", err=True)
+
+
+def _print_line(text: str) -> None:
+    """Prints a line of a machine's format."""
+    sys.stdout.write(f"{text}\n")
+
+
+def _print_one(path: Path, charts: Sequence[Chart], form: str, first: bool) -> None:
+    if form == "csv":
+        for cells in csv_rows(path.name, charts):
+            _print_line(csv_line(cells))
+    elif form == "json":
+        value = json.dumps([as_json(chart) for chart in charts], ensure_ascii=False)
+        _print_line(f"{'{' if first else ','}{json.dumps(path.name)}: {value}")
+    elif form == "jsonl":
+        row = {"image": path.name, "charts": [as_json(chart) for chart in charts]}
+        _print_line(json.dumps(row, ensure_ascii=False))
+    elif form == "text":
+        echo("\n\n".join(as_text(chart) for chart in charts))
+    else:
+        echo(("" if first else "\n") + f"{path.name}")
+        for chart in charts:
+            _print_table(chart)
+
+
+def _print_table(chart: Chart) -> None:
+    """A table for people: a row per category, a column per series."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from revise_captions.outside_text import plain
+
+    kind = f"horizontal {chart.kind}" if chart.horizontal else chart.kind
+    console = Console()
+    echo(f"{kind}: {chart.title}".rstrip(": "))
+    for reason in chart.unread:
+        echo(f"not read: {reason}")
+    if chart.series:
+        table = Table()
+        table.add_column("")
+        for one in chart.series:
+            table.add_column(plain(one.name), justify="right")
+        for category in dict.fromkeys(m.category for one in chart.series for m in one.marks):
+            cells = []
+            for one in chart.series:
+                own = [mark for mark in one.marks if mark.category == category]
+                cells.append(
+                    ", ".join(_cell(mark.value, mark.tolerance, mark.printed) for mark in own)
+                )
+            table.add_row(plain(category), *cells)
+        console.print(table, markup=False)
+    for note in chart.notes:
+        echo(note)
+    if chart.source:
+        echo(chart.source)
+
+
+def _cell(value: float | None, tolerance: float, printed: bool) -> str:
+    text = number(value, tolerance)
+    return text if printed or value is None else f"~{text}"

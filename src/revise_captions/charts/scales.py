@@ -1,0 +1,199 @@
+"""Value axes: linear scales fitted to tick labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from revise_captions.charts.canvas import Canvas
+from revise_captions.charts.chart import Box
+from revise_captions.charts.numerals import Numeral
+
+#: Tick labels may lie this far off the fitted scale, in heights of their text.
+_OFF = 0.45
+#: Aligned labels' edges or centers differ by no more than this, in heights of their text.
+_ALIGNED = 0.6
+#: Of the steps between neighboring ticks.
+_SPREAD = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class FittedScale:
+    """A value axis.
+
+    Attributes:
+        a: Units a pixel.
+        b: The value at pixel 0; a value is a · pixel + b.
+        ticks: The labels that it fits, in the order of their pixels.
+        vertical: Whether pixels are counted downward.
+        logarithmic: Whether the labels are powers: then nothing can be read off it here.
+    """
+
+    a: float
+    b: float
+    ticks: tuple[Numeral, ...]
+    vertical: bool
+    logarithmic: bool = False
+
+    def value(self, pixel: float) -> float:
+        """The value at a pixel."""
+        return self.a * pixel + self.b
+
+    def pixel(self, value: float) -> float:
+        """Where a value stands."""
+        return (value - self.b) / self.a
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and last tick's pixel; zero counts if it is the next tick."""
+        places = [_place(tick, self.vertical) for tick in self.ticks]
+        first, last = min(places), max(places)
+        step = (last - first) / max(1, len(places) - 1)
+        zero = self.pixel(0.0)
+        # the label of zero is a lone digit, which OCR overlooks now and then
+        if last < zero <= last + 1.2 * step:
+            last = zero
+        elif first - 1.2 * step <= zero < first:
+            first = zero
+        return first, last
+
+
+def _place(tick: Numeral, vertical: bool) -> float:
+    """Where a label's tick is along the axis."""
+    x, y = anchor(tick.box, tick.angle, tick.height, beside=vertical)
+    return y if vertical else x
+
+
+def anchor(box: Box, angle: float, height: float, beside: bool = False) -> tuple[float, float]:
+    """Where a tick label touches its tick: its center, or the end of a slanted one.
+
+    Args:
+        box: Of the label.
+        angle: Of its text. Labels below an axis that rise to the right end at their tick; those
+            that fall start at it. Labels to the left of an axis end at their tick.
+        height: Of its text.
+        beside: Whether it stands to the left of its axis, not below.
+    """
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    if not 10 < abs(angle) < 80:
+        return x, y
+    radians = np.radians(abs(angle))
+    inset_x, inset_y = height * np.sin(radians) / 2, height * np.cos(radians) / 2
+    at_end = angle > 0 or beside
+    x = box[2] - inset_x if at_end else box[0] + inset_x
+    y = box[1] + inset_y if angle > 0 or not beside else box[3] - inset_y
+    return float(x), float(y)
+
+
+def value_scales(canvas: Canvas, vertical: bool) -> list[FittedScale]:
+    """Scales in the image along one direction, best first."""
+    height = canvas.text_height
+    found = []
+    for group in _columns(canvas.numerals, vertical, _ALIGNED * height):
+        ticks = [numeral for numeral in group if not numeral.is_year]
+        scale = fit(ticks, vertical, _OFF * height) if len(ticks) >= 2 else None
+        if scale is not None:
+            found.append(scale)
+    found.sort(key=lambda scale: (-len(scale.ticks), -abs(scale.span[1] - scale.span[0])))
+    return _distinct(found)
+
+
+def _columns(
+    numerals: Sequence[Numeral], vertical: bool, tolerance: float
+) -> Iterable[list[Numeral]]:
+    """Numerals in a column (or a row), by their right, left edges or centers."""
+    for edge in (2, 0, None) if vertical else (None,):
+        places = []
+        for one in numerals:
+            if not vertical:
+                places.append(one.center[1])
+            elif edge is None:
+                places.append(one.center[0])
+            else:
+                places.append(float(one.box[edge]))
+        order = np.argsort(places)
+        group: list[int] = []
+        for k in order:
+            if group and places[k] - places[group[-1]] > tolerance:
+                yield [numerals[i] for i in group]
+                group = []
+            group.append(int(k))
+        if group:
+            yield [numerals[i] for i in group]
+
+
+def fit(ticks: Sequence[Numeral], vertical: bool, tolerance: float) -> FittedScale | None:
+    """The line that most labels lie on, refined by least squares; None if they are no axis.
+
+    An axis has its labels at equal steps, growing upward or to the right.
+
+    Args:
+        ticks: Labels in one column or row.
+        vertical: Whether they form a column.
+        tolerance: In pixels.
+    """
+    places = np.array([_place(tick, vertical) for tick in ticks])
+    values = np.array([tick.value for tick in ticks])
+    best: np.ndarray | None = None
+    for i, j in combinations(range(len(ticks)), 2):
+        if values[i] == values[j] or abs(places[i] - places[j]) < 4:
+            continue
+        a = (values[j] - values[i]) / (places[j] - places[i])
+        if (a > 0) == vertical:
+            continue
+        off = np.abs(places - (places[i] + (values - values[i]) / a))
+        near = np.flatnonzero(off <= tolerance)
+        if best is None or len(near) > len(best):
+            best = near
+    if best is None:
+        return None
+    if len(best) >= max(2, 0.6 * len(ticks)) and _is_axis(places[best], values[best]):
+        a, b = _least_squares(places[best], values[best])
+        order = best[np.argsort(places[best])]
+        return FittedScale(a, b, tuple(ticks[k] for k in order), vertical)
+    return _logarithmic(ticks, places, values, vertical)
+
+
+def _least_squares(places: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    # pixels as a function of values: the error is in the pixels
+    slope, offset = np.polyfit(values, places, 1)
+    return float(1 / slope), float(-offset / slope)
+
+
+def _is_axis(places: np.ndarray, values: np.ndarray) -> bool:
+    steps = np.abs(np.diff(np.sort(values)))
+    if len(values) == 2:
+        return bool(values.min() == 0 or steps[0] in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000))
+    if steps.min() <= 0:
+        return False
+    whole = steps / steps.min()
+    return bool(np.all(np.abs(whole - np.round(whole)) < _SPREAD))
+
+
+def _logarithmic(
+    ticks: Sequence[Numeral], places: np.ndarray, values: np.ndarray, vertical: bool
+) -> FittedScale | None:
+    """A scale that is linear in the logarithm, over at least two orders of magnitude."""
+    if len(ticks) < 3 or values.min() <= 0 or values.max() < 50 * values.min():
+        return None
+    logs = np.log(values)
+    slope, offset = np.polyfit(logs, places, 1)
+    off = np.abs(places - (slope * logs + offset))
+    if off.max() > 6 or slope == 0 or (slope > 0) == vertical:
+        return None
+    order = np.argsort(places)
+    return FittedScale(
+        float(1 / slope), float(-offset / slope), tuple(ticks[k] for k in order), vertical, True
+    )
+
+
+def _distinct(scales: Sequence[FittedScale]) -> list[FittedScale]:
+    kept: list[FittedScale] = []
+    for scale in scales:
+        boxes = {tick.box for tick in scale.ticks}
+        if all(not boxes & {tick.box for tick in other.ticks} for other in kept):
+            kept.append(scale)
+    return kept
