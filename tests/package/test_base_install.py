@@ -91,6 +91,7 @@ def prepare(folder: Path) -> None:
     (folder / "in.parquet").write_bytes(b"PAR1")
     (folder / "judged.jsonl").write_text(json.dumps(judged) + "\n")
     (folder / "pairs.jsonl").write_text('{"generation": "A cat.", "reference": "A dog."}\n')
+    Image.new("RGB", (64, 64), "red").save(folder / "image.png")
     (folder / "photos").mkdir()
     Image.new("RGB", (32, 32), "red").save(folder / "photos" / "a.png")
     (folder / "photos" / "a.txt").write_text("A cat.")

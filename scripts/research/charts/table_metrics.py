@@ -94,7 +94,10 @@ def _matched(
 
 
 def rnss(read: Sequence[float], truth: Sequence[float]) -> float:
-    """Relative number set similarity: how alike two sets of numbers are, headers ignored."""
+    """Relative number set similarity: how alike two sets of numbers are, headers ignored.
+
+    As published, a number without a partner adds no distance.
+    """
     from scipy.optimize import linear_sum_assignment
 
     if not len(read) or not len(truth):

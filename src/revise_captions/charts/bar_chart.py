@@ -12,7 +12,7 @@ from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, ChartMark
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.scales import FittedScale
-from revise_captions.charts.shapes import Bar
+from revise_captions.charts.shapes import ChartBar
 
 #: Pixels by which an end of a bar may be off.
 MEASURED = 1.0
@@ -64,13 +64,13 @@ class BarRow:
         place: The center across.
     """
 
-    bars: tuple[Bar, ...]
+    bars: tuple[ChartBar, ...]
     place: float
 
 
-def orientation(found: Sequence[Bar]) -> tuple[Frame, list[Bar]]:
+def orientation(found: Sequence[ChartBar]) -> tuple[Frame, list[ChartBar]]:
     """Which way most bars grow, and those of them that are equally thick."""
-    best: tuple[float, Frame, list[Bar]] = (0.0, Frame(True), [])
+    best: tuple[float, Frame, list[ChartBar]] = (0.0, Frame(True), [])
     for frame in (Frame(True), Frame(False)):
         groups = _by_thickness(frame, found)
         for group in groups:
@@ -87,9 +87,9 @@ def orientation(found: Sequence[Bar]) -> tuple[Frame, list[Bar]]:
     return best[1], best[2]
 
 
-def _by_thickness(frame: Frame, found: Sequence[Bar]) -> list[list[Bar]]:
+def _by_thickness(frame: Frame, found: Sequence[ChartBar]) -> list[list[ChartBar]]:
     ordered = sorted(found, key=lambda bar: frame.thickness(bar.box))
-    groups: list[list[Bar]] = []
+    groups: list[list[ChartBar]] = []
     for bar in ordered:
         thickness = frame.thickness(bar.box)
         if groups and thickness <= 1.12 * frame.thickness(groups[-1][0].box) + 2:
@@ -104,7 +104,7 @@ def _most_common(places: Sequence[float]) -> int:
     return max(counts[k] + counts[k + 1] for k in counts)
 
 
-def _joined(frame: Frame, group: Sequence[Bar]) -> int:
+def _joined(frame: Frame, group: Sequence[ChartBar]) -> int:
     """How many bars begin where another one ends."""
     ends = [(frame.along(bar.box)[1], frame.middle(bar.box)) for bar in group]
     return sum(
@@ -116,9 +116,9 @@ def _joined(frame: Frame, group: Sequence[Bar]) -> int:
     )
 
 
-def rows_of(frame: Frame, group: Sequence[Bar]) -> list[BarRow]:
+def rows_of(frame: Frame, group: Sequence[ChartBar]) -> list[BarRow]:
     """Bars at the same place across, in order."""
-    rows: list[list[Bar]] = []
+    rows: list[list[ChartBar]] = []
     for bar in sorted(group, key=lambda bar: frame.middle(bar.box)):
         place = frame.middle(bar.box)
         if rows and place - frame.middle(rows[-1][-1].box) <= 0.4 * frame.thickness(bar.box):
@@ -131,14 +131,14 @@ def rows_of(frame: Frame, group: Sequence[Bar]) -> list[BarRow]:
 
 def printed_values(
     frame: Frame, rows: Sequence[BarRow], canvas: Canvas, ticks: Iterable[Numeral]
-) -> dict[Bar, Numeral]:
+) -> dict[ChartBar, Numeral]:
     """The number printed in each bar or just beyond its end; before it, if it grows backward."""
     used = {tick.box for tick in ticks}
     numerals = [one for one in canvas.numerals if one.box not in used and abs(one.angle) < 30]
     reach = 2.2 * canvas.text_height
     bars = [bar for row in rows for bar in row.bars]
     backward = _grow_backward(frame, bars)
-    found: dict[Bar, Numeral] = {}
+    found: dict[ChartBar, Numeral] = {}
     for row in rows:
         low, high = frame.across(row.bars[0].box)
         slack = 0.3 * canvas.text_height
@@ -154,7 +154,7 @@ def printed_values(
     return found
 
 
-def _grow_backward(frame: Frame, bars: Sequence[Bar]) -> set[Bar]:
+def _grow_backward(frame: Frame, bars: Sequence[ChartBar]) -> set[ChartBar]:
     """Bars to the left of a common line, or below it, as of those who disagree."""
     ends = [frame.along(bar.box)[1] for bar in bars]
     starts = [frame.along(bar.box)[0] for bar in bars]
@@ -165,7 +165,9 @@ def _grow_backward(frame: Frame, bars: Sequence[Bar]) -> set[Bar]:
     return {bar for bar, end in zip(bars, ends, strict=True) if abs(end - common) <= 5}
 
 
-def _in_row(frame: Frame, row: BarRow, near: Sequence[Numeral], reach: float) -> dict[Bar, Numeral]:
+def _in_row(
+    frame: Frame, row: BarRow, near: Sequence[Numeral], reach: float
+) -> dict[ChartBar, Numeral]:
     def center(one: Numeral) -> float:
         start, end = frame.along(one.box)
         return (start + end) / 2
@@ -182,7 +184,7 @@ def _in_row(frame: Frame, row: BarRow, near: Sequence[Numeral], reach: float) ->
             gap = 0.0 if start <= center(one) <= end else min(abs(low - end), abs(start - high) + 1)
             if gap <= reach:
                 pairs.append((gap, bar, one))
-    found: dict[Bar, Numeral] = {}
+    found: dict[ChartBar, Numeral] = {}
     taken: set[Box] = set()
     for _, bar, one in sorted(pairs, key=lambda pair: pair[0]):
         if bar not in found and one.box not in taken:
@@ -192,8 +194,11 @@ def _in_row(frame: Frame, row: BarRow, near: Sequence[Numeral], reach: float) ->
 
 
 def values(
-    frame: Frame, rows: Sequence[BarRow], printed: dict[Bar, Numeral], scale: FittedScale | None
-) -> dict[Bar, ChartMark]:
+    frame: Frame,
+    rows: Sequence[BarRow],
+    printed: dict[ChartBar, Numeral],
+    scale: FittedScale | None,
+) -> dict[ChartBar, ChartMark]:
     """Each bar's value without its category: printed, or measured on the axis or on its likes."""
     bars = [bar for row in rows for bar in row.bars]
     if len(printed) < _PRINTED * len(bars) and scale is not None:
@@ -203,7 +208,11 @@ def values(
 
 
 def _value(
-    frame: Frame, bar: Bar, numeral: Numeral | None, scale: FittedScale | None, unit: float | None
+    frame: Frame,
+    bar: ChartBar,
+    numeral: Numeral | None,
+    scale: FittedScale | None,
+    unit: float | None,
 ) -> ChartMark:
     if numeral is not None:
         return ChartMark("", numeral.value, True, numeral.step / 2, 0.0, bar.box)
@@ -217,7 +226,7 @@ def _value(
     return ChartMark("", None, False, 0.0, 0.0, bar.box)
 
 
-def _on_scale(frame: Frame, bar: Bar, scale: FittedScale) -> float:
+def _on_scale(frame: Frame, bar: ChartBar, scale: FittedScale) -> float:
     """The far end's value if the bar stands on zero or the axis's end, else the length's."""
     first, second = (bar.box[0], bar.box[2]) if frame.horizontal else (bar.box[3], bar.box[1])
     near, far = scale.value(first), scale.value(second)
@@ -235,7 +244,7 @@ def _on_scale(frame: Frame, bar: Bar, scale: FittedScale) -> float:
     return far - near
 
 
-def _unit_length(frame: Frame, printed: dict[Bar, Numeral]) -> float | None:
+def _unit_length(frame: Frame, printed: dict[ChartBar, Numeral]) -> float | None:
     """Units a pixel, from bars with printed numbers, if these agree."""
     rates = [
         numeral.value / frame.length(bar.box)

@@ -8,17 +8,17 @@ from dataclasses import replace
 from revise_captions.charts.bar_chart import BarRow, Frame
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import ChartMark, ChartSeries
-from revise_captions.charts.shapes import Bar
+from revise_captions.charts.shapes import ChartBar
 
 
 def split_series(
     frame: Frame,
     rows: Sequence[BarRow],
     categories: Sequence[str],
-    marks: dict[Bar, ChartMark],
+    marks: dict[ChartBar, ChartMark],
     names: dict[int, str],
     canvas: Canvas,
-) -> list[tuple[list[Bar], ChartSeries]]:
+) -> list[tuple[list[ChartBar], ChartSeries]]:
     """Series by color, by the column that bars start in, or by their order in a stack.
 
     Args:
@@ -33,7 +33,7 @@ def split_series(
         Each series with its bars; a name is "" unless the legend gives it.
     """
     keys = _keys(frame, rows, categories, names)
-    series: dict[int, list[tuple[str, Bar]]] = {}
+    series: dict[int, list[tuple[str, ChartBar]]] = {}
     for row, category in zip(rows, categories, strict=True):
         for bar in row.bars:
             series.setdefault(keys[bar], []).append((category, bar))
@@ -50,7 +50,7 @@ def split_series(
 
 def _keys(
     frame: Frame, rows: Sequence[BarRow], categories: Sequence[str], names: dict[int, str]
-) -> dict[Bar, int]:
+) -> dict[ChartBar, int]:
     """A number for each bar's series."""
     bars = [bar for row in rows for bar in row.bars]
     colors = list(dict.fromkeys(bar.color for bar in bars))
@@ -71,10 +71,10 @@ def _keys(
     return {bar: k for row in rows for k, bar in enumerate(row.bars)}
 
 
-def _columns(frame: Frame, rows: Sequence[BarRow]) -> dict[Bar, int] | None:
+def _columns(frame: Frame, rows: Sequence[BarRow]) -> dict[ChartBar, int] | None:
     """Columns of bars that start at the same place and do not touch, as small multiples do."""
     bars = [bar for row in rows for bar in row.bars]
-    starts: list[list[Bar]] = []
+    starts: list[list[ChartBar]] = []
     for bar in sorted(bars, key=lambda bar: frame.along(bar.box)[0]):
         if starts and frame.along(bar.box)[0] - frame.along(starts[-1][-1].box)[0] <= 4:
             starts[-1].append(bar)

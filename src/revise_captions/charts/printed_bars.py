@@ -13,10 +13,10 @@ from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box, Chart, ChartAxis, ChartSeries
 from revise_captions.charts.ocr import TextLine
 from revise_captions.charts.scales import FittedScale
-from revise_captions.charts.shapes import Bar
+from revise_captions.charts.shapes import ChartBar
 
 
-def find_bars(canvas: Canvas) -> list[Bar]:
+def find_bars(canvas: Canvas) -> list[ChartBar]:
     """Rectangles that may be bars, wherever they are: no rules, no letters, no background."""
     whole = (0, 0, canvas.width, canvas.height)
     height = canvas.text_height
@@ -31,7 +31,7 @@ def find_bars(canvas: Canvas) -> list[Bar]:
     return found
 
 
-def _is_letter(canvas: Canvas, bar: Bar) -> bool:
+def _is_letter(canvas: Canvas, bar: ChartBar) -> bool:
     """Whether a small rectangle is a stroke of a word."""
     if min(bar.width, bar.height) > 0.35 * canvas.text_height:
         return False
@@ -137,11 +137,11 @@ def bars_chart(
 
 
 def _named_by_headings(
-    series: list[tuple[list[Bar], ChartSeries]],
+    series: list[tuple[list[ChartBar], ChartSeries]],
     lines: Sequence[TextLine],
     canvas: Canvas,
     upper: float,
-) -> tuple[list[tuple[list[Bar], ChartSeries]], set[Box]]:
+) -> tuple[list[tuple[list[ChartBar], ChartSeries]], set[Box]]:
     """Names from the text above each series' first bar, and the boxes of that text."""
     height = canvas.text_height
     boxes = [min((bar.box for bar in bars), key=lambda box: box[1]) for bars, _ in series]

@@ -125,7 +125,7 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     return _bar_chart(canvas, frame, rows, plot.scale)
 
 
-def _stands(frame: bar_chart.Frame, bar: shapes.Bar, plot: _Plot) -> bool:
+def _stands(frame: bar_chart.Frame, bar: shapes.ChartBar, plot: _Plot) -> bool:
     """Whether a bar touches the axis, rather than being a part of a curve."""
     along = frame.along(bar.box)
     base = plot.base if frame.horizontal else -plot.base

@@ -22,7 +22,7 @@ _THICK = 0.008
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """A filled rectangle.
 
     Attributes:
@@ -76,7 +76,7 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def bars(canvas: Canvas, color: int, region: Box, least: int = 3) -> list[Bar]:
+def bars(canvas: Canvas, color: int, region: Box, least: int = 3) -> list[ChartBar]:
     """The filled rectangles of a color, by their bounding boxes.
 
     Args:
@@ -98,7 +98,7 @@ def bars(canvas: Canvas, color: int, region: Box, least: int = 3) -> list[Bar]:
         area = cv2.contourArea(contour) + width + height - 1
         if area >= _FILLED * width * height:
             box = (region[0] + x, region[1] + y, region[0] + x + width, region[1] + y + height)
-            found.append(Bar(box, color))
+            found.append(ChartBar(box, color))
     return sorted(found, key=lambda bar: (bar.box[1], bar.box[0]))
 
 

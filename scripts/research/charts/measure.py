@@ -1,0 +1,143 @@
+"""How well charts are read: DePlot's RMS-F1 and RNSS, against tables that are known.
+
+    python -m scripts.research.charts.measure ../shared/data/chocolate/images
+
+The tables of real charts are in `tests/charts/real_tables.json`, read off by eye before the reader
+saw the images; the images are of the reporting half of CHOCOLATE (`reporting_half`), which no rule
+was tuned on. A table is [{"columns": [series], "rows": {category: [values]}}, …]; null stands for a
+cell without a value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from revise_captions.charts import Chart
+from revise_captions.charts.reading import read_file
+from revise_captions.errors import UserError
+from scripts.research.charts.table_metrics import TablePoint, rms, rnss
+
+TABLES = Path(__file__).parents[3] / "tests/charts/real_tables.json"
+#: Names of CHOCOLATE's images begin with their source.
+SOURCES = ("vistext", "pew")
+
+
+def reporting_half(image: str) -> bool:
+    """Whether an image is in the half that no rule was tuned on."""
+    return int(hashlib.sha256(image.encode()).hexdigest(), 16) % 2 == 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChartScore:
+    """How well an image's charts were read.
+
+    Attributes:
+        image: Its name.
+        precision: Of RMS.
+        recall: Of RMS.
+        f1: Of RMS.
+        rnss: As in `table_metrics`.
+        seconds: Of the processor.
+    """
+
+    image: str
+    precision: float
+    recall: float
+    f1: float
+    rnss: float
+    seconds: float
+
+
+def points_of_table(tables: Sequence[Mapping[str, Any]]) -> list[TablePoint]:
+    """The cells of an image's tables."""
+    return [
+        TablePoint(row, column, float(value))
+        for table in tables
+        for row, values in table["rows"].items()
+        for column, value in zip(table["columns"], values, strict=True)
+        if value is not None
+    ]
+
+
+def points_of_charts(charts: Iterable[Chart]) -> list[TablePoint]:
+    """The values that were read."""
+    return [
+        TablePoint(mark.category, series.name, mark.value)
+        for chart in charts
+        for series in chart.series
+        for mark in series.marks
+        if mark.value is not None
+    ]
+
+
+def score(
+    image: str, charts: Iterable[Chart], truth: Sequence[TablePoint], seconds: float = 0.0
+) -> ChartScore:
+    """Compares a reading with the truth."""
+    read = points_of_charts(charts)
+    precision, recall, f1 = rms(read, truth)
+    numbers = rnss([point.value for point in read], [point.value for point in truth])
+    return ChartScore(image, precision, recall, f1, numbers, seconds)
+
+
+def summary(name: str, scores: Sequence[ChartScore]) -> str:
+    """A row of the table, with intervals over images."""
+    cells = [name, str(len(scores))]
+    for key in ("f1", "precision", "recall", "rnss"):
+        values = [getattr(one, key) for one in scores]
+        low, high = _interval(values)
+        cells.append(f"{sum(values) / len(values):.3f} ({low:.3f}–{high:.3f})")
+    cells.append(f"{sum(one.seconds for one in scores) / len(scores):.2f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % percentile interval of the mean, by resampling images."""
+    draws = np.random.default_rng(0).integers(len(values), size=(1000, len(values)))
+    low, high = np.percentile(np.array(values)[draws].mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)
+
+
+HEADER = "\n".join(
+    (
+        "| charts | images | RMS-F1 (95 %) | precision | recall | RNSS | seconds an image |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    )
+)
+
+
+@click.command()
+@click.argument("images", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--each", is_flag=True, help="Also print a line per image, worst first.")
+def main(images: Path, each: bool) -> None:
+    """Print RMS-F1 and RNSS on real charts of IMAGES whose tables were read off by eye."""
+    tables = json.loads(TABLES.read_text(encoding="utf-8"))
+    missing = [name for name in tables if not (images / name).exists()]
+    if missing:
+        raise UserError(f"{images} lacks {len(missing)} images, such as {missing[0]}")
+    scores = []
+    for name, table in tables.items():
+        start = time.process_time()
+        charts = read_file(images / name)
+        seconds = time.process_time() - start
+        scores.append(score(name, charts, points_of_table(table), seconds))
+    print(HEADER)
+    for source in SOURCES:
+        print(summary(source, [one for one in scores if one.image.startswith(source)]))
+    print(summary("all", scores))
+    if each:
+        for one in sorted(scores, key=lambda one: one.f1):
+            print(f"{one.image}: RMS-F1 {one.f1:.3f}, RNSS {one.rnss:.3f}, {one.seconds:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
