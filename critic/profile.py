@@ -162,10 +162,13 @@ class CriticProfile:
 
     def rates(self, threshold: float, settings: Mapping[str, str]) -> ErrorRates | None:
         """The critic's error rates at a threshold, in a run with these settings."""
-        same = bool(self.reviser) and all(
-            settings.get(key) == value for key, value in self.reviser.items()
-        )
+        same = of_reviser(self.reviser, settings)
         return self.sentences.rates(threshold, f"the profile {self.name}", same)
+
+
+def of_reviser(reviser: Mapping[str, str], settings: Mapping[str, str]) -> bool:
+    """Whether a run with these settings rewrote with that reviser; False if none is named."""
+    return bool(reviser) and all(settings.get(key) == value for key, value in reviser.items())
 
 
 def _same(one: str | None, other: str | None) -> bool:

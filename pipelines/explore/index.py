@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from revise_captions.critic.known_errors import known_errors
+from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import Source, open_rows, open_source
@@ -165,7 +167,8 @@ class _Filling:
 
 def _fill(db: sqlite3.Connection, source: Source, run: RunFile, tell: Any) -> dict[str, Any]:
     signature = _signature(source)
-    threshold = float(settings_of(signature)["threshold"])
+    settings = settings_of(signature)
+    threshold = float(settings["threshold"])
     found = _Filling(Tally(threshold=threshold, group_by=run.group_field or "model"))
     rows = enumerate(_rows(source, run, threshold, found))
     while batch := list(islice(rows, _BATCH)):
@@ -186,7 +189,10 @@ def _fill(db: sqlite3.Connection, source: Source, run: RunFile, tell: Any) -> di
     return {
         "signature": signature,
         "threshold": threshold,
-        "summary": found.tally.to_json(),
+        "summary": found.tally.to_json(
+            errors=known_errors(settings),
+            calibrated=settings.get(CALIBRATION) != UNCALIBRATED,
+        ),
         "unreadable": found.unreadable,
         "offered": {
             "outcome": found.outcomes.most_common(),

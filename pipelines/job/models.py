@@ -45,6 +45,10 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
     if stage != "critique":
         check_reviser(job.models, settings_of(earlier).get("critic"))
     critic = reviser = None
+    if stage == "revise" and job.models.critic_profile is not None:
+        from revise_captions.critic.known_errors import expect_profile
+
+        expect_profile(settings_of(earlier), job.models.critic_profile)
     if stage != "revise":
         with announced(f"loading the critic {job.models.critic} …"):
             critic = load_critic_of(job.models)

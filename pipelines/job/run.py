@@ -27,7 +27,7 @@ from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check, require_verdicts
 from revise_captions.pipelines.job.window import journal_windows, stored_signature
-from revise_captions.pipelines.options import InputOptions, JobOptions, RunOptions
+from revise_captions.pipelines.options import JobOptions, RunOptions
 from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
 from revise_captions.pipelines.output.writers import (
     check_output,
@@ -74,7 +74,7 @@ def run(job: JobOptions) -> dict[str, Any]:
                     *(source, job.inputs, models, settings, journal, progress, tallied),
                     _check_of(job.run),
                 )
-            return finish(source, job.inputs, job.run, models, decisive, journal, progress, tallied)
+            return finish(source, job, models, decisive, journal, progress, tallied)
 
 
 def _open(job: JobOptions) -> Source:
@@ -159,7 +159,7 @@ def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
         with open_journal(job.run, decisive) as journal:
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
                 ray_runner.process(job, journal, progress, _check_of(job.run))
-            return finish(source, job.inputs, job.run, models, decisive, journal, progress)
+            return finish(source, job, models, decisive, journal, progress)
 
 
 def open_journal(options: RunOptions, decisive: Mapping[str, Any]) -> Journal:
@@ -171,8 +171,7 @@ def open_journal(options: RunOptions, decisive: Mapping[str, Any]) -> Journal:
 
 def finish(
     source: Source,
-    inputs: InputOptions,
-    options: RunOptions,
+    job: JobOptions,
     models: LoadedModels,
     decisive: Mapping[str, Any],
     journal: Journal,
@@ -184,6 +183,7 @@ def finish(
     `tallied`: the run's figures, where they are complete; otherwise the rows are counted while they
     are written.
     """
+    options = job.run
     speed = Speed(progress.seconds, progress.records, progress.sentences)
     each = None
     if tallied is None:
@@ -196,10 +196,10 @@ def finish(
     summary = summarize(
         tallied,
         models.signature,
-        options,
+        job,
         speed,
         decisive,
-        image_loader(source, inputs),
+        image_loader(source, job.inputs),
     )
     journal.delete()
     show(summary, options, written)

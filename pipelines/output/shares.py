@@ -15,6 +15,9 @@ COLUMNS = (
     *("scored_after", "factual_after", "assessable_after", "assessable_factual_after"),
     *("flagged", "rewritten", "fixed"),
     *("captions_before", "clean_before", "captions_after", "clean_after"),
+    # of what the critic judged in the revised caption: as it was written, called factual or wrong
+    # then, and accepted rewrites
+    *("kept_after", "flagged_after", "rewritten_after"),
 )
 COLUMN = {name: index for index, name in enumerate(COLUMNS)}
 

@@ -86,6 +86,7 @@ class Counts:
         before, now = self._before, self._after
         scored = good = claims = good_claims = 0
         scored_after = good_after = claims_after = good_claims_after = 0
+        kept = wrong = rewritten = 0
         steady = steady_claims = 0  # factual before and after, untouched: most sentences
         flagged: list[Mapping[str, Any]] = []
         for s in sentences:
@@ -112,6 +113,9 @@ class Counts:
                 good_after += is_good
                 claims_after += claim
                 good_claims_after += claim and is_good
+                rewritten += s["accepted"] is True
+                kept += s["accepted"] is not True and s["label"] == "factual"
+                wrong += s["accepted"] is not True and s["label"] == "nonfactual"
             if is_flagged(s, threshold):
                 flagged.append(s)
         scored, good = scored + steady, good + steady
@@ -129,6 +133,7 @@ class Counts:
             *(len(first), sum(f.rewritten for f in first), sum(f.fixed for f in first)),
             *(scored > 0, 0 < scored == good),
             *(scored_after > 0, 0 < scored_after == good_after),
+            *(kept + steady, wrong, rewritten),
         ]
         return counts, any(f.changed for f in touched)
 

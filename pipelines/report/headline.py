@@ -90,12 +90,26 @@ def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
         if sentences[key]
     ]
     done = ", ".join(parts) if parts else "nothing changed"
+    critic = "critic" if summary["calibrated"] else "uncalibrated critic"
     return _line(
         "factuality",
-        f"Factuality, as the critic sees it, {percent(before)} before and {percent(after)} after: "
-        f"{flagged:,} flagged, {done}.",
+        f"Factuality, as the {critic} sees it, {percent(before)} before and {percent(after)} "
+        f"after: {flagged:,} flagged, {done}.{_corrected(summary)}",
         "" if parts else _causes(summary),
     )
+
+
+def _corrected(summary: Mapping[str, Any]) -> str:
+    found = summary["corrected"]
+    if found is None:
+        return ""
+    before, after = found["before"]["value"], found["after"]
+    if after["value"] is not None:
+        then = f"{percent(after['value'])} after"
+    else:
+        low, high = percent(after["low"]), percent(after["high"])
+        then = f"between {low} and {high} after"
+    return f" Corrected for its errors: {percent(before)} before, {then}."
 
 
 def _causes(summary: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from revise_captions.pipelines.report import charts
 from revise_captions.pipelines.report.cards import render_cards
+from revise_captions.pipelines.report.corrected import trust
 from revise_captions.pipelines.report.ranking import SORTS, ranking
 from revise_captions.pipelines.report.sample import QUOTA, ReportRow
 from revise_captions.pipelines.verify.findings import ComparisonLine, lines, not_verified
@@ -87,6 +88,9 @@ def _factuality(data: ReportData) -> Values | None:
     if shares["all"]["before"]["value"] is None:
         return None
     made = [ComparisonLine("Sentences", "all that the critic judged", **shares["all"])]
+    if (found := summary["corrected"]) is not None:
+        note = "corrected for the critic's errors"
+        made.append(ComparisonLine("Sentences", note, found["before"], found["after"], None))
     if summary["sentences"]["not_assessable"]:
         note = "without those that claim nothing visible"
         made.append(ComparisonLine("Sentences with a claim", note, **shares["assessable"]))
@@ -98,7 +102,7 @@ def _factuality(data: ReportData) -> Values | None:
     for key, note in (("of_flagged", "of all flagged ones"), ("of_rewritten", "of rewritten ones")):
         made.append(ComparisonLine("Flagged sentences", note, zero, critic[key], None))
     known = [line for line in made if line.before is not None and line.before["value"] is not None]
-    return {"factuality": known} if known else None
+    return {"factuality": known, "trust": trust(summary)} if known else None
 
 
 def _verified(data: ReportData) -> Values | None:

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.critic.known_errors import known_errors
+from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
@@ -17,13 +19,14 @@ from revise_captions.outside_text import plain
 from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.writers import journal_path, quarantine_path
 from revise_captions.pipelines.report.summary import Speed, Tally
+from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from revise_captions.io.images import LoadImage
     from revise_captions.io.readers import Source
-    from revise_captions.pipelines.options import RunOptions
+    from revise_captions.pipelines.options import JobOptions, RunOptions
     from revise_captions.pipelines.output.writers import OutputCounts
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
     from revise_captions.records import Record
@@ -93,7 +96,7 @@ class RunTally:
 def summarize(
     tallied: RunTally,
     signature: str,
-    options: RunOptions,
+    job: JobOptions,
     speed: Speed,
     settings: Mapping[str, Any],
     load: LoadImage,
@@ -102,7 +105,11 @@ def summarize(
 
     Writes the report where one is asked for.
     """
-    summary = tallied.tally.to_json(speed)
+    options, named = job.run, settings_of(signature)
+    models = job.models
+    errors = known_errors(named, models.critic, models.adapter, models.critic_profile)
+    calibrated = named.get(CALIBRATION) != UNCALIBRATED
+    summary = tallied.tally.to_json(speed, errors, calibrated=calibrated)
     if tallied.sampler is not None and options.report is not None:
         from revise_captions.pipelines.report.page import write_report
 

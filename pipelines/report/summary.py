@@ -36,10 +36,12 @@ from revise_captions.pipelines.output.shares import (
     share,
     table_6,
 )
+from revise_captions.pipelines.report.corrected import corrected
 from revise_captions.pipelines.report.counts import BINS, Counts
 from revise_captions.pipelines.report.headline import headline
 from revise_captions.pipelines.verify.tally import VerificationTally
 from revise_captions.stats.bootstrap import LEVEL, REPLICATES, Sums, weights
+from revise_captions.stats.error_correction import ErrorRates
 
 #: Values of `--group-by` that get figures of their own, in order of appearance.
 MAX_GROUPS = 200
@@ -143,8 +145,20 @@ class Tally:
             mine.sums += group.sums
         return self
 
-    def to_json(self, speed: Speed | None = None) -> dict[str, Any]:
-        """All figures, ready for `json.dumps`."""
+    def to_json(
+        self,
+        speed: Speed | None = None,
+        errors: ErrorRates | None = None,
+        *,
+        calibrated: bool = True,
+    ) -> dict[str, Any]:
+        """All figures, ready for `json.dumps`.
+
+        Args:
+            speed: Of the run.
+            errors: What is known of the critic's, for corrected shares.
+            calibrated: Whether the critic has a card or a profile.
+        """
         self._flush()
         result: dict[str, Any] = {
             "format": "revise-captions summary",
@@ -152,7 +166,9 @@ class Tally:
             "records": self._records(),
             "captions": self._captions(),
             "sentences": self._sentences(),
+            "calibrated": calibrated,
             "factuality": factuality(self.sums),
+            "corrected": corrected(self.sums, errors),
             "critic_on_flagged": table_6(self.sums),
             "attempts": self.counts.attempts_json(),
             "flow": self.counts.flow_json(),

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.pipelines.report.corrected import trust
 from revise_captions.pipelines.verify.findings import not_verified
 from revise_captions.text.formatting import duration, percent, signed
 
@@ -100,6 +101,8 @@ def _interval(estimate: Mapping[str, Any]) -> str:
     if estimate["low"] is None:
         return percent(estimate["value"])
     low, high = 100 * estimate["low"], 100 * estimate["high"]
+    if estimate["value"] is None:
+        return f"{low:.1f} to {high:.1f} %"
     return f"{percent(estimate['value'])} [{low:.1f}, {high:.1f}]"
 
 
@@ -108,18 +111,32 @@ def _shares(summary: Mapping[str, Any]) -> Iterator[Line]:
     if shares["all"]["before"]["value"] is None:
         return
     level = f"{100 * summary['bootstrap']['level']:.0f} %"
-    yield _wide("Judged factual", f"before [{level} interval]", "after")
+    judged = "Judged factual" if summary["calibrated"] else "Called factual"
+    yield _wide(judged, f"before [{level} interval]", "after")
     rows = [("Sentences", shares["all"])]
     if summary["sentences"]["not_assessable"]:
         rows.append(("  without non-assessable", shares["assessable"]))
     rows.append(("Captions, every sentence", summary["captions"]["all_factual"]))
     for label, share in rows:
         yield _wide(label, _interval(share["before"]), _interval(share["after"]))
+        if share is shares["all"] and (found := summary["corrected"]) is not None:
+            yield _wide(
+                "  corrected for errors", _interval(found["before"]), _interval(found["after"])
+            )
     critic = summary["critic_on_flagged"]
     if critic["of_flagged"]["value"] is not None:
         yield _wide("Flagged sentences", percent(0.0), _interval(critic["of_flagged"]))
     if critic["of_rewritten"]["value"] is not None:
         yield _wide("  the rewritten ones", percent(0.0), _interval(critic["of_rewritten"]))
+    yield from _what_it_rests_on(summary)
+
+
+def _what_it_rests_on(summary: Mapping[str, Any]) -> Iterator[Line]:
+    """How far the shares can be trusted."""
+    text = trust(summary)
+    for line in textwrap.wrap(_printable(text), _WIDTH, break_on_hyphens=False):
+        yield line, "", ""
+
 
 
 def _wide(label: str, before: str, after: str) -> Line:

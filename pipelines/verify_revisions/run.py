@@ -76,7 +76,7 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
         with open_journal(job.run, decisive) as journal:
             with Progress(source.count()) as progress:
                 _journal_windows(source, job.inputs, verifier, journal, progress)
-            return finish(source, job.inputs, job.run, models, decisive, journal, progress)
+            return finish(source, job, models, decisive, journal, progress)
 
 
 def _signature_in(source: Source) -> str:

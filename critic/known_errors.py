@@ -1,0 +1,107 @@
+"""What is known of a critic's errors, for correcting the shares that it reports.
+
+A profile says most: the sentences that it was measured on, at any threshold. A card that
+`calibrate-critic --into-card` wrote has them too; one of `finetune-critic` has the precision–recall
+curve of its validation split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from revise_captions.critic.checkpoints import CARD, asks_by_chat, read_card
+from revise_captions.critic.locate import critic_folders, weights_digest
+from revise_captions.critic.profile import CALIBRATION, MeasuredSentences, of_reviser, read_profile
+from revise_captions.errors import UserError
+from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
+
+
+def known_errors(
+    settings: Mapping[str, str],
+    critic: str = "bundled",
+    adapter: str | None = None,
+    profile: Path | None = None,
+) -> ErrorRates | None:
+    """Error rates of the critic of a run, at the run's threshold.
+
+    Args:
+        settings: Of the run's signature.
+        critic: The critic's name; its card counts if its weights are those of the run's critic.
+        adapter: The adapter's.
+        profile: A profile; it counts if the run was judged with it.
+
+    Returns:
+        None where nothing is known.
+    """
+    threshold = float(settings["threshold"])
+    if CALIBRATION in settings:
+        found = None if profile is None else read_profile(profile)
+        if found is None or settings[CALIBRATION] != found.name:
+            return None
+        return found.rates(threshold, settings)
+    calibration = _card_of(settings, critic, adapter)
+    if calibration is None:
+        return None
+    if stored := calibration.get("measured"):
+        same = of_reviser(calibration.get("reviser") or {}, settings)
+        return MeasuredSentences.read(stored).rates(threshold, "its card", same)
+    return rates_of_curve(calibration, threshold)
+
+
+def expect_profile(settings: Mapping[str, str], profile: Path) -> None:
+    """Raises `UserError` if captions with these settings were not judged with the profile."""
+    found = read_profile(profile)
+    found.check(settings)
+    if settings.get(CALIBRATION) != found.name:
+        raise UserError(
+            f"these captions were judged with calibration {settings.get(CALIBRATION, 'by card')}, "
+            f"not with the profile {found.name}",
+            hint="judge them again with --critic-profile, or leave it out here",
+        )
+
+
+def _card_of(
+    settings: Mapping[str, str], critic: str, adapter: str | None
+) -> Mapping[str, Any] | None:
+    """The calibration on the card of the run's critic; None where it is not at hand."""
+    if critic != "bundled" and not Path(critic).expanduser().is_dir():
+        return None
+    own, base, added = critic_folders(critic, adapter)
+    if not (own / CARD).exists():
+        return None
+    key, folder = ("critic", base) if added is None else ("adapter", added)
+    if not settings.get(key, "").endswith(f"@{weights_digest(folder)}") or asks_by_chat(own):
+        return None
+    return read_card(own).calibration
+
+
+def rates_of_curve(calibration: Mapping[str, Any], threshold: float) -> ErrorRates | None:
+    """Error rates from a stored precision–recall curve, between its points by interpolation.
+
+    The card does not say which sentences are of one image, so all count as independent.
+
+    Args:
+        calibration: As `stats.calibration.Calibration.as_dict`.
+        threshold: Of P(factual).
+    """
+    curve = calibration.get("curve")
+    if not curve:
+        return None
+    true = int(calibration["factual"])
+    wrong = int(calibration["sentences"]) - true
+    share = calibration.get("wrong_share") or wrong / (true + wrong)
+    at, precision, recall = (
+        np.array([point[key] for point in curve]) for key in ("threshold", "precision", "recall")
+    )
+    alarms = share * recall * (1 - precision) / np.maximum(precision, 1e-9) / (1 - share)
+    flagged, alarm = (float(np.interp(threshold, at, rate, left=0.0)) for rate in (recall, alarms))
+    return ErrorRates(
+        MeasuredShare(1 - min(alarm, 1.0), true, true),
+        MeasuredShare(1 - flagged, wrong, wrong),
+        None,
+        "the validation figures on its card",
+    )
