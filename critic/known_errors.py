@@ -37,6 +37,8 @@ def known_errors(
     Returns:
         None where nothing is known.
     """
+    if "threshold" not in settings:
+        return None
     threshold = float(settings["threshold"])
     if CALIBRATION in settings:
         found = None if profile is None else read_profile(profile)
@@ -71,12 +73,11 @@ def _card_of(
     if critic != "bundled" and not Path(critic).expanduser().is_dir():
         return None
     own, base, added = critic_folders(critic, adapter)
-    if not (own / CARD).exists():
-        return None
     key, folder = ("critic", base) if added is None else ("adapter", added)
-    if not settings.get(key, "").endswith(f"@{weights_digest(folder)}") or asks_by_chat(own):
+    name, _, digest = settings.get(key, "").rpartition("@")
+    if not name or not (own / CARD).exists() or asks_by_chat(own):
         return None
-    return read_card(own).calibration
+    return read_card(own).calibration if digest == weights_digest(folder) else None
 
 
 def rates_of_curve(calibration: Mapping[str, Any], threshold: float) -> ErrorRates | None:

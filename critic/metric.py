@@ -67,6 +67,7 @@ def _load(argument: str, options: MetricOptions) -> Critic:
         engine=options.engine,
         device=options.device,
         batch_size=options.batch_size,
+        profile=options.critic_profile,
     )
 
 

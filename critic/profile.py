@@ -212,6 +212,24 @@ def read_profile(path: Path | str) -> CriticProfile:
     return replace(profile, name=f"{path.name}@{hashlib.sha256(content).hexdigest()[:12]}")
 
 
+def expect_one_critic(names: Sequence[str], critics: Sequence[str], profile: Path | None) -> None:
+    """Raises `UserError` if a profile is given, and not exactly one critic is there to take it.
+
+    Args:
+        names: All models that are named.
+        critics: Those of them that are asked the critic's question.
+        profile: The profile's file.
+    """
+    if profile is None or (len(names) == len(critics) == 1):
+        return
+    raise UserError(
+        f"--critic-profile is of one critic, and here "
+        f"{', '.join(names) if names else 'no model'} would judge"
+        f"{'' if len(names) > 1 or not names else ' by a question of its own'}",
+        hint="name one critic, or leave out --critic-profile",
+    )
+
+
 def _calibration(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a profile that thresholds are taken from. Raises as `read_profile` catches."""
     if not 0 <= float(stored["threshold"]) <= 1.0001:

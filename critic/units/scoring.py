@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 from revise_captions.critic.load import load_critic, resolve_critic
+from revise_captions.critic.profile import expect_one_critic
 from revise_captions.critic.unit_verifier import CriticVerifier
 from revise_captions.dcscore.ensemble import EnsembleVerifier
 from revise_captions.dcscore.units import Decomposer, UnitVerifier
 from revise_captions.engines.load import load_engine
+from revise_captions.engines.model_spec import ModelSpec
 from revise_captions.errors import UserError
 
 GRAPH, SENTENCES = "graph", "sentences"
@@ -39,6 +41,7 @@ def load_unit_scoring(
     dtype: str = "auto",
     batch_size: int = 16,
     trust_remote_code: bool = False,
+    profile: Path | None = None,
 ) -> UnitScoring:
     """Loads what scores units.
 
@@ -48,7 +51,8 @@ def load_unit_scoring(
         verifiers: Models that say whether a unit is true; several vote. A critic of ours judges the
             unit in its sentence's place, any other model answers the paper's question about it, or,
             of whole sentences, the critic's question in their caption.
-        engine: See `load_critic`; likewise the others.
+        engine: See `load_critic`; likewise the next four.
+        profile: Of the one verifier, which must be a critic.
 
     Raises:
         UserError: A model cannot be loaded.
@@ -62,8 +66,15 @@ def load_unit_scoring(
         "trust_remote_code": trust_remote_code,
     }
     sized = {**options, "batch_size": batch_size}
-    load = partial(_verifier, whole=units == SENTENCES, options=options, batch_size=batch_size)
-    members = [load(name) for name in verifiers]
+    specs = [resolve_critic(name, **options) for name in verifiers]
+    asked = [spec for spec in specs if spec.kind == "paligemma" or units == SENTENCES]
+    expect_one_critic(verifiers, [spec.name for spec in asked], profile)
+    members = [
+        _critic(spec, batch_size, profile, whole=units == SENTENCES)
+        if spec in asked
+        else _language(spec, batch_size)
+        for spec in specs
+    ]
     verifier = members[0] if len(members) == 1 else EnsembleVerifier(members)
     return UnitScoring(_decomposer(units, sized), verifier)
 
@@ -84,10 +95,12 @@ def _decomposer(units: str, options: dict[str, Any]) -> Decomposer:
     return LanguageDecomposer(load_engine(units, option="--units", **options))
 
 
-def _verifier(name: str, *, whole: bool, options: dict[str, Any], batch_size: int) -> UnitVerifier:
-    spec = resolve_critic(name, **options)
-    if spec.kind == "paligemma" or whole:
-        return CriticVerifier(load_critic(spec, batch_size=batch_size), claims_only=whole)
+def _critic(spec: ModelSpec, batch_size: int, profile: Path | None, *, whole: bool) -> UnitVerifier:
+    critic = load_critic(spec, batch_size=batch_size, profile=profile)
+    return CriticVerifier(critic, claims_only=whole)
+
+
+def _language(spec: ModelSpec, batch_size: int) -> UnitVerifier:
     from revise_captions.dcscore.language import LanguageVerifier
 
     return LanguageVerifier(

@@ -124,6 +124,7 @@ def dpo(**options: Any) -> None:
     default=("bundled",),
     help="Model that says whether a unit is true, as --critic of revise-captions; several vote.",
 )
+@shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
 @shared("--reference-field", help="Field that holds the reference caption, for the reward posh.")
 @shared("--judge")
 @add_options(GrpoSettings)

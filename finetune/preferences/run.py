@@ -42,6 +42,7 @@ class PreferenceJob:
     rewards: tuple[str, ...] = ()
     units: str = "graph"
     verifiers: tuple[str, ...] = ("bundled",)
+    critic_profile: Path | None = None
     reference_field: str | None = None
     judge: str = "offline"
     image_root: Path | None = None
@@ -187,7 +188,10 @@ def load_rewards(
             if units is None:
                 from revise_captions.critic.units.scoring import load_unit_scoring
 
-                scoring = load_unit_scoring(job.units, job.verifiers, device=device_of(settings))
+                device, profile = device_of(settings), job.critic_profile
+                scoring = load_unit_scoring(
+                    job.units, job.verifiers, device=device, profile=profile
+                )
                 units = UnitRewards(scoring.decomposer, scoring.verifier)
             function = units.c_p if name == "c_p" else units.c_r
         elif name == "posh":

@@ -54,6 +54,7 @@ def check(name: str, folder: Path, subset: str | None) -> None:
 @click.option("--verifier", multiple=True, default=("reference",), help="As in score-dcscore.")
 @click.option("--decomposer", default="offline", help="As in score-dcscore.")
 @click.option("--matcher", default="offline", help="As in score-dcscore.")
+@shared("--critic-profile", help="As in score-dcscore.")
 @shared("--image-root", "--device", "--verbose")
 def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int, **options: Any) -> None:
     """Put SCORES beside the tables that the benchmark's paper prints, read from DIR.

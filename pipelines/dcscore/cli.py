@@ -22,8 +22,8 @@ Examples:
     --verifier OpenGVLab/InternVL3_5-8B-HF --vote mean
 """
 _MODELS = (
-    "decomposer", "matcher", "verifier", "vote", "threshold", "parser", "encoder", "engine",
-    "device", "batch_size", "trust_remote_code",
+    "decomposer", "matcher", "verifier", "vote", "threshold", "critic_profile", "parser", "encoder",
+    "engine", "device", "batch_size", "trust_remote_code",
 )  # fmt: skip
 _INPUTS = ("image_field", "caption_field", "image_root", "allow_urls", "limit")
 _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
@@ -59,6 +59,7 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
     help=f"What finds units in the reference: `offline` (POSH's offline judge), {_NAME}",
 )
 @shared("--threshold", help="Threshold of critics of ours.  [default: the calibrated one]")
+@shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
 @shared(
     "--reference-field",
     default="reference",

@@ -25,6 +25,7 @@ class UnitModels:
     verifier: tuple[str, ...] = (REFERENCE,)
     vote: str = "majority"
     threshold: float | None = None
+    critic_profile: Path | None = None
     parser: str = "bundled"
     encoder: str = ""
     engine: str = "transformers"
@@ -112,9 +113,15 @@ def _loaded(spec: ModelSpec, batch_size: int, scores: bool) -> Engine:
 
 def load_verifier(models: UnitModels) -> UnitVerifier | None:
     """None for reference-only; several are an ensemble."""
+    from revise_captions.critic.profile import expect_one_critic
+
     if not models.looks:
+        expect_one_critic((), (), models.critic_profile)
         return None
-    members = [_load_one(name, models) for name in models.verifier]
+    specs = [_spec(name, models) for name in models.verifier]
+    critics = [spec.name for spec in specs if spec.kind == "paligemma"]
+    expect_one_critic(models.verifier, critics, models.critic_profile)
+    members = [_load_one(spec, models) for spec in specs]
     if len(members) == 1:
         return members[0]
     from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
@@ -122,20 +129,30 @@ def load_verifier(models: UnitModels) -> UnitVerifier | None:
     return EnsembleVerifier(members, VotingRule(models.vote))
 
 
-def _load_one(name: str, models: UnitModels) -> UnitVerifier:
-    """A critic of ours judges units as sentences, any other model answers the paper's question."""
-    from revise_captions.critic.load import load_critic, resolve_critic
-    from revise_captions.critic.unit_verifier import CriticVerifier
+def _spec(name: str, models: UnitModels) -> ModelSpec:
+    from revise_captions.critic.load import resolve_critic
 
-    spec = resolve_critic(
+    return resolve_critic(
         name,
         engine=models.engine,
         device=models.device,
         trust_remote_code=models.trust_remote_code,
     )
+
+
+def _load_one(spec: ModelSpec, models: UnitModels) -> UnitVerifier:
+    """A critic of ours judges units as sentences, any other model answers the paper's question."""
+    from revise_captions.critic.load import load_critic
+    from revise_captions.critic.unit_verifier import CriticVerifier
+
     if spec.kind != "paligemma":
         from revise_captions.dcscore.language import LanguageVerifier
 
-        return LanguageVerifier(_engine(name, models, "--verifier", scores=True))
-    critic = load_critic(spec, batch_size=models.batch_size, threshold=models.threshold)
+        return LanguageVerifier(_engine(spec.name, models, "--verifier", scores=True))
+    critic = load_critic(
+        spec,
+        batch_size=models.batch_size,
+        threshold=models.threshold,
+        profile=models.critic_profile,
+    )
     return CriticVerifier(critic)

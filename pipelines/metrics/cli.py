@@ -64,6 +64,7 @@ metric:critic=bundled or metric:clipscore=FOLDER. `stress-metric --list` names a
     help="Also evaluate the sentences of each captioner separately.",
 )
 @click.option("--field", default="score", help="Field or column that holds the score.")
+@shared("--critic-profile", help="Profile of the critic that metric:critic asks.")
 @shared("--replicates", default=1000)
 @click.option("--json", "out", type=FILE, help="Write all figures to this JSON file.")
 @shared("--verbose")

@@ -16,6 +16,7 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_writable, write_json
+from revise_captions.metrics.registry import MetricOptions
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
@@ -54,6 +55,7 @@ class EvaluationOptions:
     field: str = "score"
     out: Path | None = None
     floors: bool = False
+    critic_profile: Path | None = None
 
 
 def evaluate(options: EvaluationOptions) -> dict[str, Any]:
@@ -73,8 +75,9 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]
+    how = MetricOptions(critic_profile=options.critic_profile)
     metrics = [
-        read_scores(given, examples, options.field, options.folder) for given in options.scores
+        read_scores(given, examples, options.field, options.folder, how) for given in options.scores
     ]
     more, left_out = all_floors(examples) if options.floors else ([], {})
     metrics += [scores for scores in more if scores.name not in options.scores]

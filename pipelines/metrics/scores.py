@@ -28,7 +28,7 @@ from revise_captions.benchmarks.entries import Entry, csv_rows, rows, shown
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError, mended_by_user
 from revise_captions.metrics.protocol import MetricInput, StoredImage
-from revise_captions.metrics.registry import load_metric, metric_label, scored
+from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label, scored
 from revise_captions.records import Span
 from revise_captions.signature import settings_of, signature
 
@@ -98,13 +98,17 @@ class Scores:
 
 
 def read_scores(
-    given: str, examples: Sequence[Example], column: str = "score", folder: Path = Path()
+    given: str,
+    examples: Sequence[Example],
+    column: str = "score",
+    folder: Path = Path(),
+    how: MetricOptions | None = None,
 ) -> Scores:
     """Reads `[NAME=]FILE`, or computes a floor or `metric:NAME`; `folder` is the images' root."""
     if given.startswith("floor:"):
         return floor(given, examples, folder)
     if given.startswith(METRIC):
-        return _computed(given.removeprefix(METRIC), examples, folder)
+        return _computed(given.removeprefix(METRIC), examples, folder, how)
     name, equals, path = given.partition("=")
     if not equals or Path(given).exists():
         name, path = Path(given).stem, given
@@ -123,9 +127,11 @@ def metric_input(example: Example, folder: Path) -> MetricInput:
     return MetricInput(example.caption, image, example.context, example.references)
 
 
-def _computed(given: str, examples: Sequence[Example], folder: Path) -> Scores:
+def _computed(
+    given: str, examples: Sequence[Example], folder: Path, how: MetricOptions | None
+) -> Scores:
     """Scores of whole captions by a metric of the registry."""
-    metric = load_metric(given)
+    metric = load_metric(given, how)
     found = scored(metric, [metric_input(example, folder) for example in examples])
     if truncated := sum(bool(score.truncated) for score in found):
         logger.warning("%s read %s of %d texts in part only", given, truncated, len(found))

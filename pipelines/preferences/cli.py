@@ -80,6 +80,7 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
     default=("bundled",),
     help="Model that says whether a unit is true, as --critic of revise-captions; several vote.",
 )
+@shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
 @click.option(
     "--by",
     default=",".join(SCORES),

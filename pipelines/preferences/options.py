@@ -28,6 +28,7 @@ class PreferenceOptions:
     given: tuple[str, ...] = ()
     units: str = "graph"
     verifiers: tuple[str, ...] = ("bundled",)
+    critic_profile: Path | None = None
     by: tuple[str, ...] = SCORES
     margin: float = 0.0
     pairs: int = 1
@@ -81,4 +82,5 @@ class PreferenceOptions:
 
     def reads(self) -> list[str]:
         """The input, and the models that may be files or folders."""
-        return [name for name in (self.source, self.policy, *self.verifiers) if name]
+        profile = str(self.critic_profile or "")
+        return [name for name in (self.source, profile, self.policy, *self.verifiers) if name]

@@ -77,7 +77,8 @@ def _load(options: PreferenceOptions) -> tuple[CaptionSource, UnitScoring]:
         "batch_size": options.batch_size,
         "trust_remote_code": options.trust_remote_code,
     }
-    scoring = load_unit_scoring(options.units, options.verifiers, **shared)
+    profile = options.critic_profile
+    scoring = load_unit_scoring(options.units, options.verifiers, **shared, profile=profile)
     engine = None
     if options.policy is not None:
         engine = load_engine(options.policy, option="--policy", **shared)

@@ -55,11 +55,16 @@ def shown(name: str) -> str:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     interval = "" if row["low"] is None else f"{100 * row['low']:.1f}–{100 * row['high']:.1f}"
+    corrected = ""
+    if row.get("corrected") is not None:
+        ends = f"{100 * row['corrected_low']:.1f}–{100 * row['corrected_high']:.1f}"
+        corrected = f"{100 * row['corrected']:.1f} ({ends})"
     return [
         row["rank"],
         shown(row["captioner"]),
         "–" if row["score"] is None else f"{100 * row['score']:.1f}",
         interval,
+        corrected,
         "" if row["length_controlled"] is None else f"{100 * row['length_controlled']:.1f}",
         f"{row['captions']:,}",
         f"{row['sentences']:,}",
@@ -69,8 +74,8 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 
 _TITLES = (
-    "rank", "captioner", "score %", "95 %", "at equal length", "captions", "sentences", "unscored",
-    "words",
+    "rank", "captioner", "score %", "95 %", "corrected", "at equal length", "captions",
+    "sentences", "unscored", "words",
 )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from revise_captions.critic.known_errors import expect_profile, known_errors
+from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
 from revise_captions.io.writing import check_writable, head_of, replacing
@@ -30,9 +32,11 @@ from revise_captions.pipelines.rating.autorater import (
     read_ratings,
     write_ratings,
 )
+from revise_captions.pipelines.rating.corrected import corrected, note, with_corrected
 from revise_captions.pipelines.rating.human_scores import against_people, read_people
 from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
 from revise_captions.pipelines.rating.page import page
+from revise_captions.stats.error_correction import ErrorRates
 from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
 from revise_captions.text.formatting import plural
 
@@ -76,8 +80,12 @@ def rate_captions(options: RatingOptions) -> dict[str, Any]:
         rated = earlier if rated is None else joined(earlier, rated)
     if rated is None:
         raise UserError(f"{options.out} has no {RATINGS}", hint="pass captions to rate")
+    models = options.judging.models
+    if models.critic_profile is not None:
+        expect_profile(rated.rater, models.critic_profile)
+    errors = known_errors(rated.rater, models.critic, models.adapter, models.critic_profile)
     write_ratings(stored, rated)
-    return write_board(options.out, rated, options.replicates, people)
+    return write_board(options.out, rated, options.replicates, people, errors)
 
 
 def _check_out(options: RatingOptions) -> None:
@@ -153,7 +161,11 @@ def _own_name(path: str, among: Sequence[str]) -> str:
 
 
 def write_board(
-    out: Path, rated: RatedCaptioners, replicates: int, people: Mapping[str, float] | None = None
+    out: Path,
+    rated: RatedCaptioners,
+    replicates: int,
+    people: Mapping[str, float] | None = None,
+    critic_errors: ErrorRates | None = None,
 ) -> dict[str, Any]:
     """`leaderboard.json`, `.md`, `.tex`, `.html`, one `.csv` for each criterion, `errors.csv`."""
     controlled = length_controlled(rated.ratings)
@@ -166,7 +178,10 @@ def write_board(
         )
         for criterion, board in boards.items()
     }
+    shares = corrected(rated.ratings, critic_errors, replicates)
+    tables["overall"] = with_corrected(tables["overall"], shares)
     found = as_json(boards, tables, rated, replicates)
+    found["correction"] = note(critic_errors) if critic_errors is not None and shares else ""
     order = [standing.captioner for standing in boards["overall"].standings]
     found["errors"] = errors = error_rates.errors_of(rated, order, replicates)
     found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
@@ -228,6 +243,12 @@ def as_text(found: Mapping[str, Any]) -> str:
         parts.append(f"{found['errors']['heading']}\n\n{error_rates.as_text(found['errors'])}")
     if found["people"] is not None:
         parts.append(people_as_text(found["people"]))
+    if found["correction"]:
+        parts.append(found["correction"])
+    if found["rater"].get(CALIBRATION) == UNCALIBRATED:
+        parts.append(
+            "Uncalibrated: nobody measured how often this critic errs (calibrate-critic does)."
+        )
     rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
     parts.append(
         f"{plural(found['images'], 'image')}; intervals and ranks: {found['replicates']:,} "

@@ -29,6 +29,7 @@ class CriterionView:
     high: int
     at: Callable[[float], float]
     controlled: bool
+    corrected: bool
 
 
 def page(board: Mapping[str, Any], evidence: Evidence | None = None) -> str:
@@ -68,8 +69,10 @@ def _view(name: str, found: Mapping[str, Any]) -> CriterionView:
         return round(100 * (100 * share - low) / max(high - low, 1), 2)
 
     controlled = any(row["length_controlled"] is not None for row in table)
+    corrected = any(row.get("corrected") is not None for row in table)
     tests = found["wins"], found["p_values"], found["least_p"]
-    return CriterionView(name, found["heading"], table, *tests, low, high, at, controlled)
+    chart = (low, high, at, controlled, corrected)
+    return CriterionView(name, found["heading"], table, *tests, *chart)
 
 
 #: Pixels between two names beside the scatter plot.

@@ -138,7 +138,6 @@ def _what_it_rests_on(summary: Mapping[str, Any]) -> Iterator[Line]:
         yield line, "", ""
 
 
-
 def _wide(label: str, before: str, after: str) -> Line:
     return f"{label:<26}{before:<24}  {after}", "", ""
 

@@ -93,6 +93,7 @@ def _list(context: click.Context, parameter: click.Parameter, value: bool) -> No
 @shared("--seed")
 @shared("--replicates", default=1000)
 @shared("--engine", "--device", "--batch-size")
+@shared("--critic-profile", help="Profile of the critic that a METRIC asks, from calibrate-critic.")
 @shared("--force", help="Overwrite files that are no earlier output.")
 @shared("--verbose")
 def stress_metric(**options: Any) -> None:

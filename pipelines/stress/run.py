@@ -57,6 +57,7 @@ class StressOptions:
     engine: str = "transformers"
     device: str = "auto"
     batch_size: int = 16
+    critic_profile: Path | None = None
     html: Path | None = None
     json: Path | None = None
     export: Path | None = None
@@ -85,7 +86,8 @@ def run(options: StressOptions) -> dict[str, Any]:
         export_variants(options.export, rated, variants)
     if not options.metrics:
         return {}
-    how = MetricOptions(options.engine, options.device, options.batch_size)
+    models = (options.engine, options.device, options.batch_size, options.critic_profile)
+    how = MetricOptions(*models)
     metrics = [
         stress_scores(given, rated, variants, options.folder, how) for given in options.metrics
     ]

@@ -5,71 +5,27 @@ import random
 import tracemalloc
 
 import pytest
-from rich.console import Console
+from tallied import (
+    CLEARED,
+    DELETED,
+    FINE,
+    FIXED,
+    LATER,
+    MOOD,
+    REFUSED,
+    SPEECHLESS,
+    STRANGE,
+    printed,
+    row,
+    sentence,
+    tally_of,
+)
 
 from revise_captions.pipelines.output.outcomes import Outcome, outcome_of
 from revise_captions.pipelines.output.shares import Speed
 from revise_captions.pipelines.report.summary import MAX_GROUPS, OTHER, Tally
-from revise_captions.pipelines.report.terminal import render_table
-from revise_captions.records import Unscored, Why
+from revise_captions.records import Unscored
 from revise_captions.text.formatting import duration, percent
-
-
-def attempt(text, accepted, why, after=None):
-    return {
-        "text": text,
-        "accepted": accepted,
-        "why": str(why),
-        "round": 1,
-        "p_before": 0.1,
-        "p_after": after,
-        "warning": "",
-    }
-
-
-def sentence(p=0.9, after=None, *, attempts=(), dropped=False, assessable=True, reason=None):
-    """A sentence as rows hold it; `after` None means as before."""
-    shown = next((a for a in reversed(attempts) if a["accepted"]), attempts[-1:] or None)
-    shown = shown[0] if isinstance(shown, list | tuple) else shown
-    return {
-        "span": [0, 5],
-        "label": "unscored" if p is None else "factual" if p >= 0.5 else "nonfactual",
-        "reason": None if reason is None else str(reason),
-        "assessable": assessable,
-        "p_factual": p,
-        "rationale": None,
-        "rewrite": shown["text"] if shown else None,
-        "accepted": shown["accepted"] if shown else None,
-        "why": shown["why"] if shown else None,
-        "p_after": None if dropped else p if after is None else after,
-        "dropped": dropped,
-        "attempts": list(attempts),
-    }
-
-
-def row(*sentences):
-    revision = {"signature": "s", "rounds": 2, "sentences": list(sentences)}
-    return {"revised_caption": "…", "revision": revision}
-
-
-FINE = sentence(0.9)
-MOOD = sentence(0.8, assessable=False)
-STRANGE = sentence(None, reason=Unscored.OUTSIDE_DOMAIN, assessable=None)
-FIXED = sentence(0.1, 0.7, attempts=[attempt("A.", True, Why.BETTER, 0.7)])
-REFUSED = sentence(
-    0.2, attempts=[attempt("B.", False, Why.NEW_CONTENT), attempt("C.", False, Why.NOT_FACTUAL)]
-)
-DELETED = sentence(0.2, attempts=[attempt("", True, Why.DELETED)], dropped=True)
-SPEECHLESS = sentence(0.3, attempts=[attempt("", False, Why.NO_REWRITE)], dropped=True)
-LATER = sentence(0.6, 0.4)
-CLEARED = sentence(0.4, 0.8)
-
-
-def tally_of(*rows, **options):
-    tally = Tally(threshold=0.5, **options)
-    for line, item in enumerate(rows, 1):
-        tally.add(item, line=line)
-    return tally
 
 
 @pytest.fixture
@@ -302,16 +258,6 @@ def test_an_empty_run_has_a_summary():
     assert result["headline"]["kind"] == "nothing"
     assert result["factuality"]["all"]["before"]["value"] is None
     json.dumps(result, allow_nan=False)
-
-
-def printed(summary, width=80, encoding="utf-8"):
-    import io
-
-    buffer = io.BytesIO()
-    file = io.TextIOWrapper(buffer, encoding=encoding)
-    render_table(summary, Console(file=file, width=width))
-    file.flush()
-    return buffer.getvalue().decode(encoding)
 
 
 def test_table_fits_80_columns_without_escapes(summary):

@@ -31,11 +31,13 @@ class MetricOptions:
         engine: What computes chat models: see `engines.model_spec.ModelSpec`.
         device: `auto`, `cpu`, `cuda`, …
         batch_size: Texts in one forward pass.
+        critic_profile: Of the critic that a metric asks.
     """
 
     engine: str = "transformers"
     device: str = "auto"
     batch_size: int = 16
+    critic_profile: Path | None = None
 
 
 Load = Callable[[str, MetricOptions], Metric]

@@ -1,0 +1,107 @@
+"""Shares corrected for a critic's errors: by hand, and by simulation where the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from revise_captions.stats.error_correction import (
+    ErrorRates,
+    MeasuredShare,
+    RevisedParts,
+    as_written,
+    measured_share,
+    revised,
+    rogan_gladen,
+)
+
+LARGE = 1e9
+
+
+def rates(r: float, q: float, rewrites: float | None = None, size: float = LARGE) -> ErrorRates:
+    third = None if rewrites is None else MeasuredShare(rewrites, size, 100)
+    return ErrorRates(MeasuredShare(r, size, 100), MeasuredShare(q, size, 100), third, "a test")
+
+
+def test_rogan_and_gladen_by_hand():
+    # 100 true of which 90 are called factual, 100 wrong of which 20 are: 110 of 200 are
+    assert rogan_gladen(np.array(0.55), np.array(0.9), np.array(0.2)) == pytest.approx(0.5)
+    assert rogan_gladen(np.array(0.1), np.array(0.9), np.array(0.2)) == 0  # below q: none is true
+    assert rogan_gladen(np.array(0.95), np.array(0.9), np.array(0.2)) == 1
+    assert np.isnan(rogan_gladen(np.array(0.5), np.array(0.2), np.array(0.2)))
+
+
+def test_the_interval_covers_both_samples():
+    drawn = np.random.default_rng(0).normal(0.55, 0.01, 1000)
+    sure = as_written(0.55, drawn, rates(0.9, 0.2))
+    unsure = as_written(0.55, drawn, rates(0.9, 0.2, size=100))
+    assert sure.value == unsure.value == pytest.approx(0.5)
+    assert sure.high - sure.low == pytest.approx(2 * 1.96 * 0.01 / 0.7, rel=0.1)
+    assert unsure.high - unsure.low > 2 * (sure.high - sure.low)
+    assert as_written(0.5, drawn, rates(0.5, 0.45, size=30)) is None  # it tells nothing apart
+
+
+def test_revised_captions_by_hand():
+    """120 of 200 sentences are called factual: 90 of 100 true ones and 30 of 100 wrong ones.
+
+    Of the 80 flagged ones 60 are rewritten, 45 of them so that they are true; the 20 that stand
+    have the share of true ones among the flagged: 10 of 80.
+    """
+    parts = (120.0, 20.0, 60.0)
+    drawn = RevisedParts(np.full(1000, 0.6), *(np.full(1000, part) for part in parts))
+    found = revised(RevisedParts(0.6, *parts), drawn, rates(0.9, 0.3, 45 / 60))
+    assert found.value == pytest.approx((90 + 20 * 10 / 80 + 45) / 200)
+    bounds = revised(RevisedParts(0.6, *parts), drawn, rates(0.9, 0.3))
+    assert bounds.value is None
+    assert bounds.low == pytest.approx((90 + 2.5) / 200, abs=1e-3)
+    assert bounds.high == pytest.approx((90 + 2.5 + 60) / 200, abs=1e-3)
+    nothing = RevisedParts(0.6, 120.0, 80.0, 0.0)
+    same = revised(nothing, RevisedParts(np.full(1000, 0.6), *(np.full(1000, part) for part in
+                                         (120.0, 80.0, 0.0))), rates(0.9, 0.3))  # fmt: skip
+    assert same.value == pytest.approx(0.5)  # nothing was revised: as before
+
+
+def test_a_share_of_clusters_counts_for_less():
+    yes = np.repeat([True, False, True, False], 25)
+    assert measured_share(yes, np.arange(100)).size == pytest.approx(99)
+    by_image = measured_share(yes, np.repeat(np.arange(4), 25))  # each image is of one kind
+    assert by_image.share == 0.5
+    assert by_image.size == pytest.approx(3)
+    assert measured_share(np.ones(100, bool), np.repeat(np.arange(4), 25)).size == 4
+    weights = np.where(yes, 3.0, 1.0)
+    assert measured_share(yes, np.arange(100), weights).share == pytest.approx(0.75)
+    assert measured_share(yes[:0], np.arange(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("r", "q", "images"), [(0.97, 0.12, 60), (0.85, 0.35, 60), (0.99, 0.0, 25)]
+)
+def test_coverage_of_the_corrected_share(r, q, images):
+    """Sentences of an image are alike, in their truth and in the critic's errors."""
+    rng = np.random.default_rng(int(100 * r))
+
+    def drawn(count: int):
+        hard = rng.beta(4, 4, (count, 1)) * np.ones((count, 6))  # by image
+        true = rng.random(hard.shape) < 1 - 0.8 * hard
+        lean = (hard - 0.5) * 0.2
+        said = rng.random(hard.shape) < np.clip(np.where(true, r, q) - lean * (q > 0), 0, 1)
+        return true, said
+
+    population, judged = drawn(200_000)
+    truth, hits, of = population.mean(), 0, 300
+    for _ in range(of):
+        true, said = drawn(images)
+        unit = np.repeat(np.arange(images), 6)
+        flat, called = true.ravel(), said.ravel()
+        known = ErrorRates(
+            measured_share(called[flat], unit[flat]),
+            measured_share(called[~flat], unit[~flat]),
+            None,
+            "",
+        )
+        _, run = drawn(images)
+        again = rng.poisson(1, (1000, images)) @ np.stack([run.sum(1), np.full(images, 6)], 1)
+        found = as_written(run.mean(), again[:, 0] / again[:, 1], known)
+        hits += found.low <= truth <= found.high
+    assert hits / of >= 0.90
+    assert abs(judged.mean() - truth) > 0.005 or q == 0  # the plain share is off
