@@ -71,8 +71,8 @@ def _view(name: str, found: Mapping[str, Any]) -> CriterionView:
     controlled = any(row["length_controlled"] is not None for row in table)
     corrected = any(row.get("corrected") is not None for row in table)
     tests = found["wins"], found["p_values"], found["least_p"]
-    chart = (low, high, at, controlled, corrected)
-    return CriterionView(name, found["heading"], table, *tests, *chart)
+    shown = (name, found["heading"], table, *tests)
+    return CriterionView(*shown, low, high, at, controlled, corrected)
 
 
 #: Pixels between two names beside the scatter plot.
