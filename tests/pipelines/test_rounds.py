@@ -6,87 +6,29 @@ the final caption; and the stages run apart must end where they end run together
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import pytest
-from PIL import Image
+from fake_loop import (
+    IMAGE,
+    THRESHOLD,
+    FakeCritic,
+    FakeReviser,
+    chaos,
+    chaotic_rewriter,
+    good_unless_bad,
+    revised,
+    run,
+    spans_of,
+)
 
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds as loop
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.records import Span, Verdict, Why
+from revise_captions.records import Span, Why
 from revise_captions.reviser.protocol import RewriteRequest
-
-IMAGE = Image.new("RGB", (8, 8))
-THRESHOLD = 0.5
-
-
-@dataclass
-class FakeCritic:
-    """P(factual) is `p(context, sentence)`; the rationale repeats the sentence."""
-
-    p: Callable[[str, str], float]
-    threshold: float = THRESHOLD
-    judged: int = 0
-
-    @property
-    def settings(self) -> dict[str, str]:
-        return {"critic": "fake"}
-
-    def judge(self, paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        self.judged += sum(len(p.spans) - p.first for p in paragraphs)
-        return [
-            [Verdict(round(self.p(q.text[: s.start], s.of(q.text)), 4)) for s in q.spans[q.first :]]
-            for q in paragraphs
-        ]
-
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        return [f"wrong: {c.spans[c.index].of(c.text)}" for c in claims]
-
-
-@dataclass
-class FakeReviser:
-    rewriter: Callable[[RewriteRequest], str | None]
-    strict: bool = False
-
-    @property
-    def settings(self) -> dict[str, str]:
-        return {"reviser": "fake"}
-
-    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        return [self.rewriter(request) for request in requests]
-
-
-def spans_of(text: str) -> tuple[Span, ...]:
-    """One span per run of non-blank characters: every word is a sentence of its own."""
-    spans, start = [], None
-    for index, character in enumerate(text + " "):
-        if not character.isspace() and start is None:
-            start = index
-        elif character.isspace() and start is not None:
-            spans.append(Span(start, index))
-            start = None
-    return tuple(spans)
-
-
-def run(text: str, critic: FakeCritic, reviser: FakeReviser, **settings: object) -> loop.Draft:
-    tools = LoadedModels(critic, reviser, critic.threshold, "")
-    draft = new_draft(IMAGE, text, spans_of(text))
-    return run_stages([draft], tools, RevisionSettings(guard="warn", **settings))[0]  # type: ignore[arg-type]
-
-
-def revised(draft: loop.Draft) -> str:
-    return revision_of(draft, "").revised_caption
-
-
-def good_unless_bad(_: str, sentence: str) -> float:
-    return 0.1 if "bad" in sentence else 0.9
 
 
 def test_nothing_flagged_nothing_changes() -> None:
@@ -245,24 +187,6 @@ def test_on_unfixable_drop_removes_the_sentence_and_judges_what_follows_again() 
     assert revised(run("one. bad. it. two.", critic, reviser)) == "one. bad. it. two."
     dropped = run("one. bad. it. two.", critic, reviser, on_unfixable="drop")
     assert revised(dropped) == "one. two."
-
-
-def chaos(seed: int) -> Callable[[str, str], float]:
-    """A critic that is arbitrary but fixed: P from a hash of context and sentence."""
-
-    def p(context: str, sentence: str) -> float:
-        digest = hashlib.sha256(f"{seed}|{context}|{sentence}".encode()).digest()
-        return int.from_bytes(digest[:4]) / 2**32
-
-    return p
-
-
-def chaotic_rewriter(seed: int) -> Callable[[RewriteRequest], str | None]:
-    def rewrite(request: RewriteRequest) -> str | None:
-        rng = random.Random(f"{seed}|{request}")
-        return rng.choice([None, "", "x.", f"{rng.randrange(99)}.", request.sentence + "!"])
-
-    return rewrite
 
 
 @pytest.mark.parametrize("on_unfixable", ["keep", "drop", "flag"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revise_captions.records import Why
-from revise_captions.reviser.content_words import content, new_content, words
+from revise_captions.reviser.content_words import content, new_content, repeated_content, words
 from revise_captions.reviser.guards import check
 
 #: sentence, rationale, rewrite, expected in strict mode
@@ -151,6 +151,50 @@ def test_everything_in_a_text_is_known_from_that_text() -> None:
     text = "Forty-two bigger geese aren't sitting; the wolves' 3.5 leaves lay beneath, unlit."
     assert new_content(text, text) == []
     assert new_content(text.upper(), text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("twenty one", ["21"]),
+        ("thirty-nine dogs", ["39", "dog"]),
+        ("twenty ten", ["20", "10"]),
+        ("twenty zero", ["20", "0"]),
+        ("twenty dogs", ["20", "dog"]),
+        ("one twenty", ["1", "20"]),
+        ("a dozen, a hundred, a thousand, single", ["12", "100", "1000", "1"]),
+        ("the dogs' and dog's bowls", ["dog", "bowl"]),
+        ("cannot, isn't, none, lacking", ["not"]),
+        ("grey and gray, below and under", ["gray", "under"]),
+        ("猫と犬", ["猫", "と", "犬"]),
+        ("7:45, 3.5 and 1,000", ["7:45", "3.5", "1,000"]),
+    ],
+)
+def test_keys_of_content(text: str, keys: list[str]) -> None:
+    assert list(content(text)) == keys
+
+
+def test_every_form_of_a_word_is_known() -> None:
+    """Spelled rules, where the dictionary takes a form for a word of its own."""
+    forms = {
+        "sitting": "sit", "making": "make", "leaves": "leaf", "knives": "knife", "gloves": "glove",
+        "zorgs": "zorg", "bigger": "big", "biggest": "big",
+    }  # fmt: skip
+    for form, plain in forms.items():
+        assert new_content(f"The {form} thing.", f"A {plain} thing.") == [], form
+    assert new_content("a painter, a king", "paint, k") == ["painter", "king"]
+
+
+def test_repeats_are_counted() -> None:
+    """Once more than in the sentence where the rationale names the word, never less than once."""
+    said = repeated_content
+    assert said("A cat and a cat.", "A bird and a cat.", "It is a cat.") == []
+    assert said("A cat, a cat and a cat.", "A bird and a cat.", "It is a cat.") == ["cat"]
+    assert said("A cat and a cat.", "A cat and a bird.", "No bird.") == ["cat"]
+    assert said("A cat and a cat.", "A bird.", "A cat and a cat.") == ["cat"]
+    assert said("A cat.", "A bird.", "Nothing.") == []
+    assert said("猫猫猫", "猫", "") == []
+    assert said("x x x", "x", "") == ["x"]
 
 
 def test_an_endless_word_costs_little() -> None:
