@@ -38,6 +38,13 @@ def test_the_example_is_the_shortest_that_was_mended_whole():
     assert showcase.example(rows)["caption"] == "the short one"
 
 
+def test_the_lines_of_the_verification_are_found():
+    lines = "Preservation   99.6 %\nEdit scope     97.2 %"
+    assert showcase.verification(f"Records  26\n\n{lines}\n\nTime  2.5 s\n") == lines
+    with pytest.raises(ValueError, match="0 paragraphs"):
+        showcase.verification("Records  26\n")
+
+
 def test_nothing_mended_is_no_example():
     with pytest.raises(ValueError, match="empty"):
         showcase.example([row("untouched", FINE)])

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.errors import UserError
+from revise_captions.io.writing import write_text
 from revise_captions.picturebook.captioners import CAPTIONERS
 from revise_captions.stats.correlations import Kind, correlation, row_correlations
 from revise_captions.stats.leaderboard import (
@@ -44,6 +45,8 @@ from scripts.research.bundled_models.card import ROOT
 from scripts.research.markdown import write_to_pages
 
 Floats = NDArray[np.float64]
+#: Where `--write` keeps the figures that the page shows.
+KEPT = "scripts/research/autorater/figures.json"
 REPLICATES = 1000
 #: Of the small leaderboards for the curve: images, and random choices of so many.
 SIZES = (5, 10, 20, 50, 100, 150, 200, 500)
@@ -267,10 +270,11 @@ def _disturbed_table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _interval(figure: Mapping[str, float], value: str = "value") -> str:
-    if np.isnan(figure[value]):
+def _interval(figure: Mapping[str, float | None], value: str = "value") -> str:
+    point = figure[value]
+    if point is None or np.isnan(point):
         return "none"
-    return f"{figure[value]:.3f} ({figure['low']:.3f}–{figure['high']:.3f})"
+    return f"{point:.3f} ({figure['low']:.3f}–{figure['high']:.3f})"
 
 
 def _finite(value: Any) -> Any:
@@ -321,6 +325,11 @@ def summary(found: Mapping[str, Any]) -> str:
     )
 
 
+def blocks(found: Mapping[str, Any]) -> dict[str, str]:
+    """What the page shows of the figures, by the names of its marks."""
+    return {"rater": summary(found)}
+
+
 @click.command()
 @click.option("--critic", default="bundled", show_default=True)
 @click.option("--images", type=click.IntRange(2), default=300, show_default=True)
@@ -338,7 +347,9 @@ def main(critic: str, images: int, scores: Path, as_json: bool, write: bool) -> 
         rater, captions = complete(scores, critic, images)
         found = figures(captions, rater)
         if write:
-            write_to_pages(ROOT, {"rater": summary(found)})
+            kept = _finite(found)
+            write_to_pages(ROOT, blocks(kept))
+            write_text(ROOT / KEPT, json.dumps(kept, indent=1) + "\n")
     except UserError as error:
         raise click.ClickException(str(error)) from None
     click.echo(json.dumps(_finite(found), indent=1) if as_json else as_markdown(found))

@@ -1,12 +1,13 @@
-"""What README.md shows of a run: the demo's table, and one record with its evidence.
+"""What the pages show of a run: the demo's table, one record with its evidence, its verification.
 
-    python -m scripts.research.bundled_models.showcase            # print both
-    python -m scripts.research.bundled_models.showcase --write    # …into README.md
+    python -m scripts.research.bundled_models.showcase            # print all three
+    python -m scripts.research.bundled_models.showcase --write    # …into README.md and docs
 
 The demo's own command is run as a user would, into a folder that is thrown away, and what it
 prints at its end goes between `<!-- demo -->` and `<!-- /demo -->`. The record goes between
 `<!-- example -->` and `<!-- /example -->`: the shortest in which all that was flagged was mended,
-and nothing is wrong any more (by the scene that was drawn, not by the critic).
+and nothing is wrong any more (by the scene that was drawn, not by the critic). Between
+`<!-- verify -->` and `<!-- /verify -->` goes what `verify-revisions` adds to the table.
 """
 
 from __future__ import annotations
@@ -39,6 +40,22 @@ def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
     table = done.stdout.partition("\ncaptions:")[0].strip("\n")  # without the files' names
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return table, rows
+
+
+def run_verification(folder: Path) -> str:
+    """The lines that `verify-revisions` adds to the table of the demo's output in `folder`."""
+    name = str(Path(sys.executable).with_name("verify-revisions"))
+    command = [name, "captions.jsonl", "verified.jsonl", "--report", "verified.html"]
+    done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
+    return verification(done.stdout)
+
+
+def verification(printed: str) -> str:
+    """The paragraph about preservation. Raises ValueError where there is none."""
+    found = [part for part in printed.split("\n\n") if part.startswith("Preservation")]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} paragraphs begin with “Preservation”, expected 1")
+    return found[0]
 
 
 def example(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -77,11 +94,16 @@ def _line(value: Any) -> str:
 
 
 @click.command(help=(__doc__ or "").splitlines()[0])
-@click.option("--write", is_flag=True, help="Into the checkout's README.md.")
+@click.option("--write", is_flag=True, help="Into the checkout's README.md and docs.")
 def main(write: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         table, rows = run_demo(Path(folder))
-    blocks = {"demo": f"```\n{table}\n```", "example": as_block(example(rows))}
+        verified = run_verification(Path(folder))
+    blocks = {
+        "demo": f"```\n{table}\n```",
+        "example": as_block(example(rows)),
+        "verify": f"```\n{verified}\n```",
+    }
     for block in blocks.values():
         click.echo(f"{block}\n")
     if write:

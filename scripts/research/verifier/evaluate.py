@@ -8,7 +8,8 @@ intervals over scenes: over all revisions, and within scenes (score and truth le
 the revisions of the caption), because a verifier compares a caption before and after. Beside them
 stand baselines that must lose: how long the caption is, and how much of it was deleted. A metric
 beats them where it is better than the better of the two, whichever direction that one takes, by a
-paired permutation test over scenes. Printed are those within scenes; `--out` has all figures.
+paired permutation test over scenes. Printed are those within scenes; `--out` has all figures, and
+`--write` keeps them in `figures.json` beside this file, from which a test renders the page again.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from scripts.research.verifier.revision_variants import Variant
 
 Floats = npt.NDArray[np.float64]
+#: Where `--write` keeps the figures that the page shows.
+KEPT = "scripts/research/verifier/figures.json"
 #: Share of the words up to which nothing counts as deleted.
 LITTLE = 0.1
 
@@ -326,6 +329,11 @@ def evaluate(
     }
 
 
+def blocks(found: Mapping[str, Any]) -> dict[str, str]:
+    """What the page shows of the figures, by the names of its marks."""
+    return {"verifier": f"```\n{as_summary(found)}\n```"}
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
@@ -371,7 +379,8 @@ def main(
     if out is not None:
         write_text(out, json.dumps(found, indent=1) + "\n")
     if write:
-        write_to_pages(ROOT, {"verifier": f"```\n{as_summary(found)}\n```"})
+        write_to_pages(ROOT, blocks(found))
+        write_text(ROOT / KEPT, json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

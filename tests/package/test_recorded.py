@@ -1,0 +1,58 @@
+"""Figures of the pages in docs are those that commands have printed: recorded, or printed again."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+from pages import PAGES, ROOT, entry
+
+from scripts.research import markdown
+from scripts.research.autorater import evaluate as autorater
+from scripts.research.verifier import evaluate as verifier
+
+POSH = PAGES["docs/posh.md"]
+
+
+@pytest.mark.parametrize("evaluation", [verifier, autorater])
+def test_blocks_are_rendered_from_recorded_figures(evaluation):
+    found = json.loads((ROOT / evaluation.KEPT).read_text(encoding="utf-8"))
+    for name, block in evaluation.blocks(found).items():
+        text = markdown.page_with(ROOT, name).read_text(encoding="utf-8")
+        assert text == markdown.with_block(text, block, name), f"{name}: run it with --write"
+
+
+def test_the_verification_of_the_demo_is_a_block():
+    """`showcase` writes it; its counts are those of the same run as the demo's table."""
+    text = PAGES["docs/verifying.md"]
+    block = re.search(r"<!-- verify -->\n```\n(.*?)```\n<!-- /verify -->", text, re.DOTALL)[1]
+    assert re.fullmatch(
+        r"Preservation +[\d.]+ % \[.*\]  of \d+ unflagged claims\n"
+        r"Edit scope +[\d.]+ % \[.*\]  of \d+ changed claims\n",
+        block,
+    )
+    outside = text.replace(block, "")
+    assert not re.search(r"(?m)^Preservation  ", outside)
+
+
+def test_the_page_of_posh_shows_the_rows_with_a_target():
+    """Those of the whole table beside the code: the same digits, and none left out."""
+    beside = (ROOT / "src/revise_captions/posh/README.md").read_text(encoding="utf-8")
+    whole, shown = (
+        re.search(rf"<!-- {mark} -->\n(.*?)<!-- /{mark} -->", text, re.DOTALL)[1].splitlines()
+        for mark, text in (("posh", beside), ("posh-targets", POSH))
+    )
+    assert shown == whole[:2] + [row for row in whole[2:] if not row.endswith("|  |")]
+
+
+def test_the_example_of_posh_prints_what_the_page_shows(tmp_path):
+    """The page's line through `score-posh`, to the last digit. Its programs: test_programs.py."""
+    row = re.search(r"single line `(\{.*?\})`", POSH, re.DOTALL)[1].replace("\n", " ")
+    (tmp_path / "in.jsonl").write_text(row + "\n")
+    paths = [str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl")]
+    done = CliRunner().invoke(entry("score-posh"), paths)
+    assert done.exit_code == 0
+    blocks = re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", POSH)
+    assert next(text for language, text in blocks if not language) in done.output
