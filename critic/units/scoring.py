@@ -10,7 +10,7 @@ from typing import Any
 from revise_captions.critic.load import load_critic, resolve_critic
 from revise_captions.critic.profile import expect_one_critic
 from revise_captions.critic.unit_verifier import CriticVerifier
-from revise_captions.dcscore.ensemble import EnsembleVerifier
+from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
 from revise_captions.dcscore.units import Decomposer, UnitVerifier
 from revise_captions.engines.load import load_engine
 from revise_captions.engines.model_spec import ModelSpec
@@ -57,26 +57,54 @@ def load_unit_scoring(
     Raises:
         UserError: A model cannot be loaded.
     """
-    if not verifiers:
-        raise UserError("no verifier is named", hint="name one with --verifier")
     options: dict[str, Any] = {
         "engine": engine,
         "device": device,
         "dtype": dtype,
+        "batch_size": batch_size,
         "trust_remote_code": trust_remote_code,
     }
-    sized = {**options, "batch_size": batch_size}
-    specs = [resolve_critic(name, **options) for name in verifiers]
-    asked = [spec for spec in specs if spec.kind == "paligemma" or units == SENTENCES]
-    expect_one_critic(verifiers, [spec.name for spec in asked], profile)
-    members = [
-        _critic(spec, batch_size, profile, whole=units == SENTENCES)
-        if spec in asked
-        else _language(spec, batch_size)
-        for spec in specs
-    ]
-    verifier = members[0] if len(members) == 1 else EnsembleVerifier(members)
-    return UnitScoring(_decomposer(units, sized), verifier)
+    verifier = load_verifier(verifiers, whole=units == SENTENCES, profile=profile, **options)
+    return UnitScoring(_decomposer(units, options), verifier)
+
+
+def load_verifier(
+    names: Sequence[str],
+    *,
+    vote: VotingRule = VotingRule.MAJORITY,
+    threshold: float | None = None,
+    profile: Path | None = None,
+    whole: bool = False,
+    batch_size: int = 16,
+    **options: Any,
+) -> UnitVerifier:
+    """Loads what says whether a unit is true; several models are an ensemble.
+
+    Args:
+        names: As `verifiers` of `load_unit_scoring`.
+        vote: How an ensemble decides.
+        threshold: Of critics of ours; None for their own.
+        profile: Of the one verifier, which must be a critic.
+        whole: Whether units are whole sentences.
+        batch_size: Captions, or prompts, per forward pass.
+        options: See `resolve_critic`.
+
+    Raises:
+        UserError: None is named, or one cannot be loaded.
+    """
+    if not names:
+        raise UserError("no verifier is named", hint="name one with --verifier")
+    specs = [resolve_critic(name, **options) for name in names]
+    asked = [spec for spec in specs if spec.kind == "paligemma" or whole]
+    expect_one_critic(names, [spec.name for spec in asked], profile)
+    members: list[UnitVerifier] = []
+    for spec in specs:
+        if spec not in asked:
+            members.append(_language(spec, batch_size))
+            continue
+        critic = load_critic(spec, batch_size=batch_size, threshold=threshold, profile=profile)
+        members.append(CriticVerifier(critic, claims_only=whole))
+    return members[0] if len(members) == 1 else EnsembleVerifier(members, vote)
 
 
 def _decomposer(units: str, options: dict[str, Any]) -> Decomposer:
@@ -93,11 +121,6 @@ def _decomposer(units: str, options: dict[str, Any]) -> Decomposer:
     from revise_captions.dcscore.language import LanguageDecomposer
 
     return LanguageDecomposer(load_engine(units, option="--units", **options))
-
-
-def _critic(spec: ModelSpec, batch_size: int, profile: Path | None, *, whole: bool) -> UnitVerifier:
-    critic = load_critic(spec, batch_size=batch_size, profile=profile)
-    return CriticVerifier(critic, claims_only=whole)
 
 
 def _language(spec: ModelSpec, batch_size: int) -> UnitVerifier:

@@ -111,19 +111,7 @@ def dpo(**options: Any) -> None:
     help="Reward, with its weight: c_p (share of true units), c_r (number of units), posh, or the "
     "folder of a reward model; several are summed.  [default: c_p and c_r=0.5]",
 )
-@click.option(
-    "--units",
-    default="graph",
-    help="What takes captions apart: `graph`, statements from scene graphs (needs the extra "
-    "`posh`); `sentences`, whole ones, judged in their caption; or a language model's name.",
-)
-@click.option(
-    "--verifier",
-    "verifiers",
-    multiple=True,
-    default=("bundled",),
-    help="Model that says whether a unit is true, as --critic of revise-captions; several vote.",
-)
+@shared("--units", "--verifier")
 @shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
 @shared("--reference-field", help="Field that holds the reference caption, for the reward posh.")
 @shared("--judge")

@@ -22,6 +22,9 @@ from revise_captions.finetune.models.adapters import (
 from revise_captions.finetune.preferences.settings import PreferenceSettings
 from revise_captions.pretrained import load_pretrained, load_weights
 
+#: What a reward model's folder holds besides a captioner's files.
+REWARD_HEAD = "reward_head.safetensors"
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -59,6 +62,11 @@ def load_policy(name: str, settings: PreferenceSettings, *, trusted: bool = Fals
         UserError: It cannot be loaded, sees no images, or has nothing to train.
     """
     folder = find_model(name, "--policy")
+    if (folder / REWARD_HEAD).is_file():
+        raise UserError(
+            f"--policy {name} is a reward model, which writes no captions",
+            hint="name the captioner that it was trained from; the reward model goes to --reward",
+        )
     processor = load_processor(folder, name, trusted=trusted)
     place = device_of(settings)
     shared = _as_training_settings(settings)

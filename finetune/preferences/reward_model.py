@@ -16,13 +16,11 @@ import torch
 from revise_captions.engines.model_files import find_model
 from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.errors import UserError
-from revise_captions.finetune.preferences.policy import load_processor
+from revise_captions.finetune.preferences.policy import REWARD_HEAD, load_processor
 from revise_captions.pretrained import load_weights
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-HEAD = "reward_head.safetensors"
 
 
 class CaptionRewardModel(torch.nn.Module):
@@ -66,7 +64,7 @@ class CaptionRewardModel(torch.nn.Module):
         from safetensors.torch import save_file
 
         self.backbone.save_pretrained(out, safe_serialization=True)
-        save_file({"weight": self.score.weight.detach().contiguous().cpu()}, out / HEAD)
+        save_file({"weight": self.score.weight.detach().contiguous().cpu()}, out / REWARD_HEAD)
         processor.save_pretrained(out)
 
 
@@ -166,15 +164,15 @@ def load_reward_model(name: str, *, device: str, dtype: str) -> ModelReward:
     from transformers import AutoModel
 
     folder = find_model(name, "--reward")
-    if not (folder / HEAD).is_file():
+    if not (folder / REWARD_HEAD).is_file():
         raise UserError(
-            f"--reward {name}: the folder holds no reward model: no {HEAD}",
+            f"--reward {name}: the folder holds no reward model: no {REWARD_HEAD}",
             hint="train one: train-preferences reward PAIRS --policy MODEL --out FOLDER",
         )
     processor = load_processor(folder, name)
     backbone = load_weights(AutoModel, folder, name=name, dtype=getattr(torch, dtype))
     model = CaptionRewardModel(backbone)
-    model.score.load_state_dict(load_file(folder / HEAD))
+    model.score.load_state_dict(load_file(folder / REWARD_HEAD))
     if backbone.config.model_type == paligemma_chat.MODEL_TYPE:
         paligemma_chat.find_prefix(model.backbone, processor.tokenizer)
     return ModelReward(model.to(device, getattr(torch, dtype)), ConversationEncoder(processor))

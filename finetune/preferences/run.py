@@ -41,7 +41,7 @@ class PreferenceJob:
     by: str = ""
     rewards: tuple[str, ...] = ()
     units: str = "graph"
-    verifiers: tuple[str, ...] = ("bundled",)
+    verifier: tuple[str, ...] = ("bundled",)
     critic_profile: Path | None = None
     reference_field: str | None = None
     judge: str = "offline"
@@ -189,9 +189,7 @@ def load_rewards(
                 from revise_captions.critic.units.scoring import load_unit_scoring
 
                 device, profile = device_of(settings), job.critic_profile
-                scoring = load_unit_scoring(
-                    job.units, job.verifiers, device=device, profile=profile
-                )
+                scoring = load_unit_scoring(job.units, job.verifier, device=device, profile=profile)
                 units = UnitRewards(scoring.decomposer, scoring.verifier)
             function = units.c_p if name == "c_p" else units.c_r
         elif name == "posh":

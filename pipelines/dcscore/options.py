@@ -90,7 +90,7 @@ def load_matcher(models: UnitModels) -> UnitMatcher:
     return LanguageMatcher(_engine(models.matcher, models, "--matcher"))
 
 
-def _engine(name: str, models: UnitModels, option: str, *, scores: bool = False) -> Engine:
+def _engine(name: str, models: UnitModels, option: str) -> Engine:
     """A language model's engine; decomposer and matcher share one of the same name."""
     from revise_captions.engines.model_spec import resolve_model
 
@@ -101,58 +101,32 @@ def _engine(name: str, models: UnitModels, option: str, *, scores: bool = False)
         trust_remote_code=models.trust_remote_code,
         option=option,
     )
-    return _loaded(spec, models.batch_size, scores)
+    return _loaded(spec, models.batch_size)
 
 
 @cache
-def _loaded(spec: ModelSpec, batch_size: int, scores: bool) -> Engine:
+def _loaded(spec: ModelSpec, batch_size: int) -> Engine:
     from revise_captions.engines.load import load_engine
 
-    return load_engine(spec, batch_size=batch_size, scores=scores)
+    return load_engine(spec, batch_size=batch_size)
 
 
 def load_verifier(models: UnitModels) -> UnitVerifier | None:
     """None for reference-only; several are an ensemble."""
     from revise_captions.critic.profile import expect_one_critic
+    from revise_captions.critic.units import scoring
+    from revise_captions.dcscore.ensemble import VotingRule
 
     if not models.looks:
         expect_one_critic((), (), models.critic_profile)
         return None
-    specs = [_spec(name, models) for name in models.verifier]
-    critics = [spec.name for spec in specs if spec.kind == "paligemma"]
-    expect_one_critic(models.verifier, critics, models.critic_profile)
-    members = [_load_one(spec, models) for spec in specs]
-    if len(members) == 1:
-        return members[0]
-    from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
-
-    return EnsembleVerifier(members, VotingRule(models.vote))
-
-
-def _spec(name: str, models: UnitModels) -> ModelSpec:
-    from revise_captions.critic.load import resolve_critic
-
-    return resolve_critic(
-        name,
-        engine=models.engine,
-        device=models.device,
-        trust_remote_code=models.trust_remote_code,
-    )
-
-
-def _load_one(spec: ModelSpec, models: UnitModels) -> UnitVerifier:
-    """A critic of ours judges units as sentences, any other model answers the paper's question."""
-    from revise_captions.critic.load import load_critic
-    from revise_captions.critic.unit_verifier import CriticVerifier
-
-    if spec.kind != "paligemma":
-        from revise_captions.dcscore.language import LanguageVerifier
-
-        return LanguageVerifier(_engine(spec.name, models, "--verifier", scores=True))
-    critic = load_critic(
-        spec,
-        batch_size=models.batch_size,
+    return scoring.load_verifier(
+        models.verifier,
+        vote=VotingRule(models.vote),
         threshold=models.threshold,
         profile=models.critic_profile,
+        engine=models.engine,
+        device=models.device,
+        batch_size=models.batch_size,
+        trust_remote_code=models.trust_remote_code,
     )
-    return CriticVerifier(critic)

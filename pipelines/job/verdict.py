@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from revise_captions.commands import echo
 from revise_captions.errors import NothingJudged
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.outcomes import captions_of
+from revise_captions.pipelines.output.writers import OutputCounts
 from revise_captions.pipelines.report.headline import remedy
 from revise_captions.text.formatting import percent, plural
 
@@ -43,6 +45,14 @@ def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:
             f"{plural(len(rows), 'record')} came back unscored: {reason}",
             hint="\n  ".join(filter(None, (remedy(reason), _GO_ON))),
         )
+
+
+def quarantine_status(command: str, written: OutputCounts) -> int:
+    """5, said in a line, where every row went to the quarantine; else 0."""
+    if written.rows or not written.quarantined:
+        return DONE
+    echo(f"{command}: no record of {written.quarantined:,} could be processed", err=True)
+    return QUARANTINED
 
 
 def exit_status(summary: Mapping[str, Any], options: RunOptions) -> tuple[int, str]:

@@ -67,19 +67,7 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
     help="Fields that hold a caption or a list of captions, separated by commas; they are compared "
     "with sampled ones, or with each other.",
 )
-@click.option(
-    "--units",
-    default="graph",
-    help="What takes captions apart: `graph`, statements from scene graphs (needs the extra "
-    "`posh`); `sentences`, whole ones, judged in their caption; or a language model's name.",
-)
-@click.option(
-    "--verifier",
-    "verifiers",
-    multiple=True,
-    default=("bundled",),
-    help="Model that says whether a unit is true, as --critic of revise-captions; several vote.",
-)
+@shared("--units", "--verifier")
 @shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
 @click.option(
     "--by",
@@ -106,12 +94,13 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
 @shared("--engine", "--device", "--dtype", "--trust-remote-code")
 @shared("--batch-size", help="Captions, and units of captions, per forward pass.")
 @shared("--resume", "--force", "--verbose")
-def collect_preferences(**options: Any) -> None:
+def collect_preferences(**options: Any) -> int:
     """Make preference pairs for the images in IN: captions compared by their verified units.
 
     OUT is JSON Lines in TRL's preference format, with the images as IN has them. Rows that cannot
     be processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
     """
+    from revise_captions.pipelines.job.verdict import quarantine_status
     from revise_captions.pipelines.preferences.options import PreferenceOptions
 
     job = PreferenceOptions.of(options)
@@ -119,11 +108,12 @@ def collect_preferences(**options: Any) -> None:
     if job.from_revisions:
         from revise_captions.pipelines.preferences.from_revisions import pairs_of_revisions
 
-        pairs_of_revisions(job)
-        return
-    from revise_captions.pipelines.preferences.run import collect
+        written = pairs_of_revisions(job)
+    else:
+        from revise_captions.pipelines.preferences.run import collect
 
-    collect(job)
+        written = collect(job)
+    return quarantine_status("collect-preferences", written)
 
 
 def main(arguments: list[str] | None = None) -> None:

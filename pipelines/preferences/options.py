@@ -27,7 +27,7 @@ class PreferenceOptions:
     prompts: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     units: str = "graph"
-    verifiers: tuple[str, ...] = ("bundled",)
+    verifier: tuple[str, ...] = ("bundled",)
     critic_profile: Path | None = None
     by: tuple[str, ...] = SCORES
     margin: float = 0.0
@@ -83,4 +83,4 @@ class PreferenceOptions:
     def reads(self) -> list[str]:
         """The input, and the models that may be files or folders."""
         profile = str(self.critic_profile or "")
-        return [name for name in (self.source, profile, self.policy, *self.verifiers) if name]
+        return [name for name in (self.source, profile, self.policy, *self.verifier) if name]

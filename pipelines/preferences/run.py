@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from revise_captions.critic.units.scoring import UnitScoring
 
 
-def collect(options: PreferenceOptions) -> PairTally:
+def collect(options: PreferenceOptions) -> OutputCounts:
     """Writes preference pairs for the images of a file, and prints what they are.
 
     Returns:
-        Counts, margins and lengths.
+        How many rows made pairs or none, and how many could not be processed.
 
     Raises:
         UserError: Something that the user can mend.
@@ -57,7 +57,7 @@ def collect(options: PreferenceOptions) -> PairTally:
             journal.delete()
         say_where_images_are(source, options)
     tally.show(written)
-    return tally
+    return written
 
 
 def open_images(options: PreferenceOptions) -> Source:
@@ -78,7 +78,7 @@ def _load(options: PreferenceOptions) -> tuple[CaptionSource, UnitScoring]:
         "trust_remote_code": options.trust_remote_code,
     }
     profile = options.critic_profile
-    scoring = load_unit_scoring(options.units, options.verifiers, **shared, profile=profile)
+    scoring = load_unit_scoring(options.units, options.verifier, **shared, profile=profile)
     engine = None
     if options.policy is not None:
         engine = load_engine(options.policy, option="--policy", **shared)

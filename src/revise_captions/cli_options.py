@@ -154,6 +154,17 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "metavar": "FIELD",
         "help": "Field that holds the reference caption, or a list of them, for `--verify posh`.",
     },
+    "--units": {
+        "default": "graph",
+        "help": "What takes captions apart: `graph`, statements from scene graphs (needs the extra "
+        "`posh`); `sentences`, whole ones, judged in their caption; or a language model's name.",
+    },
+    "--verifier": {
+        "multiple": True,
+        "default": ("bundled",),
+        "help": "Model that says whether a unit is true, as --critic of revise-captions; several "
+        "vote.",
+    },
     "--judge": {
         "default": "offline",
         "help": "POSH judge: `offline` (a sentence encoder), a model folder, a Hugging Face model "
@@ -215,6 +226,23 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Large jobs": ("--stage", "--shard", "--runner", "--replicas", "--ray-address"),
 }
+
+
+class NamedChoice(click.Choice):  # type: ignore[type-arg]
+    """A choice that answers a misspelled name with the nearest one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The chosen name. Raises `click.BadParameter` for another."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(value), [str(choice) for choice in self.choices], n=1)
+            if not near:
+                raise
+            said = f"{error.message} Did you mean {near[0]}?"
+            raise click.BadParameter(said, ctx, param) from None
 
 
 class SectionedCommand(click.Command):

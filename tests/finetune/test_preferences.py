@@ -21,8 +21,10 @@ from revise_captions.engines.transformers.load import load_engine
 from revise_captions.errors import UserError
 from revise_captions.finetune.preferences.cli import main
 from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs
+from revise_captions.finetune.preferences.policy import load_policy
 from revise_captions.finetune.preferences.reward_model import load_reward_model
 from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards, parsed
+from revise_captions.finetune.preferences.settings import DpoSettings
 from revise_captions.posh.components import components
 from revise_captions.posh.judge import Grade
 
@@ -125,6 +127,8 @@ def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path,
     assert [good] == pytest.approx(reward(prompt, texts[:1], pictures[:1]), abs=1e-4)
     with pytest.raises(UserError, match="no reward model"):
         load_reward_model(str(captioner), device="cpu", dtype="float32")
+    with pytest.raises(UserError, match="is a reward model, which writes no captions"):
+        load_policy(str(out), DpoSettings())
 
 
 def test_grpo_samples_and_is_rewarded(data, captioner, tmp_path, capsys):

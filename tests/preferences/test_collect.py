@@ -168,6 +168,9 @@ def test_a_policy_that_fails_costs_its_own_row(images, models, capsys):
     (bad,) = rows(images / "out.quarantine.jsonl")
     assert bad["line"] == 1
     assert "over" in bad["detail"]
+    models(Failing())
+    code, _, said = outcome(main, capsys, *asked[:-1], "1", "--force")
+    assert (code, "no record of 1 could be processed" in said) == (5, True)
 
 
 @pytest.mark.parametrize(

@@ -38,5 +38,7 @@ def test_a_revised_caption_is_preferred_where_a_rewrite_was_accepted(command, ca
     assert f"40 captions, {len(pairs)} pairs" in out
     (bad,) = read(tmp_path / "pairs.quarantine.jsonl")
     assert (bad["line"], bad["reason"]) == (41, "bad_revision")
+    code, _, said = outcome(main, capsys, "in.jsonl", "none.jsonl", "--from-revisions")
+    assert (code, "could be processed" in said) == (5, True)
     # nothing is overwritten without a word
     assert outcome(main, capsys, "revised.jsonl", "pairs.jsonl", "--from-revisions")[0] == 2
