@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from revise_captions.io.images import LoadImage
     from revise_captions.io.readers import Source
 
-logger = logging.getLogger(__name__)
 #: Records that are looked at.
 SAMPLE = 32
 #: Seconds after which the rest of the input is not read for them.
@@ -66,8 +64,8 @@ class Probe:
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """For people: what was looked at, and what it came to."""
-        of = "an unknown number of" if self.total is None else f"{self.total:,}"
-        yield "looked at", f"{plural(self.sampled, 'record')} of {of}, across the input"
+        of = "" if self.total is None else f" of {self.total:,}"
+        yield "looked at", f"{plural(self.sampled, 'record')}{of}, across the input"
         images = f"{self.opened} of {self.sampled} open"
         if self.urls:
             images += f"; {plural(self.urls, 'URL')} not fetched (--allow-urls fetches them)"
@@ -127,20 +125,21 @@ def probe(source: Source, load: LoadImage, critic: Critic | None, *, urls: bool 
     return Probe(source.count(), len(rows), len(ready), skipped, problems, total, dict(counts))
 
 
-def warn_of_unscored(source: Source, load: LoadImage, critic: Critic | None) -> None:
-    """Warns if a critic of few domains cannot judge most of a sample across a long input.
+def look_ahead(source: Source, load: LoadImage, critic: Critic | None) -> str:
+    """What a critic of few domains cannot judge in a sample across a long input, if it is most; "".
 
     Other critics are not asked: they may take minutes for it. Of an input of one window, the first
     window says it soon enough.
     """
     # not by its class: that would load PyTorch for critics on a server, too
     if critic is None or getattr(critic, "gate", None) is None or (source.count() or 0) <= WINDOW:
-        return
+        return ""
     found = probe(source, load, critic)
-    if reason := found.main_reason:
-        count, of = found.unscored[reason], plural(found.sentences or 0, "sentence")
-        where = f"{plural(found.sampled, 'record')} across {source.name}"
-        logger.warning("in %s, %d of %s come back unscored: %s", where, count, of, reason)
+    if not (reason := found.main_reason):
+        return ""
+    count, of = found.unscored[reason], plural(found.sentences or 0, "sentence")
+    where = f"{plural(found.sampled, 'record')} across {source.name}"
+    return f"in {where}, {count} of {of} come back unscored: {reason}"
 
 
 def _opened(

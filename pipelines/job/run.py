@@ -8,7 +8,8 @@ Everything that a user can get wrong is checked before a model is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
@@ -22,7 +23,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.missing_images import warn_of_missing_images
 from revise_captions.pipelines.job.models import load_models, run_settings
-from revise_captions.pipelines.job.probe import warn_of_unscored
+from revise_captions.pipelines.job.probe import look_ahead
 from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check, require_verdicts
@@ -39,6 +40,8 @@ from revise_captions.pipelines.report.results import RunTally, check_report, sho
 from revise_captions.pipelines.report.summary import Speed
 from revise_captions.signature import settings_of
 from revise_captions.text.formatting import plural
+
+logger = logging.getLogger(__name__)
 
 
 def run(job: JobOptions) -> dict[str, Any]:
@@ -63,8 +66,9 @@ def run(job: JobOptions) -> dict[str, Any]:
         if job.run.runner == "ray":
             return _run_on_ray(source, job)
         models, settings = load_models(job, source)
+        ahead = ""
         if not journal_path(job.run.out).exists():
-            warn_of_unscored(source, image_loader(source, job.inputs), models.critic)
+            ahead = look_ahead(source, image_loader(source, job.inputs), models.critic)
         decisive = run_settings(models, settings, job)
         with open_journal(job.run, decisive) as journal:
             # In order from the first row on; after a resume, the journal is counted in the end.
@@ -72,7 +76,7 @@ def run(job: JobOptions) -> dict[str, Any]:
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
                 journal_windows(
                     *(source, job.inputs, models, settings, journal, progress, tallied),
-                    _check_of(job.run),
+                    _check_of(job.run, ahead),
                 )
             return finish(source, job, models, decisive, journal, progress, tallied)
 
@@ -115,10 +119,16 @@ def is_complete(source: Source, options: RunOptions) -> bool:
     return False
 
 
-def _check_of(options: RunOptions) -> Check:
-    if options.allow_unscored or options.stage == "revise":
-        return lambda rows: None
-    return require_verdicts
+def _check_of(options: RunOptions, ahead: str = "") -> Check:
+    """`ahead`: a warning for a run that goes on after its first window; one that stops says why."""
+
+    def check(rows: Sequence[RowResult | BadRow]) -> None:
+        if not options.allow_unscored and options.stage != "revise":
+            require_verdicts(rows)
+        if ahead:
+            logger.warning(ahead)
+
+    return check
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,19 +73,31 @@ def rate_captions(options: RatingOptions) -> dict[str, Any]:
     people = None if options.people is None else read_people(options.people)
     stored = options.out / RATINGS
     _check_out(options)
-    options.out.mkdir(parents=True, exist_ok=True)
-    earlier = read_ratings(stored) if stored.exists() else None
-    rated = rate(_rows(options)) if options.inputs else None
-    if earlier is not None:
-        rated = earlier if rated is None else joined(earlier, rated)
-    if rated is None:
-        raise UserError(f"{options.out} has no {RATINGS}", hint="pass captions to rate")
-    models = options.judging.models
-    if models.critic_profile is not None:
-        expect_profile(rated.rater, models.critic_profile)
-    errors = known_errors(rated.rater, models.critic, models.adapter, models.critic_profile)
-    write_ratings(stored, rated)
-    return write_board(options.out, rated, options.replicates, people, errors)
+    with _folder(options.out):
+        earlier = read_ratings(stored) if stored.exists() else None
+        rated = rate(_rows(options)) if options.inputs else None
+        if earlier is not None:
+            rated = earlier if rated is None else joined(earlier, rated)
+        if rated is None:
+            raise UserError(f"{options.out} has no {RATINGS}", hint="pass captions to rate")
+        models = options.judging.models
+        if models.critic_profile is not None:
+            expect_profile(rated.rater, models.critic_profile)
+        errors = known_errors(rated.rater, models.critic, models.adapter, models.critic_profile)
+        write_ratings(stored, rated)
+        return write_board(options.out, rated, options.replicates, people, errors)
+
+
+@contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """Makes the folder. Where the run stops before anything is in it, it goes again."""
+    new = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        if new and not any(out.iterdir()):
+            out.rmdir()
 
 
 def _check_out(options: RatingOptions) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import FILE, SECTIONS, SETTINGS, shared
+from revise_captions.cli_options import FILE, SECTIONS, SETTINGS, NamedChoice, shared
 from revise_captions.commands import echo, run_command
 
 #: Commands that take `--config`.
@@ -21,7 +21,7 @@ _NOT_STORED = frozenset({"config", "help", "version", "verbose", "resume", "forc
 @click.command(context_settings=SETTINGS)
 @click.argument("out", metavar="[FILE]", required=False, type=FILE)
 @click.option(
-    "--for", "name", type=click.Choice(CONFIGURABLE), default="revise", help="The command."
+    "--for", "name", type=NamedChoice(CONFIGURABLE), default="revise", help="The command."
 )
 @shared("--force", help="Overwrite FILE.")
 def init_config(out: Path | None, name: str, force: bool) -> None:

@@ -63,6 +63,7 @@ def test_python_m(capsys):
         (["finetune-critics"], "Did you mean finetune-critic?"),
         (["xyz"], "See captions --help."),
         (["rate", "--adaptr", "x"], "Did you mean '--adapter'?"),
+        (["init-config", "--for", "rvise"], "Did you mean revise?"),
         (["annotate", "exprot"], "Did you mean 'export'?"),
         (["benchmarks", "show", "choclate"], "did you mean chocolate?"),
         (["evaluate-metric", "Flickr8k", "."], "did you mean flickr8k-"),

@@ -65,8 +65,13 @@ def test_photographs_need_another_critic_and_the_run_agrees(tmp_path, capsys, mo
 
     code, _, err = outcome(cli.main, capsys, "in.jsonl", "out.jsonl")
     assert code == 4
-    assert "in 32 records across in.jsonl, 64 of 64 sentences come back unscored" in err
     assert "stopped: All 128 sentences of the first 64 records" in err
+    assert err.count("unscored:") == 1  # the stop says what a warning before it would
+    code, _, err = outcome(cli.main, capsys, "in.jsonl", "all.jsonl", "--allow-unscored")
+    assert code == 0
+    assert "in 32 records across in.jsonl, 64 of 64 sentences come back unscored" in err
+    for path in tmp_path.glob("all.*"):
+        path.unlink()
     assert sorted(p.suffix for p in tmp_path.iterdir() if p.suffix != ".jpg") == [".jsonl"]
     code, out, _ = outcome(cli.main, capsys, "in.jsonl", "out.jsonl", "--dry-run")
     assert code == 0

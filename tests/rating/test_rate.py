@@ -108,6 +108,7 @@ def test_captions_that_nobody_can_judge_make_no_leaderboard(rate, tmp_path):
     code, _, err = rate("in.jsonl", "--out", "board")
     assert code == 4
     assert "--allow-unscored" in err
+    assert not (tmp_path / "board").exists()
     assert not (tmp_path / "board/leaderboard.json").exists()
     assert rate("in.jsonl", "--out", "board", "--allow-unscored")[0] == 0
 

@@ -155,8 +155,17 @@ def lines(pieces: Iterator[bytes], max_line: int) -> Iterator[Line]:
 
 
 def without_bom(text: bytes, name: str) -> bytes:
-    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
-        hint = f"iconv -f UTF-16 -t UTF-8 {name} > utf8.jsonl"
+    """A file's first line without the mark of UTF-8. Raises `UserError` for a file in UTF-16.
+
+    Without a mark UTF-16 shows by the zero bytes beside its first four letters.
+    """
+    marked = text.startswith((b"\xff\xfe", b"\xfe\xff"))
+    first = text[0:8:2], text[1:8:2]
+    little, big = (zero == bytes(4) and 0 not in letters for letters, zero in (first, first[::-1]))
+    if marked or little or big:
+        form = "" if marked else "LE" if little else "BE"
+        kind = name.rpartition(".")[2] if "." in name.rpartition("/")[2] else "jsonl"
+        hint = f"iconv -f UTF-16{form} -t UTF-8 {name} > utf8.{kind}"
         raise UserError(f"{name} is UTF-16; expected UTF-8", hint=hint)
     return text.removeprefix(_BOM)
 
