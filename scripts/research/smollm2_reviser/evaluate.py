@@ -1,0 +1,167 @@
+"""How well revisers follow rationales on edits of held-out images with held-out words.
+
+    python -m scripts.research.smollm2_reviser.evaluate DATA bundled smollm2 --each 100 --json FILE
+
+Printed for each kind of edit: exact or equivalent rewrites; rewrites whose remainder, what stands
+before and after the change, is byte for byte the sentence's; rewrites with content words that are
+neither in the sentence nor in the rationale. Floors: a copy, and the named words deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from revise_captions.commands import echo
+from revise_captions.reviser.content_words import content, new_content
+from revise_captions.reviser.load import load_reviser
+from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.stats.intervals import wilson
+from scripts.research.smollm2_reviser.edits import EditExample, stream
+from scripts.research.smollm2_reviser.faults import articled
+from scripts.research.smollm2_reviser.train import read_edits
+
+Rewrite = Callable[[Sequence[RewriteRequest]], list[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One rewrite against the one right answer."""
+
+    kind: str
+    right: bool
+    kept: bool
+    supported: bool
+
+
+def kind_of(example: EditExample) -> str:
+    """The row of the table that an example belongs to."""
+    if example.command and example.task != "foreign":
+        return "with a command"
+    if example.task == "one":
+        return "one fault" if example.voice == "plain" else f"one fault, {example.voice}"
+    return {
+        "several": "several faults", "mixed": "several faults", "added": "removal",
+        "removed": "removal", "nothing": "sentence goes", "foreign": "nothing to change",
+    }[example.task]  # fmt: skip
+
+
+def same(text: str, right: str) -> bool:
+    """Whether two texts are equal up to case, articles' form, white space and a final stop."""
+
+    def key(value: str) -> str:
+        return re.sub(r"\s+", " ", articled(value).casefold()).strip().rstrip(".")
+
+    return key(text) == key(right)
+
+
+def kept_remainder(sentence: str, right: str, text: str) -> bool:
+    """Whether `text` keeps what stands before and after the change from sentence to `right`."""
+    before = os.path.commonprefix([sentence, right])
+    before = before[: before.rfind(" ") + 1]
+    rest = [value[len(before) :][::-1] for value in (sentence, right)]
+    after = os.path.commonprefix(rest)
+    after = after[: after.rfind(" ") + 1][::-1]
+    return text.startswith(before) and text.endswith(after)
+
+
+def judged(example: EditExample, text: str | None) -> Judged:
+    sentence, right = example.request.sentence, example.rewrite
+    found = sentence if text is None else text
+    rest = right == "" or kept_remainder(sentence, right, found)
+    supported = not new_content(found, sentence, example.request.rationale)
+    return Judged(kind_of(example), same(found, right), rest, supported)
+
+
+def copied(requests: Sequence[RewriteRequest]) -> list[str | None]:
+    """The floor that changes nothing."""
+    return [request.sentence for request in requests]
+
+
+def named_deleted(requests: Sequence[RewriteRequest]) -> list[str | None]:
+    """The floor that deletes what the rationale negates and the sentence says."""
+    written: list[str | None] = []
+    for request in requests:
+        named = re.search(r"\b(?:not|no|instead of|rather than) (?:an? )?(\w+)", request.rationale)
+        gone = named.group(1) if named else next(iter(content(request.rationale).values()), "")
+        text = re.sub(rf" ?\b{re.escape(gone)}\b", "", request.sentence) if gone else ""
+        written.append(" ".join(text.split()))
+    return written
+
+
+def held_out_examples(data: Path, each: int, seed: str) -> list[EditExample]:
+    """As many examples of each row of the table, in the order they are drawn."""
+    edits = read_edits(data, held=True)
+    counts: dict[str, int] = {}
+    chosen: list[EditExample] = []
+    rows = 8
+    for made in stream(edits.data, edits.words, seed):
+        kind = kind_of(made)
+        if counts.get(kind, 0) < each:
+            counts[kind] = counts.get(kind, 0) + 1
+            chosen.append(made)
+        if len(counts) == rows and min(counts.values()) == each:
+            return chosen
+    raise AssertionError("the stream has no end")
+
+
+def table(name: str, results: Sequence[Judged], seconds: float) -> list[str]:
+    """Rows of Markdown: kind, right with interval, remainder kept, unsupported words."""
+    lines = []
+    for kind in [*dict.fromkeys(r.kind for r in results), "all"]:
+        some = [r for r in results if kind in (r.kind, "all")]
+        right = sum(r.right for r in some)
+        low, high = wilson(right, len(some))
+        kept = sum(r.kept for r in some) / len(some)
+        new = sum(not r.supported for r in some) / len(some)
+        lines.append(
+            f"| {name} | {kind} | {right / len(some):.3f} ({low:.3f}–{high:.3f}) of {len(some)} "
+            f"| {kept:.3f} | {new:.3f} |"
+        )
+    lines.append(f"| {name} | sentences/s | {len(results) / seconds:.1f} | | |")
+    return lines
+
+
+@click.command(help=__doc__)
+@click.argument("data", type=click.Path(path_type=Path, exists=True))
+@click.argument("revisers", nargs=-1, required=True)
+@click.option("--each", default=100, show_default=True, help="Examples of each kind.")
+@click.option("--seed", default="held out", show_default=True, help="Seed of the examples.")
+@click.option("--json", "out", type=click.Path(path_type=Path), help="Write every rewrite here.")
+def main(data: Path, revisers: tuple[str, ...], each: int, seed: str, out: Path | None) -> None:
+    examples = held_out_examples(data, each, seed)
+    random.Random(0).shuffle(examples)
+    requests = [example.request for example in examples]
+    echo("| reviser | edits | right | remainder kept | unsupported words |")
+    echo("| --- | --- | --- | --- | --- |")
+    rows = []
+    named: dict[str, Rewrite] = {"floor: copy": copied, "floor: delete": named_deleted}
+    named |= {name: load_reviser(name).rewrite for name in revisers}
+    for name, rewrite in named.items():
+        began = time.perf_counter()
+        texts = rewrite(requests)
+        seconds = time.perf_counter() - began
+        results = [judged(e, text) for e, text in zip(examples, texts, strict=True)]
+        echo("\n".join(table(name, results, seconds)))
+        for example, text, result in zip(examples, texts, results, strict=True):
+            request = example.request
+            rows.append(
+                {"reviser": name, "kind": result.kind, "kinds": example.kinds, "right": result.right,
+                 "sentence": request.sentence, "rationale": request.rationale,
+                 "rewrite": text, "expected": example.rewrite}
+            )  # fmt: skip
+    if out:
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
