@@ -13,8 +13,9 @@ from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
-#: The checkpoint in the package.
+#: The checkpoints in the package: a small model, and an adapter of SmolLM2.
 BUNDLED = Path(__file__).parent / "bundled"
+ADAPTER = Path(__file__).parent / "smollm2"
 NAMES = ("bundled", "drop", SMOLLM2)
 _EXPECTED = (
     "expected `bundled`, `drop`, a folder, a hub id such as Qwen/Qwen3-14B, or a server's model "

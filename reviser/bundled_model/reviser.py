@@ -18,6 +18,7 @@ from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.absence import VERSION as ABSENCE
 from revise_captions.reviser.absence import affirmed, refers_back
+from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
     VERSION,
@@ -27,7 +28,9 @@ from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
-    from transformers import Qwen3ForCausalLM
+    from transformers import PreTrainedModel, Qwen3ForCausalLM
+
+    from revise_captions.reviser.bundled_model.smollm2 import ChatRewriteTokenizer
 
 CARD = "reviser.json"
 #: Of the words of a sentence and its rationale, so many must be known: sentences of the picture
@@ -67,7 +70,7 @@ class ReviserCard:
 
 
 def read_card(folder: Path) -> ReviserCard:
-    """`reviser.json` of a folder.
+    """`reviser.json` of a folder, of a small model or of an adapter of SmolLM2.
 
     Raises:
         UserError: It is broken, or of another prompt version.
@@ -77,9 +80,10 @@ def read_card(folder: Path) -> ReviserCard:
         card = ReviserCard(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path} is not a reviser's card: {error}") from None
-    if card.prompt != VERSION:
+    if card.prompt not in (VERSION, CHAT_VERSION):
         raise UserError(
-            f"{folder} was trained with prompt {card.prompt}, this version sends {VERSION}",
+            f"{folder} was trained with prompt {card.prompt}, this version sends {VERSION} (or "
+            f"{CHAT_VERSION}, SmolLM2)",
             hint="train it again with python -m scripts.research.reviser.train",
         )
     return card
@@ -121,8 +125,8 @@ class BundledReviser:
         strict: See `Reviser`.
     """
 
-    model: Qwen3ForCausalLM
-    tokenizer: RewriteTokenizer
+    model: PreTrainedModel
+    tokenizer: RewriteTokenizer | ChatRewriteTokenizer
     settings: Mapping[str, str]
     batch_size: int = 32
     strict: bool = True
@@ -185,7 +189,7 @@ def _words(text: str) -> list[str]:
 def load_bundled(
     folder: Path, *, device: str, dtype: str, batch_size: int, name: str
 ) -> BundledReviser:
-    """Loads a checkpoint of `scripts.research.reviser.train`.
+    """Loads a checkpoint of `scripts.research.reviser.train`, or an adapter of SmolLM2.
 
     Raises:
         UserError: It cannot be read.
@@ -195,11 +199,17 @@ def load_bundled(
     from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
     card = read_card(folder)
-    try:
-        tokenizer = load_pretrained(PreTrainedTokenizerFast, folder)
-        model = load_weights(Qwen3ForCausalLM, folder, dtype=getattr(torch, dtype))
-    except (OSError, ValueError) as error:
-        raise UserError(f"the reviser in {folder} cannot be loaded: {error}") from None
+    codec: RewriteTokenizer | ChatRewriteTokenizer
+    if card.prompt == CHAT_VERSION:
+        from revise_captions.reviser.bundled_model.smollm2 import load_adapted
+
+        codec, model = load_adapted(folder, dtype)
+    else:
+        try:
+            codec = RewriteTokenizer(load_pretrained(PreTrainedTokenizerFast, folder))
+            model = load_weights(Qwen3ForCausalLM, folder, dtype=getattr(torch, dtype))
+        except (OSError, ValueError) as error:
+            raise UserError(f"the reviser in {folder} cannot be loaded: {error}") from None
     torch.nn.Module.to(model, device).train(False)
     settings = {
         "reviser": name,
@@ -210,7 +220,7 @@ def load_bundled(
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,
     }
-    return BundledReviser(model, RewriteTokenizer(tokenizer), settings, batch_size)
+    return BundledReviser(model, codec, settings, batch_size)
 
 
 def save_reviser(

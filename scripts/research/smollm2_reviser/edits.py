@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ class EditExample:
         kinds: The kinds of its faults.
         voice: A key of `VOICES`.
         command: Whether the rationale also commands something.
+        image: The image of its sentence.
     """
 
     request: RewriteRequest
@@ -56,6 +58,7 @@ class EditExample:
     kinds: tuple[str, ...]
     voice: str
     command: bool = False
+    image: str = ""
 
 
 def example(
@@ -73,7 +76,7 @@ def example(
         reason = f"{reason} {order}" if rng.random() < 0.5 else f"{order} {reason}"
     context = said.context[-CONTEXT:].lstrip() if rng.random() < 0.6 else ""
     request = RewriteRequest(context, sentence, reason)
-    return EditExample(request, answer, task, kinds, voice, command)
+    return EditExample(request, answer, task, kinds, voice, command, said.image)
 
 
 def _made(
@@ -105,8 +108,6 @@ def _made(
     return broken, _reason(faults, doc, voice, rng), text, _kinds(faults)
 
 
-
-
 def _cased(fault: Fault, text: str) -> str:
     return capital(fault.wrong) if text[fault.start : fault.start + 1].isupper() else fault.wrong
 
@@ -119,7 +120,7 @@ def _chosen(faults: Sequence[Fault], count: int, rng: random.Random) -> list[Fau
 def _apart(faults: Sequence[Fault]) -> bool:
     """No two of them touch, and none undoes what another says."""
     ordered = sorted(faults, key=lambda f: (f.start, f.end))
-    pairs = zip(ordered, ordered[1:], strict=False)
+    pairs = itertools.pairwise(ordered)
     if any(one.end >= two.start for one, two in pairs):
         return False
     changed = [f for f in faults if f.kind == "object"]

@@ -10,7 +10,6 @@ neither in the sentence nor in the rationale. Floors: a copy, and the named word
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import time
@@ -24,7 +23,7 @@ from revise_captions.commands import echo
 from revise_captions.reviser.content_words import content, new_content
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import RewriteRequest
-from revise_captions.stats.intervals import wilson
+from revise_captions.stats.bootstrap import Estimate, ratio_interval
 from scripts.research.smollm2_reviser.edits import EditExample, stream
 from scripts.research.smollm2_reviser.faults import articled
 from scripts.research.smollm2_reviser.train import read_edits
@@ -36,6 +35,7 @@ Rewrite = Callable[[Sequence[RewriteRequest]], list[str | None]]
 class Judged:
     """One rewrite against the one right answer."""
 
+    image: str
     kind: str
     right: bool
     kept: bool
@@ -65,12 +65,16 @@ def same(text: str, right: str) -> bool:
 
 def kept_remainder(sentence: str, right: str, text: str) -> bool:
     """Whether `text` keeps what stands before and after the change from sentence to `right`."""
-    before = os.path.commonprefix([sentence, right])
-    before = before[: before.rfind(" ") + 1]
-    rest = [value[len(before) :][::-1] for value in (sentence, right)]
-    after = os.path.commonprefix(rest)
-    after = after[: after.rfind(" ") + 1][::-1]
+    before = _shared(sentence, right)
+    after = _shared(sentence[len(before) :][::-1], right[len(before) :][::-1])[::-1]
     return text.startswith(before) and text.endswith(after)
+
+
+def _shared(one: str, two: str) -> str:
+    """The whole words that both texts begin with."""
+    end = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
+    shared = one[: min(len(one), len(two)) if end is None else end]
+    return shared[: shared.rfind(" ") + 1]
 
 
 def judged(example: EditExample, text: str | None) -> Judged:
@@ -78,7 +82,7 @@ def judged(example: EditExample, text: str | None) -> Judged:
     found = sentence if text is None else text
     rest = right == "" or kept_remainder(sentence, right, found)
     supported = not new_content(found, sentence, example.request.rationale)
-    return Judged(kind_of(example), same(found, right), rest, supported)
+    return Judged(example.image, kind_of(example), same(found, right), rest, supported)
 
 
 def copied(requests: Sequence[RewriteRequest]) -> list[str | None]:
@@ -113,18 +117,27 @@ def held_out_examples(data: Path, each: int, seed: str) -> list[EditExample]:
     raise AssertionError("the stream has no end")
 
 
+def _shown(estimate: Estimate) -> str:
+    low, high = estimate.low, estimate.high
+    interval = "" if low is None or high is None else f" ({low:.3f}–{high:.3f})"
+    return f"{estimate.value:.3f}{interval}"
+
+
 def table(name: str, results: Sequence[Judged], seconds: float) -> list[str]:
     """Rows of Markdown: kind, right with interval, remainder kept, unsupported words."""
     lines = []
     for kind in [*dict.fromkeys(r.kind for r in results), "all"]:
         some = [r for r in results if kind in (r.kind, "all")]
-        right = sum(r.right for r in some)
-        low, high = wilson(right, len(some))
+        images: dict[str, list[bool]] = {}
+        for result in some:
+            images.setdefault(result.image, []).append(result.right)
+        estimate = ratio_interval(
+            [sum(v) for v in images.values()], [len(v) for v in images.values()]
+        )
         kept = sum(r.kept for r in some) / len(some)
         new = sum(not r.supported for r in some) / len(some)
         lines.append(
-            f"| {name} | {kind} | {right / len(some):.3f} ({low:.3f}–{high:.3f}) of {len(some)} "
-            f"| {kept:.3f} | {new:.3f} |"
+            f"| {name} | {kind} | {_shown(estimate)} of {len(some)} | {kept:.3f} | {new:.3f} |"
         )
     lines.append(f"| {name} | sentences/s | {len(results) / seconds:.1f} | | |")
     return lines
@@ -154,8 +167,9 @@ def main(data: Path, revisers: tuple[str, ...], each: int, seed: str, out: Path 
         for example, text, result in zip(examples, texts, results, strict=True):
             request = example.request
             rows.append(
-                {"reviser": name, "kind": result.kind, "kinds": example.kinds, "right": result.right,
-                 "sentence": request.sentence, "rationale": request.rationale,
+                {"reviser": name, "kind": result.kind, "kinds": example.kinds,
+                 "right": result.right, "sentence": request.sentence,
+                 "rationale": request.rationale,
                  "rewrite": text, "expected": example.rewrite}
             )  # fmt: skip
     if out:

@@ -4,6 +4,8 @@ A fault is one edit: `wrong` stands in the sentence where the image shows `right
 empty, the phrase is nowhere in the image and the rewrite leaves it out.
 """
 
+# ruff: noqa: SIM905  (word lists read better as text)
+
 from __future__ import annotations
 
 import random
@@ -31,9 +33,9 @@ _QUOTED = re.compile(r"[\"“]([^\"“”]{1,40})[\"”]")
 _NO_THING = frozenset(
     "image picture photo photograph shot side part top bottom left right center middle front back "
     "view background foreground edge area corner end piece kind type row pair set group lot one "
-    "angle frame scene".split()  # noqa: SIM905
+    "angle frame scene".split()
 )
-_BESIDE = frozenset("with beside behind near by".split())  # noqa: SIM905
+_BESIDE = frozenset({"with", "beside", "behind", "near", "by"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,10 @@ class Fault:
 def name(token: Token) -> str:
     """A noun with what is joined to its left: "parking meter"."""
     first = token.i
-    while first > 0 and token.doc[first - 1].dep_ == "compound" and (
-        token.doc[first - 1].head.i in range(first, token.i + 1)
+    while (
+        first > 0
+        and token.doc[first - 1].dep_ == "compound"
+        and (token.doc[first - 1].head.i in range(first, token.i + 1))
     ):
         first -= 1
     return str(token.doc[first : token.i + 1].text)
@@ -308,7 +312,6 @@ def put(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 def one_or_many(noun: str, many: bool) -> str:
     """A noun with its article where it is one, as a rationale calls it: "a dog", "dogs"."""
     return noun if many else articled(f"a {noun}")
-
 
 
 def capital(text: str) -> str:

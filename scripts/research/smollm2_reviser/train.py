@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from revise_captions.commands import echo
-from revise_captions.reviser.smollm2 import ChatRewriteTokenizer
+from revise_captions.reviser.bundled_model.smollm2 import ChatRewriteTokenizer
 from scripts.research.reviser.data import ExplainedError, read_errors
 from scripts.research.reviser.data import stream as picture_book_stream
 from scripts.research.reviser.synthetic import RewriteExample
@@ -69,7 +69,9 @@ def read_edits(folder: Path, held: bool) -> Edits:
     return Edits([(s, d) for s, d in pairs if held_out(s.image) == held], words.part(held))
 
 
-def examples(edits: Edits, book: list[ExplainedError], chunk: int, seed: int) -> list[RewriteExample]:
+def examples(
+    edits: Edits, book: list[ExplainedError], chunk: int, seed: int
+) -> list[RewriteExample]:
     """One chunk of training examples, the same for the same chunk and seed."""
     rng = random.Random(f"{seed}.{chunk}")
     count = round(CHUNK * PICTURE_BOOK_SHARE)
@@ -115,7 +117,9 @@ def learning_rate(done: float, step: int, peak: float) -> float:
     return peak * min(1.0, (step + 1) / WARMUP) * (0.05 + 0.95 * (1 + math.cos(math.pi * done)) / 2)
 
 
-def steps(edits: Edits, book: list[ExplainedError], codec: Any, seed: int, tokens: int) -> Iterator[Any]:
+def steps(
+    edits: Edits, book: list[ExplainedError], codec: Any, seed: int, tokens: int
+) -> Iterator[Any]:
     for chunk in itertools.count():
         made = examples(edits, book, chunk, seed)
         yield from batches(made, codec, tokens, f"{seed}.{chunk}")

@@ -19,8 +19,12 @@ CLASSES: dict[str, tuple[str, ...]] = {
         "wooden metal plastic glass stone brick concrete leather paper fabric ceramic marble "
         "cardboard rubber steel wicker velvet cotton denim".split()
     ),
-    "size": tuple("small large tiny huge big little tall short long wide narrow thick thin".split()),
-    "shape": tuple("round square rectangular oval triangular circular curved straight flat".split()),
+    "size": tuple(
+        "small large tiny huge big little tall short long wide narrow thick thin".split()
+    ),
+    "shape": tuple(
+        "round square rectangular oval triangular circular curved straight flat".split()
+    ),
     "pattern": tuple("striped plain checkered spotted floral dotted plaid solid".split()),
     "state": tuple(
         "open closed empty full wet dry clean dirty old new broken intact bright dark shiny dull "

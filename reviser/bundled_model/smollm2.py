@@ -10,13 +10,17 @@ special tokens, so that no caption and no rationale can close a tag.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from revise_captions.engines.smollm2 import smollm2_folder
+from revise_captions.errors import UserError
 from revise_captions.outside_text import encodable
+from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 VERSION = "edit-chat/1"
 START, END = "<|im_start|>", "<|im_end|>"
@@ -99,3 +103,33 @@ class ChatRewriteTokenizer:
             body, skip_special_tokens=False
         ).strip()
         return None if "\ufffd" in text else text
+
+
+def load_adapted(folder: Path, dtype: str) -> tuple[ChatRewriteTokenizer, PreTrainedModel]:
+    """SmolLM2 with the LoRA adapter of a folder merged into its weights.
+
+    Args:
+        folder: Has `adapter_config.json` and `adapter_model.safetensors`, in PEFT's format.
+        dtype: What it computes in.
+
+    Raises:
+        UserError: SmolLM2 or PEFT is not installed, or the adapter cannot be read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise UserError(
+            "this reviser needs PEFT, which is not installed", hint="pip install peft"
+        ) from None
+    base = smollm2_folder()
+    codec = ChatRewriteTokenizer(load_pretrained(AutoTokenizer, base))
+    # Merged in float32: rounding a merged weight twice costs answers.
+    model = load_weights(AutoModelForCausalLM, base, dtype=torch.float32)
+    try:
+        merged = PeftModel.from_pretrained(model, folder).merge_and_unload()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UserError(f"the adapter in {folder} cannot be loaded: {error}") from None
+    return codec, merged.to(getattr(torch, dtype))
