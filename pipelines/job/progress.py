@@ -20,6 +20,7 @@ from revise_captions.text.formatting import duration
 
 LINE_SECONDS = 30.0
 PATIENCE = 3.0
+BEAT_SECONDS = 1.0
 
 
 T = TypeVar("T")
@@ -67,10 +68,16 @@ def announced(doing: str) -> Iterator[None]:
 
 
 class Progress:
-    """Counts records and sentences; shows rate and time left. `total` None: not known."""
+    """Counts records and sentences; shows rate and time left. `total` None: not known.
+
+    Inside its `with`, a thread shows how things stand also while a single batch takes minutes.
+    """
 
     def __init__(self, total: int | None) -> None:
         self.total = total
+        self._doing = ""
+        self._writing = threading.Lock()
+        self._ended = threading.Event()
         self.records = 0
         self.sentences = 0
         self.skipped = 0
@@ -84,7 +91,13 @@ class Progress:
         return time.monotonic() - self._began
 
     def __enter__(self) -> Progress:
+        threading.Thread(target=self._beat, daemon=True).start()
         return self
+
+    def _beat(self) -> None:
+        seconds = BEAT_SECONDS if self._live else max(BEAT_SECONDS, LINE_SECONDS)
+        while not self._ended.wait(seconds):
+            self._show(self._doing)
 
     def __exit__(
         self,
@@ -92,8 +105,10 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._live and self.records:
-            _show("", self._live)
+        self._ended.set()
+        with self._writing:
+            if self._live:
+                _show("", self._live)
 
     def skip(self, records: int) -> None:
         """Records that an earlier run has finished: in the total, in no rate."""
@@ -106,18 +121,22 @@ class Progress:
         self.records += records
         self.sentences += sentences
         self.counts.update(counts or {})
+        self._doing = ""
         self._show()
 
     def batch(self, doing: str, done: int, of: int) -> None:
         """A batch inside a window is done. Any thread may say so."""
-        self._show(f"{doing} {done:,} of {of:,}")
+        self._doing = f"{doing} {done:,} of {of:,}"
+        self._show(self._doing)
 
     def _show(self, more: str = "") -> None:
-        now = time.monotonic()
-        if now - self._shown < (0.2 if self._live else LINE_SECONDS):
-            return
-        self._shown = now
-        _show("; ".join(filter(None, (self.line(now - self._began), more))), self._live)
+        with self._writing:
+            now = time.monotonic()
+            early = now - self._shown < (0.2 if self._live else LINE_SECONDS)
+            if early or self._ended.is_set():
+                return
+            self._shown = now
+            _show("; ".join(filter(None, (self.line(now - self._began), more))), self._live)
 
     def line(self, seconds: float) -> str:
         """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`."""

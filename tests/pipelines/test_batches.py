@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,18 @@ def test_progress_shows_counts_and_batches(capsys, monkeypatch):
     assert first.endswith("; judging 16 of 420")
     assert ", 12 flagged, 7 rewritten, 1 quarantined" in second
     assert "unscored" not in second
+
+
+def test_a_slow_model_shows_life_before_its_first_batch_ends(tmp_path, capsys, monkeypatch):
+    for name in ("LINE_SECONDS", "BEAT_SECONDS"):
+        monkeypatch.setattr(f"revise_captions.pipelines.job.progress.{name}", 0.01)
+    shown: list[str] = []
+    with Progress(200) as progress:
+        observer = BatchJournal(tmp_path / "journal", "run", progress.batch, resumed=True)
+        with observed_by(observer):
+            for _ in reported("rewriting", [[1, 2, 3], [4, 5, 6, 7]], 7):
+                while len(shown) < 3:  # as long as the batch takes
+                    time.sleep(0.02)
+                    shown += capsys.readouterr().err.splitlines()
+    assert shown[0].startswith("0 of 200 records (0 %)")
+    assert shown[2].endswith("; rewriting 0 of 7")

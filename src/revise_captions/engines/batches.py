@@ -53,6 +53,8 @@ def reported(doing: str, batches: Iterable[Batch], of: int) -> Iterator[Batch]:
     """The batches; when the next one is asked for, the one before is done."""
     done = 0
     for batch in batches:
+        if not done and (observer := _OBSERVER.get()) is not None:
+            observer.progress(doing, 0, of)
         yield batch
         done += len(batch)
         if (observer := _OBSERVER.get()) is not None:
