@@ -9,7 +9,7 @@ from pathlib import Path
 from revise_captions.engines.model_spec import HUB_ID, ModelSpec, resolve_model
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.engines.smollm2 import NAME as SMOLLM2
-from revise_captions.engines.smollm2 import smollm2_folder
+from revise_captions.engines.smollm2 import check_installed, is_installed
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
@@ -34,8 +34,8 @@ def resolve_reviser(
     """What a reviser's name stands for, by looking at files only.
 
     Args:
-        name: `bundled`, `drop`, `smollm2`, a folder, a hub id (`@revision` behind it if wanted),
-            or a server's model.
+        name: `bundled`, `drop`, `smollm2` (with the bundled adapter), a folder, a hub id
+            (`@revision` behind it if wanted), or a server's model.
         engine: What computes an instruct model; the bundled reviser is always computed here.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
@@ -46,19 +46,22 @@ def resolve_reviser(
     """
     if name == "drop":
         return ModelSpec(name, "drop", "")
-    if name == "bundled":
-        if not (BUNDLED / "reviser.json").is_file():
+    if name in ("bundled", SMOLLM2):
+        source = BUNDLED if name == "bundled" else ADAPTER
+        if not (source / "reviser.json").is_file():
             raise UserError(
-                f"the bundled reviser is missing from {BUNDLED}",
+                f"the reviser {name} is missing from {source}",
                 hint="install the package again, or use --reviser drop",
             )
-        return ModelSpec(name, "edit", str(BUNDLED), None, "transformers", device, dtype)
+        if name == SMOLLM2:
+            check_installed()
+        return ModelSpec(name, "edit", str(source), None, "transformers", device, dtype)
     folder = Path(name).expanduser()
-    if name and name != SMOLLM2 and folder.is_dir():
+    if name and folder.is_dir():
         spec = resolve_model(name, device=device, dtype=dtype)
         if _is_edit_model(folder):
             return replace(spec, kind="edit")
-    elif "://" not in name and name != SMOLLM2:
+    elif "://" not in name:
         _check_hub_id(name, folder)
     return resolve_model(
         name,
@@ -141,20 +144,11 @@ def load_reviser(
     where, number = device_and_dtype(spec.device, spec.dtype)
     kind = str(number).removeprefix("torch.")
     if spec.kind == "edit":
-        from revise_captions.reviser.bundled_model.reviser import load_bundled
-
-        count = 4 * (batch_size or 16)  # so small a model spends its time on steps, not on rows
-        return load_bundled(
-            Path(spec.source).expanduser(),
-            device=where,
-            dtype=kind,
-            batch_size=count,
-            name=spec.name,
-        )
+        return _load_edit(spec, device=where, dtype=kind, batch_size=batch_size or 16)
     from revise_captions.reviser.instruct import load_instruct
 
     return load_instruct(
-        str(smollm2_folder()) if spec.source == SMOLLM2 else spec.source,
+        spec.source,
         name=spec.name,
         device=where,
         dtype=kind,
@@ -162,3 +156,25 @@ def load_reviser(
         revision=spec.revision,
         trusted=spec.trust_remote_code,
     )
+
+
+def _load_edit(spec: ModelSpec, *, device: str, dtype: str, batch_size: int) -> Reviser:
+    """A reviser of the bundled kind; `bundled` with SmolLM2 behind it where that is installed."""
+    from revise_captions.reviser.bundled_model.reviser import (
+        BundledReviser,
+        load_bundled,
+        read_card,
+    )
+    from revise_captions.reviser.bundled_model.routed import RoutedReviser
+
+    def load(folder: Path, name: str) -> BundledReviser:
+        # so small a model spends its time on steps, not on rows
+        count = batch_size if folder == ADAPTER else 4 * batch_size
+        return load_bundled(folder, device=device, dtype=dtype, batch_size=count, name=name)
+
+    found = load(Path(spec.source).expanduser(), spec.name)
+    if spec.name != "bundled" or not is_installed() or not (ADAPTER / "reviser.json").is_file():
+        return found
+    other = f"{SMOLLM2}@{read_card(ADAPTER).revision}"
+    settings = {**found.settings, "reviser-of-other-words": other}
+    return RoutedReviser(found, lambda: load(ADAPTER, SMOLLM2), settings)

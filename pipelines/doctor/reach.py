@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from revise_captions.engines.model_spec import HUB_ID, ModelSpec, served
+from revise_captions.engines.smollm2 import NAME as SMOLLM2
 from revise_captions.errors import UserError
 
 
@@ -27,7 +28,9 @@ def reachable(name: str, resolve: Callable[[], ModelSpec | None]) -> str:
         return f"the server answers; log-probabilities: {given}"
     if Path(name).expanduser().is_dir() or not HUB_ID.fullmatch(name):
         spec = resolve()
-        return "in the package" if name == "bundled" else f"{spec.kind if spec else 'a folder'}"
+        if name in ("bundled", SMOLLM2):
+            return "in the package"
+        return f"{spec.kind if spec else 'a folder'}"
     return _on_hub(name)
 
 

@@ -105,7 +105,7 @@ def check_reviser(
     raise UserError(
         f"the critic {named} needs a reviser: it judges and explains, but cannot rewrite",
         hint="name one with --reviser, such as Qwen/Qwen3-14B; `drop` deletes what is flagged; "
-        "`bundled` rewrites picture-book sentences only",
+        "`smollm2` rewrites English offline, `bundled` without it picture-book sentences only",
     )
 
 

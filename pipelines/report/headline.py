@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from revise_captions.engines.smollm2 import INSTALL
 from revise_captions.records import Unscored, Why
 from revise_captions.text.formatting import percent, plural
 
@@ -119,4 +120,4 @@ def _causes(summary: Mapping[str, Any]) -> str:
         steps[item["step"]] += item["sentences"]
     said = "; ".join(f"{count:,}: {step}" for step, count in steps.most_common())
     known = Why.OUTSIDE_WORDS in steps
-    return f"Why not: {said}." + " Name another reviser with --reviser." * known
+    return f"Why not: {said}." + f" Name another reviser with --reviser, or: {INSTALL}." * known

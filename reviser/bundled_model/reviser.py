@@ -1,7 +1,8 @@
-"""The bundled reviser: a small Qwen 3, trained by this project to edit a sentence by a rationale.
+"""The bundled revisers: a small Qwen 3 for the picture book, SmolLM2 with an adapter for English.
 
-It is too small for knowledge of the world. It has learned to copy: the sentence as it is, with what
-the rationale says instead put in place. Its guards are strict by default.
+Both are trained by this project to edit a sentence by a rationale, and too small for knowledge of
+the world. They have learned to copy: the sentence as it is, with what the rationale says instead
+put in place. Their guards are strict by default.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from revise_captions.reviser.bundled_model.tokenizer import (
     RewriteTokenizer,
 )
 from revise_captions.reviser.decoding import generate
+from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.reviser.restoring import restored
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, Qwen3ForCausalLM
@@ -36,6 +39,8 @@ CARD = "reviser.json"
 #: Of the words of a sentence and its rationale, so many must be known: sentences of the picture
 #: book and captions of photographs lie on either side.
 KNOWN = 0.75
+#: Among so many answers another one is looked for where the guards refuse the first.
+BEAMS = 4
 _WORD = re.compile(r"[^\W\d_]+")
 #: The bundled shape: 0.75 million parameters with a vocabulary of 1,536.
 SHAPE = {
@@ -113,6 +118,9 @@ def new_model(tokenizer: RewriteTokenizer, **shape: int) -> Qwen3ForCausalLM:
 class BundledReviser:
     """Decodes greedily at first, and after failed rewrites takes the best new one of a beam search.
 
+    What is no rewrite by the guards is at once looked for again among the best few, where the model
+    knows English.
+
     A sentence that denies what is there is not the model's to mend: its training knew no better
     than to deny another thing. It says what is there instead, by a rule (`absence.affirmed`), or is
     taken out.
@@ -122,6 +130,7 @@ class BundledReviser:
         tokenizer: Of its prompts.
         settings: Everything that decides an answer, by name.
         batch_size: Sentences of a batch.
+        english: Whether it knows English at large.
         strict: See `Reviser`.
     """
 
@@ -129,6 +138,7 @@ class BundledReviser:
     tokenizer: RewriteTokenizer | ChatRewriteTokenizer
     settings: Mapping[str, str]
     batch_size: int = 32
+    english: bool = False
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
@@ -141,10 +151,18 @@ class BundledReviser:
             found = self._answers([requests[k] for k in chosen], beams)
             for k, texts in zip(chosen, found, strict=True):
                 answers[k] = texts[0] if texts else None
+        if self.english:
+            refused = [k for k in first if not _passes(requests[k], answers[k])]
+            found = self._answers([requests[k] for k in refused], BEAMS)
+            for k, texts in zip(refused, found, strict=True):
+                passing = (text for text in texts if _passes(requests[k], text))
+                answers[k] = next(passing, answers[k])
         return answers
 
     def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
         """See `KnowsWords`: a word is known where the tokenizer has it in one piece."""
+        if self.english:
+            return [False] * len(requests)
         found = [_words(f"{r.sentence} {r.rationale}") for r in requests]
         pieces = iter(self.tokenizer.texts([f" {word}" for words in found for word in words]))
         return [
@@ -168,9 +186,19 @@ class BundledReviser:
         result = []
         for request, answers in zip(requests, generated, strict=True):
             texts = [self.tokenizer.decode(answer) for answer in answers]
+            found = [text for text in texts if text is not None]
+            if self.english:
+                found = [restored(text, request.sentence, request.rationale) for text in found]
             refused = {text.casefold() for text in request.failed}
-            result.append([t for t in texts if t is not None and t.casefold() not in refused])
+            result.append([text for text in found if text.casefold() not in refused])
         return result
+
+
+def _passes(request: RewriteRequest, text: str | None) -> bool:
+    """Whether the guards let a rewrite through."""
+    if text is None:
+        return False
+    return check(request.sentence, request.rationale, text, mode="strict").why is None
 
 
 def _affirmed(request: RewriteRequest) -> str | None:
@@ -220,7 +248,7 @@ def load_bundled(
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,
     }
-    return BundledReviser(model, codec, settings, batch_size)
+    return BundledReviser(model, codec, settings, batch_size, card.prompt == CHAT_VERSION)
 
 
 def save_reviser(

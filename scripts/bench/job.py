@@ -30,7 +30,7 @@ import torch
 from revise_captions.critic.gates.image_domain import DomainGate
 from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.pipelines.job import inputs, models, run
-from revise_captions.pipelines.options import JobOptions, ModelOptions
+from revise_captions.pipelines.options import JobOptions
 from scripts.bench.critic import hardware
 from scripts.research.bundled_models.held_out import held_out
 
@@ -99,18 +99,19 @@ def write_input(folder: Path, count: int) -> None:
             file.write(json.dumps(row) + "\n")
 
 
-def watched(load: Callable[[ModelOptions], Any], name: str, watch: Stopwatch) -> Any:
+def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
     """Loads as `load` does, and times the network's parts."""
 
-    def loaded(options: ModelOptions) -> Any:
-        made = load(options)
-        inner = made.model.model
+    def loaded(*options: Any) -> Any:
+        made = load(*options)
+        network = getattr(made, "small", made).model  # of `bundled`, the picture book's
+        inner = network.model
         parts = (
             [inner.vision_tower, inner.multi_modal_projector, inner.language_model]
             if hasattr(inner, "vision_tower")
             else [inner]
         )
-        watch.watch(name, [*parts, made.model.lm_head])
+        watch.watch(name, [*parts, network.lm_head])
         return made
 
     return loaded

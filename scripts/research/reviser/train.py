@@ -252,6 +252,7 @@ def _start(
 def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
     """Tokenizer and model of a trained reviser. Raises UserError if there is none."""
     from revise_captions.reviser.bundled_model.reviser import load_bundled
+    from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
     from revise_captions.reviser.load import resolve_reviser
 
     spec = resolve_reviser(name)
@@ -263,6 +264,8 @@ def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
     reviser = load_bundled(
         Path(spec.source), device="cpu", dtype="float32", batch_size=1, name=name
     )
+    if not isinstance(reviser.tokenizer, RewriteTokenizer):
+        raise UserError(f"--base {name} is an adapter of SmolLM2, not a model of this kind")
     return reviser.tokenizer, reviser.model
 
 

