@@ -17,7 +17,7 @@ from revise_captions.posh.judge import Grade
 from revise_captions.posh.page import render
 from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
-from scripts.research.posh import agreement, judgments
+from scripts.research.docent import agreement, judgments
 
 TEXT = "a <red> hat"
 HAT = Graph(

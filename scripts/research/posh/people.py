@@ -60,6 +60,16 @@ def flickr8k(path: Path) -> list[Rated]:
     return found
 
 
+def halves(items: Sequence[Rated]) -> tuple[list[Rated], list[Rated]]:
+    """Images in turn, by name: the half that constants were chosen on, the half to report."""
+    images = sorted({item.image for item in items})
+    second = set(images[1::2])
+    return (
+        [item for item in items if item.image not in second],
+        [item for item in items if item.image in second],
+    )
+
+
 def cosine(items: Sequence[Rated], encoder: SentenceEncoder) -> Floats:
     """To the best reference."""
     texts = list(dict.fromkeys(t for item in items for t in (item.text, *item.references)))

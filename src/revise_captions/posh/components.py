@@ -1,6 +1,6 @@
 """The components of a scene graph that are scored: objects, attributes and relations.
 
-Denied ones ("no people") are left out: they claim that nothing is there.
+A denied one ("no people") claims that something is not there; so does what is said of it.
 """
 
 from __future__ import annotations
@@ -25,23 +25,28 @@ class Component:
     part: Part
     index: int
     span: Span
+    denied: bool = False
 
     def phrase(self, graph: Graph) -> str:
-        """The component in a few words: "man", "red hat", "man wear hat"."""
+        """The component in a few words: "man", "red hat", "man wear hat", "not black dog"."""
         if self.part is Part.OBJECT:
-            return graph.objects[self.index].name
+            return f"{'no ' * self.denied}{graph.objects[self.index].name}"
+        denial = "not " * self.denied
         if self.part is Part.ATTRIBUTE:
             said = graph.attributes[self.index]
-            return f"{said.value} {graph.objects[said.object].name}"
+            return f"{denial}{said.value} {graph.objects[said.object].name}"
         edge = graph.relations[self.index]
         subject, target = graph.objects[edge.subject], graph.objects[edge.target]
-        return f"{subject.name} {edge.name} {target.name}"
+        return f"{subject.name} {denial}{edge.name} {target.name}"
 
 
 def components(graph: Graph) -> list[Component]:
-    """All components of a graph without denied claims (`Graph.present`): objects first."""
-    return [
-        *(Component(Part.OBJECT, i, item.span) for i, item in enumerate(graph.objects)),
-        *(Component(Part.ATTRIBUTE, i, item.span) for i, item in enumerate(graph.attributes)),
-        *(Component(Part.RELATION, i, item.span) for i, item in enumerate(graph.relations)),
-    ]
+    """All components of a graph: objects, then attributes, then relations, in its order."""
+    denied = [item.denied for item in graph.objects]
+    found = [Component(Part.OBJECT, i, o.span, o.denied) for i, o in enumerate(graph.objects)]
+    for i, said in enumerate(graph.attributes):
+        found.append(Component(Part.ATTRIBUTE, i, said.span, said.denied or denied[said.object]))
+    for i, edge in enumerate(graph.relations):
+        off = edge.denied or denied[edge.subject] or denied[edge.target]
+        found.append(Component(Part.RELATION, i, edge.span, off))
+    return found

@@ -36,6 +36,7 @@ LEAST_MASS = 0.5
 _REWRITTEN = 32  # tokens
 _DIGIT = re.compile(r"\s*([1-5])\s*\Z")
 _NO_ANSWER = "the judge's answer is no number from 1 to 5"
+_DENIED = "the judge's questions are about what is there, and the text denies it"
 _NO_OBJECT = "the judge could not say whether its object is there"
 
 
@@ -138,7 +139,9 @@ class LanguageJudge:
         for sheet in sheets:
             source = sheet.task.source
             for index, item in enumerate(source.objects):
-                if _level(sheet, index) == level:
+                if item.denied:
+                    sheet.grades[index] = Grade(None, _DENIED)
+                elif _level(sheet, index) == level:
                     owner = "" if item.part_of is None else sheet.names.get(item.part_of, "")
                     open_.append((sheet, index, candidates(source, index, owner)))
         self._rewrite(identifier for _, _, many in open_ for identifier in many)
@@ -187,6 +190,9 @@ class LanguageJudge:
     @staticmethod
     def _settled(sheet: _Sheet, key: int, objects: Iterable[int]) -> bool:
         """Grades a claim without asking if its objects are absent or could not be graded."""
+        if sheet.parts[key].denied:
+            sheet.grades[key] = Grade(None, _DENIED)
+            return True
         grades = [sheet.grades[index] for index in objects]
         if all(grade.present for grade in grades):
             return False

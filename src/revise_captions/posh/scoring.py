@@ -152,12 +152,7 @@ def score_captions(
     pairs = iter(pairs)
     while window := list(islice(pairs, _WINDOW)):
         texts = dict.fromkeys(t for pair in window for t in (pair.generation, *pair.references))
-        graphs = {
-            text: graph.present()
-            for text, graph in zip(
-                texts, parse(texts, pipeline, coreference=coreference), strict=True
-            )
-        }
+        graphs = dict(zip(texts, parse(texts, pipeline, coreference=coreference), strict=True))
         tasks = [task for pair in window for task in _tasks(pair, graphs)]
         grades = iter(zip(tasks, judge.grade(tasks), strict=True))
         for pair in window:

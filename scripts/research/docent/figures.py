@@ -19,20 +19,20 @@ from revise_captions.posh.judge import Judge
 from revise_captions.posh.scoring import Pair, Score, score_captions
 from revise_captions.stats.bradley_terry import battles, rated
 from revise_captions.stats.correlations import correlation
-from scripts.research.posh.agreement import (
+from scripts.research.docent.agreement import (
     PUBLISHED,
     coarse,
     macro_f1,
     marked,
     token_scores,
 )
-from scripts.research.posh.figures import ReportedFigure
-from scripts.research.posh.judgments import (
+from scripts.research.docent.judgments import (
     PairwiseJudgment,
     caparena,
     docent_coarse,
     docent_granular,
 )
+from scripts.research.posh.figures import ReportedFigure
 
 _MISSING = float("nan")
 

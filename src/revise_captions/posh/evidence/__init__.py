@@ -1,0 +1,1 @@
+"""What the offline judge finds for and against a component in other scene graphs."""
