@@ -44,6 +44,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     help="DATA is the folder of this benchmark, as published (`caption-benchmarks list`).",
 )
 @click.option(
+    "--rewrites",
+    metavar="DATA",
+    type=click.Path(exists=True, path_type=Path),
+    help="More labeled data, of which only the rewrites count: how many of those that the critic "
+    "accepts are true?  [default: those of DATA]",
+)
+@click.option(
     "--map",
     "method",
     type=click.Choice(["auto", "none", "temperature", "logistic", "isotonic"]),

@@ -20,7 +20,11 @@ from revise_captions.finetune.calibration.measure import (
     judged,
     profile_of,
 )
-from revise_captions.finetune.calibration.sentences import read_benchmark, read_folder
+from revise_captions.finetune.calibration.sentences import (
+    read_benchmark,
+    read_folder,
+    with_rewrites,
+)
 from revise_captions.io.writing import check_writable, write_json
 from revise_captions.stats.error_correction import MeasuredShare
 from revise_captions.text.formatting import plural
@@ -33,6 +37,7 @@ def calibrate(
     *,
     into_card: bool = False,
     benchmark: str | None = None,
+    rewrites: Path | None = None,
     force: bool = False,
     method: str = "auto",
     wrong_share: float | None = None,
@@ -49,6 +54,7 @@ def calibrate(
         out: The profile's file.
         into_card: Whether the critic's own card is written instead.
         benchmark: What `data` is read as.
+        rewrites: More labeled data, of which only the rewrites count.
         force: Whether `out` may be replaced.
         method: See `CalibrationOptions`; likewise the next four.
         models: As for `load_critic`.
@@ -75,6 +81,8 @@ def calibrate(
         check_writable(out, [critic, data], force=force, ours=lambda head: FORMAT.encode() in head)
     trained_on = None if card is None else card.training.get("data")
     read = read_benchmark(benchmark, data) if benchmark else read_folder(data, trained_on)
+    if rewrites is not None:
+        read = with_rewrites(read, read_folder(rewrites, None))
     loaded = load_critic(critic, **models)
     found = judged(loaded, read.captions)
     options = CalibrationOptions(method, wrong_share, false_alarms, held_out, replicates)
@@ -84,7 +92,8 @@ def calibrate(
     else:
         assert card is not None
         kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
-        stored = {**profile.calibration, **kept, "measured": profile.sentences.as_json()}
+        more = {"measured": profile.sentences.as_json(), "reviser": dict(profile.reviser)}
+        stored = {**profile.calibration, **kept, **more}
         replace(card, threshold=profile.threshold, calibration=stored).write(Path(critic))
     return profile
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from revise_captions.benchmarks.types import Example
 
 SPLITS = ("train", "validation")
+#: What of a reviser's settings says how it is computed, not which one it is.
+_COMPUTED = ("reviser-dtype", "reviser-device")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,36 @@ def read_folder(data: Path, trained_on: Mapping[str, Any] | None) -> LabeledData
         **({"sample": origin["sample"]} if origin.get("sample") else {}),
     }
     captions = [caption for part in parts for caption in _captions(part)]
-    return LabeledData(captions, about, {k: v for k, v in said.items() if k.startswith("reviser")})
+    reviser = {k: v for k, v in said.items() if k.startswith("reviser") and k not in _COMPUTED}
+    return LabeledData(captions, about, reviser)
 
 
 def _captions(part: Examples) -> Iterator[LabeledCaption]:
     for example in part:
         ref = ImageRef(path=example.image)
         yield LabeledCaption(ref, part.root, example.caption, example.sentences)
+
+
+def with_rewrites(data: LabeledData, more: LabeledData) -> LabeledData:
+    """The data with the rewrites of other data, in the place of its own.
+
+    Raises:
+        UserError: There are none.
+    """
+    own = [_only(caption, rewritten=False) for caption in data.captions]
+    found = [_only(caption, rewritten=True) for caption in more.captions]
+    if not any(caption.sentences for caption in found):
+        raise UserError(
+            f"no sentence of {more.about['data']} is marked as a rewrite",
+            hint="--rewrites takes what `annotate import` wrote of a run with rewrites",
+        )
+    captions = [caption for caption in (*own, *found) if caption.sentences]
+    return LabeledData(captions, {**data.about, "rewrites_of": dict(more.about)}, more.reviser)
+
+
+def _only(caption: LabeledCaption, *, rewritten: bool) -> LabeledCaption:
+    kept = tuple(s for s in caption.sentences if s.rewritten is rewritten)
+    return replace(caption, sentences=kept)
 
 
 def read_benchmark(name: str, folder: Path) -> LabeledData:

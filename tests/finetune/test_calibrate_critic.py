@@ -12,6 +12,7 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic.checkpoints import CARD
+from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.locate import BUNDLED, stored_card
 from revise_captions.critic.profile import read_profile
@@ -127,6 +128,12 @@ def test_rewrites_are_measured_apart(scripted, tmp_path):
     assert profile.threshold == alone.threshold
     assert profile.reviser == {"reviser": "me", "reviser-revision": "1"}
     assert profile.rates(0.5, {"reviser": "other"}).rewrites_true is None
+    (more / "data.json").write_text(json.dumps({"name": "r", "signature": signature}))
+    apart = calibrate("s", data, tmp_path / "c.json", rewrites=more, replicates=200)
+    assert apart.sentences.as_json() == profile.sentences.as_json()
+    assert apart.reviser == profile.reviser
+    with pytest.raises(UserError, match=r"no sentence of .* is marked as a rewrite"):
+        calibrate("s", data, tmp_path / "d.json", rewrites=written(tmp_path / "none", 2))
     found = profile.rates(profile.threshold, dict(profile.reviser)).rewrites_true
     of = profile.sentences.rewritten & (profile.sentences.p >= profile.threshold)
     assert found.sentences == of.sum() > 50
@@ -280,15 +287,25 @@ def test_a_broken_profile_is_refused(profile, tmp_path, place, value):
 
 def test_a_card_gets_what_was_measured(book, tmp_path):
     """The threshold of the chosen half, and the figures of the other."""
-    folder = shutil.copytree(BUNDLED, tmp_path / "c")
+    folder, more = shutil.copytree(BUNDLED, tmp_path / "c"), shutil.copytree(book, tmp_path / "r")
+    text = (more / "validation.jsonl").read_text().replace('"label"', '"rewritten": true, "label"')
+    (more / "validation.jsonl").write_text(text)
+    (more / "data.json").write_text(json.dumps({"signature": "reviser:me|reviser-device:cuda"}))
     options = ["--into-card", "--wrong-share", "0.1", "--device", "cpu", "--replicates", "100"]
+    options += ["--rewrites", str(more)]
     done = CliRunner().invoke(command, [str(folder), str(book), *options])
     assert done.exit_code == 0, done.output
     card = stored_card(str(folder))
     assert card.calibration["wrong_share"] == 0.1
     assert card.calibration["figures"] == stored_card("bundled").calibration["figures"]
     assert card.threshold == card.calibration["threshold"]
-    assert len(card.calibration["measured"]["p"]) == card.calibration["sentences"]
+    rewrites = card.calibration["measured"]["rewritten"]
+    assert len(card.calibration["measured"]["p"]) == card.calibration["sentences"] + len(rewrites)
+    assert card.calibration["reviser"] == {"reviser": "me"}
+    settings = {**load_critic(str(folder), device="cpu").settings, "reviser": "me"}
+    known = known_errors({**settings, "threshold": str(card.threshold)}, str(folder))
+    assert known.origin == "its card"
+    assert known.rewrites_true.sentences > len(rewrites) / 4
     assert json.loads((folder / CARD).read_text())["calibration"]["measured"]["weight"] is None
 
 
