@@ -50,7 +50,7 @@ def known_errors(
         return None
     if stored := calibration.get("measured"):
         same = of_reviser(calibration.get("reviser") or {}, settings)
-        return MeasuredSentences.read(stored).rates(threshold, "its card", same)
+        return MeasuredSentences.read(stored).rates(threshold, "the critic's card", same)
     return rates_of_curve(calibration, threshold)
 
 
@@ -104,5 +104,5 @@ def rates_of_curve(calibration: Mapping[str, Any], threshold: float) -> ErrorRat
         MeasuredShare(1 - min(alarm, 1.0), true, true),
         MeasuredShare(1 - flagged, wrong, wrong),
         None,
-        "the validation figures on its card",
+        "the figures on the critic's card",
     )

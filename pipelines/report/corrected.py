@@ -81,15 +81,12 @@ def trust(summary: Mapping[str, Any]) -> str:
         )
     kept, passed = found["true_called_factual"], found["wrong_called_factual"]
     text = (
-        f"Corrected by {found['rests_on']}: the critic calls {percent(kept['share'])} of the true "
-        f"and {percent(passed['share'])} of the wrong sentences factual."
+        f"Corrected by {found['rests_on']}: it calls {percent(kept['share'])} of true and "
+        f"{percent(passed['share'])} of wrong sentences factual."
     )
     rewrites = found["accepted_rewrites_true"]
     if rewrites is not None:
         return f"{text} Of accepted rewrites {percent(rewrites['share'])} were true."
     if found["rewrites"]:
-        return (
-            f"{text} How many accepted rewrites are true was not measured: after the revision, "
-            "bounds."
-        )
+        return f"{text} How many accepted rewrites are true, nobody measured: bounds."
     return text

@@ -304,7 +304,7 @@ def test_a_card_gets_what_was_measured(book, tmp_path):
     assert card.calibration["reviser"] == {"reviser": "me"}
     settings = {**load_critic(str(folder), device="cpu").settings, "reviser": "me"}
     known = known_errors({**settings, "threshold": str(card.threshold)}, str(folder))
-    assert known.origin == "its card"
+    assert known.origin == "the critic's card"
     assert known.rewrites_true.sentences > len(rewrites) / 4
     assert json.loads((folder / CARD).read_text())["calibration"]["measured"]["weight"] is None
 

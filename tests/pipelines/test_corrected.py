@@ -58,7 +58,7 @@ def test_terminal_and_headline_say_what_it_rests_on(tally):
     assert "Of accepted rewrites 50.0 % were true." in text
     bounds = " ".join(printed(tally.to_json(errors=errors(None))).split())
     assert "53.1 % before, between " in bounds
-    assert "How many accepted rewrites are true was not measured" in bounds
+    assert "How many accepted rewrites are true, nobody measured" in bounds
     alone = printed(tally.to_json(calibrated=False))
     assert "as the uncalibrated critic sees it" in alone.replace("\n", " ")
     assert "Called factual" in alone
@@ -72,7 +72,7 @@ def test_the_report_shows_it(tally, tmp_path):
     )
     page = (tmp_path / "r.html").read_text()
     assert "corrected for the critic&#39;s errors" in page
-    assert "How many accepted rewrites are true was not measured" in page
+    assert "How many accepted rewrites are true, nobody measured" in page
     plain = tmp_path / "p.html"
     write_report(plain, summary=tally.to_json(calibrated=False), rows=[], title="t")
     assert "The share that the uncalibrated critic judges factual." in plain.read_text()
@@ -194,7 +194,7 @@ def test_what_is_known_of_a_critic(profile, judged, tmp_path):
     card["calibration"]["measured"] = read_profile(profile).sentences.as_json()
     (folder / CARD).write_text(json.dumps(card))
     own = known_errors(plain, str(folder))
-    assert own.origin == "its card"
+    assert own.origin == "the critic's card"
     assert own.rewrites_true is None  # nobody said of which reviser
     assert own.wrong_kept.sentences == 250
 
