@@ -1,5 +1,6 @@
 """A critic by name, whatever computes it.
 
+    charts                                 reading and claims      in process, no model
     bundled, a folder with critic.json     our own PaliGemma 2     in process, packed, or vLLM
     a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
     any other vision–language model        through its chat format in process, or through vLLM
@@ -41,6 +42,8 @@ from revise_captions.errors import UserError
 
 logger = logging.getLogger(__name__)
 
+#: The critic that reads charts, and needs no weights of a network.
+CHARTS = "charts"
 #: The card of a model that was never calibrated as a critic.
 NO_CARD = CriticCard(AttentionMode.CAUSAL)
 
@@ -67,6 +70,8 @@ def resolve_critic(
     Raises:
         UserError: It cannot be found, or the engine cannot compute it.
     """
+    if name == CHARTS and not Path(name).is_dir():
+        return ModelSpec(name, "charts", "")
     spec = resolve_model(
         name,
         engine=engine,
@@ -144,6 +149,8 @@ def load_critic(
             any_attention_mode=attention_mode is not None,
             trust_remote_code=trust_remote_code,
         )
+    if spec.kind == "charts":
+        return _charts(threshold, target_precision)
     if compiled and (spec.kind, spec.engine) != ("paligemma", "transformers"):
         raise UserError(
             f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is not one",
@@ -193,6 +200,26 @@ def _calibrated(
             *(name, critic.threshold),
         )
     return critic
+
+
+def _charts(threshold: float | None, target_precision: float | None) -> Critic:
+    """The critic of charts, where what reads them is installed."""
+    from importlib.util import find_spec
+
+    from revise_captions.critic.charts.critic import ChartCritic
+
+    absent = [name for name in ("cv2", "rapidocr") if find_spec(name) is None]
+    if absent:
+        raise UserError(
+            f"the critic charts needs the library {absent[0]}, which is not installed",
+            hint="pip install 'revise-captions[charts]'",
+        )
+    if target_precision is not None:
+        raise UserError(
+            "the critic charts stores no precision–recall curve",
+            hint="give a --threshold instead of a --target-precision",
+        )
+    return ChartCritic(threshold=threshold)
 
 
 def _instruct(

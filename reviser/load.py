@@ -16,10 +16,10 @@ from revise_captions.reviser.protocol import Reviser
 #: The checkpoints in the package: a small model, and an adapter of SmolLM2.
 BUNDLED = Path(__file__).parent / "bundled"
 ADAPTER = Path(__file__).parent / "smollm2"
-NAMES = ("bundled", "drop", SMOLLM2)
+NAMES = ("bundled", "charts", "drop", SMOLLM2)
 _EXPECTED = (
-    "expected `bundled`, `drop`, a folder, a hub id such as Qwen/Qwen3-14B, or a server's model "
-    "(MODEL@http://host:8000/v1)"
+    "expected `bundled`, `charts`, `drop`, a folder, a hub id such as Qwen/Qwen3-14B, or a "
+    "server's model (MODEL@http://host:8000/v1)"
 )
 
 
@@ -34,8 +34,8 @@ def resolve_reviser(
     """What a reviser's name stands for, by looking at files only.
 
     Args:
-        name: `bundled`, `drop`, `smollm2` (with the bundled adapter), a folder, a hub id
-            (`@revision` behind it if wanted), or a server's model.
+        name: `bundled`, `charts`, `drop`, `smollm2` (with the bundled adapter), a folder, a
+            hub id (`@revision` behind it if wanted), or a server's model.
         engine: What computes an instruct model; the bundled reviser is always computed here.
         device: See `ModelSpec`.
         dtype: See `ModelSpec`.
@@ -44,8 +44,8 @@ def resolve_reviser(
     Raises:
         UserError: The name stands for nothing.
     """
-    if name == "drop":
-        return ModelSpec(name, "drop", "")
+    if name in ("drop", "charts") and not Path(name).is_dir():
+        return ModelSpec(name, "drop" if name == "drop" else "charts", "")
     if name in ("bundled", SMOLLM2):
         source = BUNDLED if name == "bundled" else ADAPTER
         if not (source / "reviser.json").is_file():
@@ -136,6 +136,10 @@ def load_reviser(
         from revise_captions.reviser.scripted import DropReviser
 
         return DropReviser()
+    if spec.kind == "charts":
+        from revise_captions.reviser.charts import ChartReviser
+
+        return ChartReviser()
     if spec.kind == "instruct" and spec.engine != "transformers":
         from revise_captions.engines.load import load_engine
         from revise_captions.reviser.chat import ChatReviser

@@ -253,7 +253,7 @@ def _nonsense(rng: random.Random, table: Table) -> ChartStatement:
     while base is None:
         base = rng.choice(MAKERS)[0](rng, table, None)
     words = base.text.split()
-    style = rng.randrange(5)
+    style = rng.randrange(7)
     if style == 0:
         at = rng.randrange(len(words))
         run = words[at : at + rng.randint(1, 3)]
@@ -269,12 +269,21 @@ def _nonsense(rng: random.Random, table: Table) -> ChartStatement:
         mixed = rng.sample(labels, min(3, len(labels))) + rng.sample(numbers, min(3, len(numbers)))
         rng.shuffle(mixed)
         words = [*mixed, *words[: len(words) // 2]]
+    elif style == 4:
+        return ChartStatement(_fragment(rng, words), "nonsense", "The sentence makes no sense.")
     else:
         other = rng.choice(CONTEXT).rstrip(".").split()
         words = words[: len(words) // 2] + other[len(other) // 2 :] + words[-2:]
     return ChartStatement(
         " ".join(words).rstrip(".") + ".", "nonsense", "The sentence makes no sense."
     )
+
+
+def _fragment(rng: random.Random, words: Sequence[str]) -> str:
+    """A sentence that was cut: at a list's number, or in the middle."""
+    if rng.random() < 0.4:
+        return f"{rng.randint(1, 6)}."
+    return " ".join(words[: rng.randint(2, max(2, len(words) - 2))]).rstrip(".,")
 
 
 EVERY_MAKER: tuple[tuple[Callable[..., ChartStatement | None], float], ...] = (

@@ -100,7 +100,7 @@ def check_reviser(
         instruct, named = False, earlier or "bundled@"
     else:
         instruct = resolve_critic(named, engine=models.engine).kind == "instruct"
-    if instruct or named.startswith("bundled@"):
+    if instruct or named.startswith(("bundled@", "charts")):
         return
     raise UserError(
         f"the critic {named} needs a reviser: it judges and explains, but cannot rewrite",
@@ -131,8 +131,9 @@ def load_reviser_of(models: ModelOptions, critic: Critic | None = None) -> Revis
     read_dictionary()
     if models.reviser is None and critic is not None and (own := _rewriting(critic)) is not None:
         return ChatReviser(own.engine)
+    of_charts = critic is not None and critic.settings.get("critic", "").startswith("charts@")
     return load_reviser(
-        models.reviser or "bundled",
+        models.reviser or ("charts" if of_charts else "bundled"),
         engine=models.engine,
         device=models.device,
         dtype=models.dtype,

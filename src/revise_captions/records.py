@@ -35,6 +35,7 @@ class Unscored(StrEnum):
     """Why a sentence has no verdict. The values are part of the output format."""
 
     OUTSIDE_DOMAIN = "outside the model's domain"
+    UNREADABLE_CHART = "chart could not be read"
     LANGUAGE = "language the critic does not know"
     TOO_LONG = "longer than the critic's context"
     NO_ANSWER = "the model's answer is neither yes nor no"

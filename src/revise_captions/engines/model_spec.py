@@ -18,9 +18,10 @@ ENGINES = ("transformers", "vllm", "openai")
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
 _SERVED = re.compile(r"(?P<model>[^@]*)@(?P<url>https?://.*)")
 
-#: `paligemma`: a critic that is asked as it was trained; `edit`: a reviser of the bundled kind;
-#: `instruct`: a model with a chat template; `drop`: the reviser that deletes.
-ModelKind = Literal["paligemma", "edit", "instruct", "drop"]
+#: `paligemma`: a critic that is asked as it was trained; `charts`: critic and reviser of charts;
+#: `edit`: a reviser of the bundled kind; `instruct`: a model with a chat template; `drop`: the
+#: reviser that deletes.
+ModelKind = Literal["paligemma", "charts", "edit", "instruct", "drop"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
-from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, runs_of
+from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, runs_of, year_of
 from revise_captions.charts.claims.mentions import NamedLabel
 
 _HIGH = (
@@ -69,10 +69,12 @@ def _ranked(
             continue
         order = sorted(run, key=lambda found: -found.value if high else found.value)
         mine, there = named[0], order[rank - 1]
-        slack = 0.35 * tolerance.width(there.value, there.extent, there.mark.tolerance, False)
+        slack = 0.5 * tolerance.width(there.value, there.extent, there.mark.tolerance, False)
         off = abs(mine.value - there.value) / max(slack, 1e-9)
-        if off <= 1:
+        if off <= 1 and not (off > 0 and mine.mark.printed and there.mark.printed):
             return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.TRUE, off, cells=(mine.cell,))
+        if off <= 1 or (_beside(mine, there) and off < 3):
+            return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, off, cells=(mine.cell,))
         if best is None or off < best.off:
             word = "highest" if high else "lowest"
             place = f"{match['rank'].lower()} {word}" if rank > 1 else word
@@ -84,6 +86,13 @@ def _ranked(
                 (label.start, label.end), there.mark.category,
             )  # fmt: skip
     return best
+
+
+def _beside(one: FoundMark, other: FoundMark) -> bool:
+    """Whether two marks of a measured curve stand next to each other: its years may be off."""
+    years = year_of(one.mark.category), year_of(other.mark.category)
+    measured = not (one.mark.printed and other.mark.printed)
+    return measured and None not in years and abs(one.cell[2] - other.cell[2]) <= 1
 
 
 def _series_ranked(

@@ -34,12 +34,22 @@ _SHARE = re.compile(
 _FIXED = {"quarters": 75.0, "quarter": 25.0, "thirds": 200 / 3, "third": 100 / 3, "half": 50.0}
 #: Words that make a number an amount of change or a factor, not a value.
 _CHANGE = re.compile(
-    r"(?:\bby\s+(?:\w+\s+){0,2}|\b(?:difference|gap|margin|increase|decrease|decline|rise|drop|growth"
-    r"|reduction|change|lead|advantage)s? of\s+(?:\w+\s+){0,2}"
+    r"(?:\b(?:increas|decreas|declin|r[io]s|grow|grew|f[ae]ll|drop|climb|exceed|surpass|outnumber|differ"
+    r"|higher|lower|more|ahead|chang|shrank|reduc|outpac|lead)\w*\s+(?:\w+\s+){0,3}?by\s+(?:\w+\s+){0,2}"
+    r"|\b(?:difference|gap|margin|increase|decrease|decline|rise|drop|growth|reduction|change|lead"
+    r"|advantage)s? of\s+(?:\w+\s+){0,2}"
     r"|\b(?:difference|gap)\b[^.;]*\b(?:is|was)\s+(?:\w+\s+){0,2})$",
     re.IGNORECASE,
 )
-_FACTOR = re.compile(r"^\s*(?:times|-fold|fold|-point|years?\b|months?\b|days?\b)", re.IGNORECASE)
+_FACTOR = re.compile(r"^(?:\s*(?:times|fold|years?\b|months?\b|days?\b)|-[a-z])", re.IGNORECASE)
+#: "18-29" and "per 1,000" are no amounts.
+_RANGE = re.compile(r"\d[-–]")
+_PER = re.compile(r"\b(?:per|ages?|aged|top|Q)\s?$", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?P<above>more than|over|above|at least|exceeding|surpassing)?"
+    r"(?P<below>less than|under|below|fewer than|up to|within)?\s+\D{0,4}$",
+    re.IGNORECASE,
+)
 _COUNT = re.compile(
     r"^\s+(?:\w+\s)?(?:countries|categories|groups|years|entries|states|cities|companies|sectors"
     r"|regions|questions|people\b|bars|lines)",
@@ -75,6 +85,7 @@ class Number:
         hedged: Whether "about" or the like precedes, or it is a share in words.
         change: Whether it is a difference ("by 5 points", "an increase of 3").
         digits_end: Where its digits end.
+        bound: 1 after "more than" and the like, -1 after "less than", else 0.
     """
 
     start: int
@@ -85,6 +96,7 @@ class Number:
     hedged: bool = False
     change: bool = False
     digits_end: int = 0
+    bound: int = 0
 
 
 def fold(text: str) -> str:
@@ -168,6 +180,11 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
             continue
         unit = (match["unit"] or "").strip()
         rest = sentence[match.end() :]
+        around = sentence[match.start() - 2 : match.start()], rest[:2]
+        if _RANGE.fullmatch(around[0]) or _RANGE.fullmatch(around[1][::-1]):
+            continue
+        if _PER.search(sentence[: match.start()]):
+            continue
         if unit in ("th", "st", "nd", "rd", "s") or _FACTOR.match(rest) or _COUNT.match(rest):
             continue
         before = sentence[: match.start()]
@@ -177,6 +194,7 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
                 unit.startswith(("%", "per")), _SCALES.get(unit.lower(), 1.0),
                 bool(_HEDGE.search(before.lower())),
                 "point" in unit or bool(_CHANGE.search(before)), match.end("number"),
+                _bound(before),
             )
         )  # fmt: skip
     for match in _SHARE.finditer(sentence):
@@ -186,3 +204,8 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         value = _IN_TEN[match["ten"].lower()] if match["ten"] else _FIXED[str(match.lastgroup)]
         found.append(Number(match.start(), match.end(), value, True, 1.0, True, False, match.end()))
     return sorted(found, key=lambda number: number.start)
+
+
+def _bound(before: str) -> int:
+    found = _BOUND.search(before)
+    return bool(found and found["above"]) - bool(found and found["below"])

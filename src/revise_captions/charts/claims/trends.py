@@ -85,7 +85,7 @@ def check_period(sentence: str, marks: Sequence[FoundMark]) -> list[ChartCheck]:
     step = max(1, (known[-1] - known[0]) // (len(known) - 1))
     if off < step:
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.TRUE, 0.0)]
-    if off == step:
+    if off <= 2 * step:
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.UNDECIDED, 1.0)]
     rationale = f"The chart spans {known[0]} to {known[-1]}, not {said[0]} to {said[1]}."
     wrong = (match.start(1), match.end(2))

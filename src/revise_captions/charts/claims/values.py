@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from revise_captions.charts.chart import number
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
@@ -45,10 +46,28 @@ def check_numbers(
         if one.percent and any(found.value > HIGHEST_SHARE for found in candidates):
             candidates = []
         if named and candidates:
-            checks.append(_against(one, candidates, tolerance, ChartClaim.VALUE))
+            check = _against(one, candidates, tolerance, ChartClaim.VALUE)
+            if check.outcome is ClaimOutcome.FALSE:
+                check = _lenient(check, one, labels, marks, tolerance)
+            checks.append(check)
         else:
             checks.append(_anywhere(one, marks, printed, tolerance))
     return checks
+
+
+def _lenient(
+    check: ChartCheck,
+    one: Number,
+    labels: Sequence[NamedLabel],
+    marks: Sequence[FoundMark],
+    tolerance: Tolerance,
+) -> ChartCheck:
+    """A refuted value stays undecided where it may belong to something else that is named."""
+    for label in labels:
+        other = at_label(marks, label)
+        if other and _against(one, other, tolerance, ChartClaim.VALUE).outcome is ClaimOutcome.TRUE:
+            return replace(check, outcome=ClaimOutcome.UNDECIDED)
+    return check
 
 
 def _owners(
@@ -90,7 +109,12 @@ def _scaled(one: Number, value: float) -> float:
     """The number in the chart's units: the scale that brings it nearest the mark's value."""
     stated = one.value * one.scale
     if one.percent or not value:
-        return one.value
+        as_share = one.percent and 0 < abs(value) <= 1
+        return (
+            min((one.value, one.value / 100), key=lambda v: abs(v - value))
+            if as_share
+            else (one.value)
+        )
     choices = [one.value, *(stated * scale for scale in _SCALES)] if one.scale > 1 else [
         one.value, *(one.value * scale for scale in _SCALES[1:4])
     ]  # fmt: skip
@@ -106,6 +130,8 @@ def _against(
     far = off / max(width, 1e-9)
     if far <= 1:
         return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
+    if one.bound * (best.value - _scaled(one, best.value)) > 0:
+        return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
     text = number(one.value, 0.005)
     rationale = f"{best.name} is at {best.said}, not {text}."
     right = number(best.value, best.mark.tolerance) if best.mark.printed else best.said

@@ -1,0 +1,1 @@
+"""The critic of charts: what a chart reader read, a symbolic oracle, and a language model on it."""

@@ -1,0 +1,130 @@
+"""A critic of charts without a language model: it reads the chart and checks what is claimed.
+
+P(factual) weighs which claims the reading bears out or refutes, numbers that stand nowhere in the
+image, and signs of garbled text (`evidence`), by a logistic regression fitted to the world of
+charts. The rationale is what the chart shows in the place of the claim that is farthest off.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from PIL.Image import Image
+
+from revise_captions.charts import Chart
+from revise_captions.charts.claims.mentions import numbers_in, years_in
+from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
+from revise_captions.critic.charts.weights import EvidenceWeights, read_weights
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.records import Span, Unscored, Verdict
+
+#: Changes whenever the same reading could give another answer.
+VERSION = "charts-1"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartReading:
+    """What was read in an image: its charts, and its lines of text."""
+
+    charts: tuple[Chart, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def readable(self) -> bool:
+        """Whether any chart has a value."""
+        return any(chart.readable for chart in self.charts)
+
+
+def read_image(image: Image) -> ChartReading:
+    """Reads the charts of an RGB image.
+
+    Raises:
+        ModuleNotFoundError: The extra `charts` is not installed.
+    """
+    import numpy as np
+
+    from revise_captions.charts.ocr import text_lines
+    from revise_captions.charts.read import read, read_lines
+
+    pixels = np.asarray(image.convert("RGB"))
+    if min(pixels.shape[:2]) < 48:
+        return ChartReading(read(pixels), ())
+    lines = text_lines(pixels)
+    return ChartReading(read_lines(pixels, lines), tuple(line.text for line in lines))
+
+
+class ChartCritic:
+    """The critic `charts`. Made by `load_critic`.
+
+    Readings are kept while their image objects live.
+
+    Args:
+        weights: How evidence is weighed.
+        threshold: P(factual) below which a sentence is nonfactual; None: the weights' own.
+    """
+
+    def __init__(self, weights: EvidenceWeights | None = None, threshold: float | None = None):
+        self.weights = weights or read_weights()
+        self.threshold = self.weights.threshold if threshold is None else threshold
+        self.settings: Mapping[str, str] = {
+            "critic": f"charts@{self.weights.digest}",
+            "prompt": VERSION,
+        }
+        self._readings: dict[int, tuple[weakref.ref[Image], ChartReading]] = {}
+
+    def prepare(self, image: Image) -> None:
+        """Reads an image that will be judged soon. Any thread may call it."""
+        self.reading(image)
+
+    def reading(self, image: Image) -> ChartReading:
+        """What was read in the image, now or before."""
+        key = id(image)
+        owner, found = self._readings.get(key, (None, None))
+        if owner is None or found is None or owner() is not image:
+            gone = weakref.ref(image, lambda _: self._readings.pop(key, None))
+            found = read_image(image)
+            self._readings[key] = gone, found
+        return found
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        """One verdict per text asked about, in input order."""
+        return [self._judged(request) for request in requests]
+
+    def _judged(self, request: JudgeRequest) -> list[Verdict]:
+        reading = self.reading(request.image)
+        if not reading.readable:
+            return [Verdict(None, Unscored.UNREADABLE_CHART)] * len(request.asked)
+        whole = self._evidence(reading, request.text, request.spans)
+        verdicts = []
+        for index, said in request.asked:
+            evidence = whole[index]
+            if said != request.spans[index].of(request.text):
+                sentences = [span.of(request.text) for span in request.spans]
+                sentences[index] = said
+                evidence = gather(sentences, reading.charts, reading.lines)[index]
+            verdicts.append(Verdict(self.weights.probability(NAMES, evidence.values)))
+        return verdicts
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        """What the chart shows in the place of what each sentence claims; "" where it decided by
+        no claim."""
+        return [self._explained(request) for request in requests]
+
+    def _explained(self, request: ExplainRequest) -> str:
+        reading = self.reading(request.image)
+        refuted = self._evidence(reading, request.text, request.spans)[request.index].refuted
+        if refuted:
+            return refuted[0].rationale
+        sentence = request.spans[request.index].of(request.text)
+        printed = printed_numbers(reading.charts, reading.lines)
+        stated = numbers_in(sentence, years_in(sentence))
+        missing = [sentence[n.start : n.end] for n in stated if n.value not in printed]
+        return f"The chart does not show {' or '.join(missing)}." if missing else ""
+
+    def _evidence(
+        self, reading: ChartReading, text: str, spans: Sequence[Span]
+    ) -> list[ChartEvidence]:
+        return gather([span.of(text) for span in spans], reading.charts, reading.lines)

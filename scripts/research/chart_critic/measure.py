@@ -1,0 +1,228 @@
+"""Measures the chart critic on CHOCOLATE, zero-shot and fitted, beside floors.
+
+    python -m scripts.research.chart_critic.measure DIR --readings read.jsonl
+
+DIR is CHOCOLATE as published. What was read off each image is kept in a file of JSON lines: what it
+lacks is read with `--read`, about a second an image. Images are split in two by a digest of their
+name; choices were made on the development half, figures are of the other. Sentences whose chart
+could not be read count as chance (0.5) in the first column and are left out of the second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from revise_captions.benchmarks.readers.chocolate import read
+from revise_captions.charts import as_json, from_json
+from revise_captions.commands import echo
+from revise_captions.critic.charts.critic import ChartReading, read_image
+from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.weights import read_weights
+from revise_captions.io.images import load_image
+from revise_captions.stats.classification import best_macro_f1, macro_f1, roc_auc
+
+NEED_THE_CHART = {"value_error", "trend_error", "magnitude_error", "label_error"}
+NEUTRAL = "grammatical_error"
+FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSentence:
+    """A sentence of CHOCOLATE.
+
+    Attributes:
+        image: The name of its image.
+        captioner: Which model wrote it.
+        source: `pew` or `vistext`.
+        errors: Its types of error, grammatical ones aside.
+        readable: Whether a value was read off its chart.
+        p: P(factual) of the critic, zero-shot.
+        values: Its evidence.
+        numbers: Numbers that are printed nowhere in the image: a floor.
+        length: Words: a floor.
+    """
+
+    image: str
+    captioner: str
+    source: str
+    errors: tuple[str, ...]
+    readable: bool
+    p: float
+    values: tuple[float, ...]
+    numbers: float
+    length: int
+
+
+def is_development(image: str) -> bool:
+    """Half of the images, by a digest of the name: those that the reader was tuned on, too."""
+    return int(hashlib.sha256(image.encode()).hexdigest(), 16) % 2 == 0
+
+
+def readings_of(folder: Path, file: Path, more: bool) -> dict[str, ChartReading]:
+    """Readings by image name, from the file, and, with `more`, read now and added to it."""
+    found: dict[str, ChartReading] = {}
+    if file.exists():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            charts = tuple(from_json(chart) for chart in row["charts"])
+            found[row["image"]] = ChartReading(charts, tuple(row["lines"]))
+    if more:
+        with file.open("a", encoding="utf-8") as out:
+            for example in read(folder):
+                name = Path(example.image).name
+                if name not in found:
+                    found[name] = read_image(load_image(example.record.image))
+                    one = found[name]
+                    row = {"image": name, "charts": [as_json(c) for c in one.charts]}
+                    out.write(json.dumps({**row, "lines": one.lines}) + "\n")
+    return found
+
+
+def sentences_of(folder: Path, readings: dict[str, ChartReading]) -> list[MeasuredSentence]:
+    """The sentences of all images that were read, with the critic's answers."""
+    weights = read_weights()
+    unseen = NAMES.index("unseen numbers")
+    sentences = []
+    for example in read(folder):
+        name = Path(example.image).name
+        reading = readings.get(name)
+        if reading is None:
+            continue
+        texts = [one.span.of(example.caption) for one in example.sentences]
+        for one, text, found in zip(
+            example.sentences, texts, gather(texts, reading.charts, reading.lines), strict=True
+        ):
+            errors = tuple(e for e in one.error_types if e != NEUTRAL)
+            p = weights.probability(NAMES, found.values)
+            sentences.append(
+                MeasuredSentence(
+                    name, example.captioner, name.partition("_")[0], errors, reading.readable,
+                    p if reading.readable else 0.5, found.values, found.values[unseen],
+                    len(text.split()),
+                )
+            )  # fmt: skip
+    return sentences
+
+
+def fitted(
+    rows: Sequence[MeasuredSentence], train: Callable[[MeasuredSentence], bool]
+) -> dict[str, np.ndarray]:
+    """P(factual) of every row, for each captioner by weights fitted to `train` without it."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    values = np.array([r.values for r in rows])
+    truth = np.array([not r.errors for r in rows])
+    usable = np.array([train(r) and r.readable for r in rows])
+    scores = np.full(len(rows), 0.5)
+    for captioner in sorted({r.captioner for r in rows}):
+        own = np.array([r.captioner == captioner for r in rows])
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
+        model.fit(values[usable & ~own], truth[usable & ~own])
+        scores[own] = model.predict_proba(values[own])[:, 1]
+    readable = np.array([r.readable for r in rows])
+    return {"fitted": np.where(readable, scores, 0.5)}
+
+
+def interval(
+    statistic: Callable[[np.ndarray, np.ndarray], float],
+    scores: np.ndarray, truth: np.ndarray, images: np.ndarray, count: int = 400,
+) -> tuple[float, float, float]:  # fmt: skip
+    """A statistic with its 95 % interval over images."""
+    names, place = np.unique(images, return_inverse=True)
+    members = [np.flatnonzero(place == k) for k in range(len(names))]
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(count):
+        rows = np.concatenate([members[k] for k in rng.integers(0, len(names), len(names))])
+        if 0 < truth[rows].sum() < len(rows):
+            drawn.append(statistic(scores[rows], truth[rows]))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return statistic(scores, truth), float(low), float(high)
+
+
+def line(name: str, rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> str:
+    """A row of the table: ROC-AUC of each column, with its interval."""
+    truth = np.array([not r.errors for r in rows], dtype=float)
+    images = np.array([r.image for r in rows])
+    cells = []
+    for scores in columns.values():
+        if min(truth.sum(), len(truth) - truth.sum()) < FEW:
+            cells.append("—")
+            continue
+        value, low, high = interval(roc_auc, scores, truth, images)
+        cells.append(f"{value:.3f} ({low:.3f} to {high:.3f})")
+    return (
+        f"| {name} | {len(rows):,} | {100 * (1 - truth.mean()):.0f} % | " + " | ".join(cells) + " |"
+    )
+
+
+def groups(rows: Sequence[MeasuredSentence]) -> dict[str, list[int]]:
+    """Indexes of rows by source, captioner and type of error; true sentences are in every type."""
+    every = range(len(rows))
+    found = {"all": list(every), "chart was read": [k for k in every if rows[k].readable]}
+    for field in ("source", "captioner"):
+        for name in sorted({getattr(row, field) for row in rows}):
+            found[name] = [k for k in every if getattr(rows[k], field) == name]
+
+    def of(errors: set[str]) -> list[int]:
+        return [k for k in every if not rows[k].errors or errors & {*rows[k].errors}]
+
+    found["errors that need the chart"] = of(NEED_THE_CHART)
+    found["other errors"] = [
+        k for k in every if not rows[k].errors or not NEED_THE_CHART & {*rows[k].errors}
+    ]
+    types = (*sorted(NEED_THE_CHART), "ooc_error", "nonsense_error")
+    return found | {name: of({name}) for name in types}
+
+
+def table(rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> list[str]:
+    """ROC-AUC of all columns over groups of rows."""
+    return [
+        line(name, [rows[k] for k in part], {n: s[part] for n, s in columns.items()})
+        for name, part in groups(rows).items()
+    ]
+
+
+@click.command(help=__doc__.splitlines()[0])
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("--readings", type=click.Path(path_type=Path), required=True, help="Read before.")
+@click.option("--read", "more", is_flag=True, help="Read what is missing.")
+@click.option("--development", is_flag=True, help="The half that choices were made on.")
+def main(folder: Path, readings: Path, more: bool, development: bool) -> None:
+    every = sentences_of(folder, readings_of(folder, readings, more))
+    scores = fitted(every, lambda r: is_development(r.image))["fitted"]
+    chosen = [k for k, r in enumerate(every) if is_development(r.image) == development]
+    rows = [every[k] for k in chosen]
+    zero = np.array([r.p for r in rows])
+    truth = np.array([not r.errors for r in rows], dtype=float)
+    images = np.array([r.image for r in rows])
+    columns = {
+        "zero-shot": zero,
+        "fitted, captioner left out": scores[chosen],
+        "floor: numbers": -np.array([r.numbers for r in rows]),
+        "floor: length": -np.array([float(r.length) for r in rows]),
+    }
+    read_share = np.mean([r.readable for r in rows])
+    echo(f"{len(rows):,} sentences of {len(set(images)):,} images; {100 * read_share:.0f} % of the "
+         "sentences have a chart that was read.\n")  # fmt: skip
+    echo(f"| | sentences | wrong | {' | '.join(columns)} |")
+    echo(f"| --- | --- | --- |{' --- |' * len(columns)}")
+    for text in table(rows, columns):
+        echo(text)
+    limit = read_weights().threshold
+    value, low, high = interval(lambda s, t: macro_f1(s, t, limit), zero, truth, images)
+    echo(f"\nMacro-F1 of zero-shot at {limit}: {value:.3f} ({low:.3f} to {high:.3f}); "
+         f"at the best threshold {best_macro_f1(zero, truth):.3f}; fitted, at its best "
+         f"{best_macro_f1(scores[chosen], truth):.3f}.")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""The critic of charts, on readings made by hand and on a chart that is drawn and read."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from PIL import Image
+
+from revise_captions.chart_world.drawing import draw_table
+from revise_captions.chart_world.tables import Table, TableColumn
+from revise_captions.charts import Chart, ChartMark, ChartSeries
+from revise_captions.critic.charts import critic as chart_critic
+from revise_captions.critic.charts.critic import ChartCritic, ChartReading
+from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.weights import read_weights
+from revise_captions.critic.charts.words import seen_in, unseen_words
+from revise_captions.critic.load import load_critic
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.records import Unscored
+from revise_captions.reviser.charts import ChartReviser
+from revise_captions.reviser.load import load_reviser
+from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.text.sentences import split
+
+VALUES = {"2010": 423.0, "2011": 400.0, "2012": 254.0, "2013": 380.0, "2014": 300.0}
+MARKS = tuple(ChartMark(year, value) for year, value in VALUES.items())
+YEARS = Chart("bar", "Cases in Norway", series=(ChartSeries("", "", MARKS),))
+CAPTION = (
+    "In 2012, there were 202 cases. In 2010, there were 423 cases. Cases rose from 2010 to 2014."
+)
+TRUE = "In 2012, there were 254 cases. In 2010, there were 423 cases. Cases fell from 2010 to 2014."
+
+
+@pytest.fixture
+def critic(monkeypatch):
+    reading = ChartReading((YEARS,), ("Cases in Norway",))
+    monkeypatch.setattr(chart_critic, "read_image", lambda image: reading)
+    return ChartCritic()
+
+
+def request(caption: str, **more) -> JudgeRequest:
+    return JudgeRequest(Image.new("RGB", (8, 8)), caption, tuple(split(caption)), **more)
+
+
+def test_what_the_chart_refutes_is_flagged(critic):
+    wrong, right = critic.judge([request(CAPTION), request(TRUE)])
+    below = [verdict.p_factual < critic.threshold for verdict in wrong]
+    assert below == [True, False, True]
+    assert all(verdict.p_factual >= critic.threshold for verdict in right)
+
+
+def test_the_rationale_says_what_the_chart_shows(critic):
+    asked = request(CAPTION)
+    claims = [ExplainRequest(asked.image, CAPTION, asked.spans, k) for k in (0, 2)]
+    assert critic.explain(claims) == [
+        "2012 is at 254, not 202.",
+        "It fell from 423 in 2010 to 300 in 2014.",
+    ]
+
+
+def test_the_rewrite_ends_factual(critic):
+    rewrites = ChartReviser().rewrite(
+        [
+            RewriteRequest("", "In 2012, there were 202 cases.", "2012 is at 254, not 202."),
+            RewriteRequest("", "Cases rose from 2010 to 2014.", "It fell from 423 in 2010 to 300."),
+        ]
+    )
+    assert rewrites == ["In 2012, there were 254 cases.", "Cases fell from 2010 to 2014."]
+    (verdicts,) = critic.judge([request(TRUE)])
+    assert verdicts[0].p_factual >= critic.threshold
+
+
+def test_a_statement_in_the_place_of_a_sentence_is_judged_there(critic):
+    instead = ((0, "In 2012, there were 254 cases."),)
+    (verdicts,) = critic.judge([request(CAPTION, instead=instead)])
+    (as_is,) = critic.judge([request(CAPTION)])
+    assert verdicts[0].p_factual > as_is[0].p_factual
+
+
+@pytest.mark.parametrize("unread", [(), (Chart("unknown", unread=("logarithmic axis",)),)])
+def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
+    monkeypatch.setattr(chart_critic, "read_image", lambda image: ChartReading(unread, ()))
+    (verdicts,) = ChartCritic().judge([request(CAPTION)])
+    assert [verdict.unscored for verdict in verdicts] == [Unscored.UNREADABLE_CHART] * 3
+    assert str(verdicts[0].unscored) == "chart could not be read"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rationale", "rewrite"),
+    [
+        ("Peru has about 90.", "Peru is at about 120, not 90.", "Peru has about 120."),
+        ("Peru has 90.", "Peru is at about 120, not 90.", "Peru has about 120."),
+        ("It had 12,500 jobs.", "Coal is at 9,000, not 12500.", "It had 9,000 jobs."),
+        (
+            "The highest was 2013, at 380.",
+            "2010 is the highest, at 423; 2013 is at 380.",
+            "The highest was 2010, at 423.",
+        ),
+        (
+            "The chart shows cases from 2008 to 2014.",
+            "The chart spans 2010 to 2014, not 2008 to 2014.",
+            "The chart shows cases from 2010 to 2014.",
+        ),
+        ("A is higher than B.", "A is at 3 and B at 5.", "A is lower than B."),
+        ("The rate increased.", "It fell from 3 in 2010 to 2 in 2014.", "The rate decreased."),
+        ("Nothing fits.", "It fell from 3 in 2010 to 2 in 2014.", None),
+        ("The weather was fine.", "The chart does not show 5.", None),
+    ],
+)  # fmt: skip
+def test_rewrites_by_the_rationale(sentence, rationale, rewrite):
+    assert ChartReviser().rewrite([RewriteRequest("", sentence, rationale)]) == [rewrite]
+
+
+def test_a_failed_rewrite_is_not_tried_again():
+    asked = RewriteRequest("", "It had 5.", "A is at 9, not 5.", failed=("It had 9.",))
+    assert ChartReviser().rewrite([asked]) == [None]
+
+
+def test_words_that_the_chart_lacks():
+    seen = seen_in(["Cases of measles in Norway"])
+    assert unseen_words("The chart shows measles cases in Sweden.", seen) == ["Sweden"]
+
+
+def test_weights_name_evidence():
+    weights = read_weights()
+    assert set(weights.weights) <= set(NAMES)
+    assert weights.weights["false value"] < -1 < 0 < weights.weights["true value"]
+
+
+def test_evidence_counts_other_sentences():
+    (first, second) = gather(
+        ["In 2012, there were 202 cases.", "In 2010, there were 423 cases."], [YEARS], []
+    )
+    at = NAMES.index("borne out elsewhere")
+    assert first.values[at] > second.values[at] == 0
+
+
+def test_reads_and_judges_a_drawn_chart():
+    table = Table(
+        "horizontal bar", "Rents in Oslo by group", "", "the rent", "Rent", "Group", "", 0,
+        ("Men", "Women", "Urban", "Rural"), (TableColumn("", (40.0, 61.0, 70.0, 25.0)),), False,
+        True,
+    )  # fmt: skip
+    image = draw_table(table, random.Random(0), "infographic")
+    caption = "Women stand at 61. Rural stands at 52."
+    critic = load_critic("charts")
+    asked = JudgeRequest(image, caption, tuple(split(caption)))
+    ((right, wrong),) = critic.judge([asked])
+    assert right.p_factual >= critic.threshold > wrong.p_factual
+    assert critic.explain([ExplainRequest(image, caption, asked.spans, 1)]) == [
+        "Rural is at 25, not 52."
+    ]
+
+
+def test_the_reviser_is_found_by_name():
+    assert load_reviser("charts").settings == {"reviser": "charts-1"}
