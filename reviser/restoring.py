@@ -15,6 +15,8 @@ from difflib import SequenceMatcher
 
 from revise_captions.reviser.content_words import content_keys, known_keys, words
 
+#: Of the rules here; part of the signature.
+VERSION = "restore/1"
 #: A word or a mark, with the white space before it.
 _PIECE = re.compile(r"\s*(?:[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_)")
 #: So many words from a named change, articles and endings may follow it ("two dogs are").

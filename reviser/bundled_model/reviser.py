@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,10 @@ from revise_captions.reviser.bundled_model.tokenizer import (
 )
 from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.guards import check
+from revise_captions.reviser.orders import VERSION as ORDERS
+from revise_captions.reviser.orders import without_orders
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.reviser.restoring import VERSION as RESTORING
 from revise_captions.reviser.restoring import restored
 
 if TYPE_CHECKING:
@@ -142,9 +145,17 @@ class BundledReviser:
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
+        if self.english:
+            requests = [replace(r, rationale=without_orders(r.rationale)) for r in requests]
         prompts = self.tokenizer.prompts(requests)
         answers = [_affirmed(request) for request in requests]
-        open_ = [k for k, answer in enumerate(answers) if answer is None and prompts[k] is not None]
+        open_ = [
+            k
+            for k, answer in enumerate(answers)
+            if answer is None
+            and prompts[k] is not None
+            and (requests[k].rationale or not self.english)  # without one, nothing is wrong
+        ]
         first = [k for k in open_ if not requests[k].failed]
         again = [k for k in open_ if requests[k].failed]
         for chosen, beams in ((first, 1), (again, 1 + 2 * FAILED_TRIES)):
@@ -248,7 +259,10 @@ def load_bundled(
         "reviser-device": device.split(":")[0],
         "transformers": transformers.__version__,
     }
-    return BundledReviser(model, codec, settings, batch_size, card.prompt == CHAT_VERSION)
+    english = card.prompt == CHAT_VERSION
+    if english:
+        settings |= {"reviser-orders": ORDERS, "reviser-restoring": RESTORING}
+    return BundledReviser(model, codec, settings, batch_size, english)
 
 
 def save_reviser(
@@ -261,7 +275,6 @@ def save_reviser(
     """
     import copy
     import hashlib
-    from dataclasses import replace
 
     import torch
 

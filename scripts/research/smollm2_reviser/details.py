@@ -74,9 +74,9 @@ def wrong_sentences(scenes: int) -> Iterator[MendableSentence]:
 
 
 def losses(
-    cases: Sequence[MendableSentence], texts: Sequence[str | None], guarded: bool
+    cases: Sequence[MendableSentence], texts: Sequence[str | None], mode: str, guarded: bool
 ) -> list[Loss]:
-    """The losses of the rewrites, with the guard against them or without."""
+    """The losses of the rewrites, by a mode of the guards, with the one against them or without."""
     found = []
     for number, (case, text) in enumerate(zip(cases, texts, strict=True)):
         request, scene = case.request, case.item.scene
@@ -85,10 +85,10 @@ def losses(
             continue
         gone = told(scene, case.before + case.right) - told(scene, case.before + text)
         true = oracle(scene, case.before, text) is Truth.TRUE
-        why = guards.check(request.sentence, request.rationale, text, mode="strict").why
+        why = guards.check(request.sentence, request.rationale, text, mode=mode).why
         if not guarded and why is Why.LOST_CONTENT:
             with mock.patch.object(guards, "lost_content", return_value=[]):
-                why = guards.check(request.sentence, request.rationale, text, mode="strict").why
+                why = guards.check(request.sentence, request.rationale, text, mode=mode).why
         right = true and not gone
         accepted = true and why is None
         found.append(
@@ -98,11 +98,11 @@ def losses(
 
 
 def rows(
-    name: str, cases: Sequence[MendableSentence], texts: Sequence[str | None]
+    name: str, cases: Sequence[MendableSentence], texts: Sequence[str | None], mode: str
 ) -> Iterator[str]:
     """A line of the table without the guard and one with it."""
     for guarded in (False, True):
-        found = losses(cases, texts, guarded)
+        found = losses(cases, texts, mode, guarded)
         lost = [loss.lost for loss in found if loss.lost is not None]
         mean = ratio_interval(lost, [1] * len(lost)) if lost else None
         right = sum(loss.right for loss in found)
@@ -131,13 +131,17 @@ def refused(data: Path, each: int) -> Iterator[str]:
 @click.option("--scenes", default=200, show_default=True, help="Scenes of the test split.")
 @click.option("--data", type=click.Path(path_type=Path, exists=True), help="Real captions, too.")
 @click.option("--each", default=100, show_default=True, help="Real sentences of each kind.")
+@click.option("--dtype", default="auto", show_default=True, help="What models compute in.")
 @click.option("--write", is_flag=True, help="Also into the model card.")
-def main(revisers: tuple[str, ...], scenes: int, data: Path | None, each: int, write: bool) -> None:
+def main(
+    revisers: tuple[str, ...], scenes: int, data: Path | None, each: int, dtype: str, write: bool
+) -> None:
     cases = list(wrong_sentences(scenes)) if revisers else []
     lines = [HEAD, "| --- | --- | --- | --- | --- |"] if cases else []
     for name in revisers:
-        texts = reviser_of(name).rewrite([case.request for case in cases])
-        lines += rows(name, cases, texts)
+        reviser = reviser_of(name, dtype)
+        texts = reviser.rewrite([case.request for case in cases])
+        lines += rows(name, cases, texts, "strict" if reviser.strict else "warn")
     if data is not None:
         lines += ["", "| right rewrites of real sentences | refused for a loss |", "| --- | --- |"]
         lines += refused(data, each)

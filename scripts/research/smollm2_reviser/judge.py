@@ -21,6 +21,9 @@ from revise_captions.graphs.parse import parse
 from revise_captions.posh.judge import GradingTask
 from revise_captions.posh.score_file import PoshOptions, load_judge
 from revise_captions.stats.classification import roc_auc
+from scripts.research import markdown
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def tasks_of(data: Path, images: int) -> list[GradingTask]:
@@ -39,9 +42,10 @@ def tasks_of(data: Path, images: int) -> list[GradingTask]:
 @click.argument("data", type=click.Path(path_type=Path, exists=True))
 @click.argument("judges", nargs=-1, required=True)
 @click.option("--images", default=14, show_default=True, help="Of the fourteen.")
-def main(data: Path, judges: tuple[str, ...], images: int) -> None:
+@click.option("--write", is_flag=True, help="Also into docs.")
+def main(data: Path, judges: tuple[str, ...], images: int, write: bool) -> None:
     tasks = tasks_of(data, images)
-    echo("| judge | ROC-AUC | graded | grades/s |\n| --- | --- | --- | --- |")
+    lines = ["| judge | ROC-AUC | graded | grades/s |", "| --- | --- | --- | --- |"]
     for name in judges:
         judge = load_judge(PoshOptions(Path(), Path(), judge=name, no_rewriting=True))
         began = time.perf_counter()
@@ -53,10 +57,13 @@ def main(data: Path, judges: tuple[str, ...], images: int) -> None:
             for grade in grades
             if grade.score is not None
         ]
-        scores, same = (np.array(values) for values in zip(*graded, strict=True))
+        values = np.array(graded, dtype=float).reshape(-1, 2)
         total = sum(map(len, found))
-        auc = roc_auc(scores.astype(float), same.astype(float))
-        echo(f"| {name} | {auc:.3f} | {len(graded)} of {total} | {total / seconds:.1f} |")
+        auc = f"{roc_auc(values[:, 0], values[:, 1]):.3f}" if graded else "–"
+        lines.append(f"| {name} | {auc} | {len(graded)} of {total} | {total / seconds:.1f} |")
+        echo(lines[-1])
+    if write:
+        markdown.write_to_pages(ROOT, {"small-judge": "\n".join(lines)})
 
 
 if __name__ == "__main__":

@@ -29,10 +29,12 @@ FIGURES = {
 
 @click.command(help=__doc__)
 @click.option("--scenes", default=60, show_default=True, help="Captions of each split.")
+@click.option("--dtype", default="auto", show_default=True, help="What SmolLM2 computes in.")
 @click.option("--write", is_flag=True, help="Also into the model card.")
-def main(scenes: int, write: bool) -> None:
+def main(scenes: int, dtype: str, write: bool) -> None:
     judge = load_paligemma("bundled")
-    revisers = {"bundled reviser": reviser_of(str(BUNDLED)), "smollm2": reviser_of("smollm2")}
+    large = reviser_of("smollm2", dtype)
+    revisers = {"bundled reviser": reviser_of(str(BUNDLED)), "smollm2": large}
     lines = [f"| split | critic | reviser | sentences | {' | '.join(FIGURES.values())} |"]
     lines.append("| --- " * (4 + len(FIGURES)) + "|")
     for split in ("test", "compositional"):
