@@ -80,6 +80,9 @@ def test_counts_are_compared_by_value():
         ("sit on", "stand on", False, False),
         ("kiss", "kiss", True, True),
         ("hold", "swing", False, None),
+        ("across", "walk across", False, True),
+        ("below base of", "above", False, False),
+        ("of", "for", False, None),
     ],
 )
 def test_relations_have_a_sense_and_a_direction(first, second, turned, expected):

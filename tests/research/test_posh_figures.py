@@ -14,7 +14,7 @@ from revise_captions.posh.scoring import Graded
 from revise_captions.records import Span
 from scripts.research.docent import figures as evaluate_docent
 from scripts.research.posh import contrasts, marks
-from scripts.research.posh.figures import ReportedFigure, as_table
+from scripts.research.posh.figures import ReportedFigure, as_table, interval
 
 
 def words_as_objects(texts, pipeline="", **_):
@@ -177,4 +177,4 @@ def test_intervals_draw_images_whole():
     """Ten copies of every item on the same images are no narrower."""
     values = [float(k % 3 == 0) for k in range(60)]
     images = [str(k) for k in range(60)]
-    assert marks.interval(values, images) == pytest.approx(marks.interval(values * 10, images * 10))
+    assert interval(values, images) == pytest.approx(interval(values * 10, images * 10))

@@ -96,6 +96,7 @@ def _flickr8k_half(items, half, encoder, pipeline, target=None):  # type: ignore
         peers=people.PEERS,
     )
     yield _test(name, people.paired(items, found, plain, people.tau_c), target and 0.03)
+    yield from people.pairs(items, found, plain, f"Flickr8k-Expert, {half}")
     if target is not None:
         local = people.overall(items, OfflineJudge(encoder, gist=0), pipeline)
         yield people.figure(f"{name}: structure without the gist", items, local, people.tau_c)
@@ -152,8 +153,9 @@ def _imageinwords(on: Setting) -> Iterator[ReportedFigure]:
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh.people import imageinwords
 
-    judge = OfflineJudge(load_encoder(on.encoder))
-    yield from imageinwords(on.data / "imageinwords" / "IIW-400.jsonl", judge, on.pipeline)
+    encoder = load_encoder(on.encoder)
+    path = on.data / "imageinwords" / "IIW-400.jsonl"
+    yield from imageinwords(path, OfflineJudge(encoder), encoder, on.pipeline)
 
 
 def _contrasts(on: Setting) -> Iterator[ReportedFigure]:

@@ -58,6 +58,18 @@ def share_of(
     )
 
 
+def interval(values: Sequence[float], images: Sequence[str]) -> tuple[float, float]:
+    """95 % bootstrap interval of a mean, with images drawn whole."""
+    names = {image: k for k, image in enumerate(dict.fromkeys(images))}
+    group = np.array([names[image] for image in images])
+    sums = np.bincount(group, weights=values)
+    counts = np.bincount(group)
+    drawn = np.random.default_rng(0).integers(0, len(names), (1000, len(names)))
+    means = sums[drawn].sum(1) / counts[drawn].sum(1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def as_table(figures: Iterable[ReportedFigure]) -> str:
     """Markdown: one row a figure."""
     lines = ["| figure | value | floor | published | target |", "| --- | --- | --- | --- | --- |"]

@@ -15,7 +15,7 @@ from revise_captions.posh.judge import PRESENT, Judge
 from revise_captions.posh.scoring import Graded, Pair, score_captions
 from revise_captions.records import Span
 from scripts.research.posh.contrasts import KINDS, REPORTING, Contrast, of_folder, unmarked
-from scripts.research.posh.figures import ReportedFigure
+from scripts.research.posh.figures import ReportedFigure, interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +105,3 @@ def _rows(kind: str, found: Sequence[Marked]) -> Iterator[ReportedFigure]:
             target=target,
             note=f"reporting half, {len(values)}",
         )
-
-
-def interval(values: Sequence[float], images: Sequence[str]) -> tuple[float, float]:
-    """95 % bootstrap interval of a mean, with images drawn whole."""
-    names = {image: k for k, image in enumerate(dict.fromkeys(images))}
-    group = np.array([names[image] for image in images])
-    sums = np.bincount(group, weights=values)
-    counts = np.bincount(group)
-    drawn = np.random.default_rng(0).integers(0, len(names), (1000, len(names)))
-    means = sums[drawn].sum(1) / counts[drawn].sum(1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from revise_captions.graphs.triples import lemmas
 from revise_captions.posh.judge import Judge
 from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.text.sentence_encoder import SentenceEncoder
-from scripts.research.posh.figures import ReportedFigure
+from scripts.research.posh.figures import ReportedFigure, interval
 
 Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Floats, Floats], float]
@@ -158,6 +159,40 @@ def paired(
     return Test(value, float(low), float(high), p, 2 / replicates)
 
 
+#: Pairs of captions of one image: the least and the most that raters' means are apart.
+CLASSES = {"close": (0.0, 1.0), "apart": (1.0, 2.0), "far apart": (2.0, 9.0)}
+
+
+def pairs(
+    items: Sequence[Rated], scores: Floats, plain: Floats, name: str
+) -> Iterator[ReportedFigure]:
+    """How often the caption that people rate higher scores higher, beside plain cosine; over
+    images. Pairs that they rate alike are left out, and ties count half.
+    """
+    means = np.array([np.mean(item.values) for item in items])
+    found: dict[str, list[tuple[str, float, float]]] = {one: [] for one in CLASSES}
+    for group in _by_image(items):
+        for i, j in combinations(group.tolist(), 2):
+            gap = abs(means[i] - means[j])
+            better, worse = (i, j) if means[i] > means[j] else (j, i)
+            for one, (low, high) in CLASSES.items():
+                if low < gap <= high:
+                    won = [_won(of[better] - of[worse]) for of in (scores, plain)]
+                    found[one].append((items[i].image, *won))
+    for one, rows in found.items():
+        images = [image for image, _, _ in rows]
+        ours, theirs = [row[1] for row in rows], [row[2] for row in rows]
+        low, high = interval(ours, images)
+        floor = float(np.mean(theirs))
+        yield ReportedFigure(f"{name}: pairs rated {one}", float(np.mean(ours)), low, high,
+                             len(rows), floor=floor, floor_name="cosine", target=round(floor, 3),
+                             note=f"{len(rows)} pairs")  # fmt: skip
+
+
+def _won(difference: float) -> float:
+    return 0.5 if difference == 0 else float(difference > 0)
+
+
 def _on(
     items: Sequence[Rated], scores: Floats, statistic: Statistic, part: npt.NDArray[np.int64]
 ) -> float:
@@ -188,11 +223,13 @@ def _resampled(
 _SIDES = {"substantially": 2, "marginally": 1}
 
 
-def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[ReportedFigure]:
+def imageinwords(
+    path: Path, judge: Judge, encoder: SentenceEncoder, pipeline: str
+) -> Iterator[ReportedFigure]:
     """IIW against IIW-P5B: how often the text that people prefer scores higher; exploratory.
 
     The reference is the hand-made descriptions of the image's objects. The floor prefers the longer
-    text. Ties of people are left out.
+    text; the plain cosine of the texts stands beside it. Ties of people are left out.
     """
     with path.open(encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if row.get("iiw-human-sxs-iiw-p5b")]
@@ -201,12 +238,14 @@ def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[ReportedFi
         reference = " ".join(item["description"] for item in row["objects"])
         pairs += [Pair(row["IIW"], (reference,)), Pair(row["IIW-P5B"], (reference,))]
     found = list(score_captions(pairs, judge, pipeline))
+    vectors = encoder([text for pair in pairs for text in (pair.generation, *pair.references)])
+    cosines = (vectors[::2] * vectors[1::2]).sum(1)
     for axis, criterion in (
         ("metrics/Comprehensiveness", "omissions"),
         ("metrics/Hallucination", "mistakes"),
         ("metrics/Specificity", "omissions"),
     ):
-        right, longer = [], []
+        right, longer, plain = [], [], []
         for k, row in enumerate(rows):
             label = preference(row["iiw-human-sxs-iiw-p5b"][axis])
             if not label:
@@ -214,8 +253,11 @@ def imageinwords(path: Path, judge: Judge, pipeline: str) -> Iterator[ReportedFi
             one, other = found[2 * k], found[2 * k + 1]
             values = [(getattr(s, criterion).score or 0.0) for s in (one, other)]
             right.append(float(np.sign(values[0] - values[1]) == label))
+            plain.append(float(np.sign(cosines[2 * k] - cosines[2 * k + 1]) == label))
             longer.append(float(np.sign(len(row["IIW"]) - len(row["IIW-P5B"])) == label))
-        yield _accuracy(f"IIW pairs, {axis.split('/')[1]} by {criterion}", right, longer)
+        name = f"IIW pairs, {axis.split('/')[1]}"
+        yield _accuracy(f"{name} by {criterion}", right, longer)
+        yield _accuracy(f"{name} by cosine", plain, longer)
 
 
 def _accuracy(name: str, right: Sequence[float], longer: Sequence[float]) -> ReportedFigure:

@@ -101,9 +101,10 @@ def _axes(place: str, verb: str) -> dict[str, int]:
         for sign, row in enumerate(rows)
         if place and place in row.split()
     }
-    if not found and place:
-        first, *_, last = place.split("_")
-        found = _axes(first if last == "of" else last, verb) if first != last else {}
+    first, _, rest = place.partition("_")
+    if not found and rest:
+        last = rest.rpartition("_")[2]
+        found = _axes(first if last == "of" else last, verb)
     if verb == "ride" and not found:
         found = {"height": 0}
     return found
@@ -135,7 +136,7 @@ def _straight(one: Sense, other: Sense) -> bool | None:
         return False
     if one.verb and one.verb == other.verb:
         return True if axes or not (one.place and other.place) else None
-    if axes and not (one.verb and other.verb):
+    if (axes or one.place == other.place) and not (one.verb and other.verb):
         return True
     if _having(one) and _having(other):
         return True
