@@ -56,6 +56,7 @@ MODULES = (
     "scripts.research.bundled_models.card",
     "scripts.research.autorater.evaluate",
     "scripts.research.verifier.evaluate",
+    "scripts.checks.mutation",
     "scripts.research.posh.evaluate",
 )
 
