@@ -52,6 +52,7 @@ EVERY_PAGE = (
 EXAMPLES = ROOT / "datasets/picturebook/examples"
 #: Modules with options that the pages name, besides the entry points'.
 MODULES = (
+    "revise_captions.chart_world.generate",
     "revise_captions.picturebook.generate",
     "scripts.research.bundled_models.card",
     "scripts.research.autorater.evaluate",
