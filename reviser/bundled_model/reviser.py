@@ -170,14 +170,15 @@ class BundledReviser:
                 answers[k] = next(passing, answers[k])
         return answers
 
-    def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
-        """See `KnowsWords`: a word is known where the tokenizer has it in one piece."""
+    def foreign(self, requests: Sequence[RewriteRequest], known: float = KNOWN) -> list[bool]:
+        """See `KnowsWords`: a word is known where the tokenizer has it in one piece, and a smaller
+        share of known words than `known` makes a request foreign."""
         if self.english:
             return [False] * len(requests)
         found = [_words(f"{r.sentence} {r.rationale}") for r in requests]
         pieces = iter(self.tokenizer.texts([f" {word}" for words in found for word in words]))
         return [
-            bool(words) and sum(len(next(pieces)) == 1 for _ in words) < KNOWN * len(words)
+            bool(words) and sum(len(next(pieces)) == 1 for _ in words) < known * len(words)
             for words in found
         ]
 

@@ -145,7 +145,7 @@ class Scripted(BundledReviser):
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "settings", {"reviser": name})
 
-    def foreign(self, requests):
+    def foreign(self, requests, known=0.0):
         return ["far" in request.sentence for request in requests]
 
     def rewrite(self, requests):

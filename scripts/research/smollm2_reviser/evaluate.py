@@ -1,11 +1,11 @@
 """How well revisers follow rationales on edits of held-out images with held-out words.
 
-    python -m scripts.research.smollm2_reviser.evaluate DATA bundled zero-shot smollm2 --json FILE
+    python -m scripts.research.smollm2_reviser.evaluate DATA picture-book smollm2 --json FILE
 
 Printed for each kind of edit: exact or equivalent rewrites; rewrites whose remainder, what stands
 before and after the change, is byte for byte the sentence's; rewrites with content words that are
-neither in the sentence nor in the rationale. Floors: a copy, the named words deleted, `bundled`,
-and `zero-shot`, SmolLM2 without the adapter.
+neither in the sentence nor in the rationale. Floors: a copy, the named words deleted,
+`picture-book`, the small bundled model, and `zero-shot`, SmolLM2 without the adapter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import click
 from revise_captions.commands import echo
 from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.reviser.content_words import content, new_content
-from revise_captions.reviser.load import ADAPTER, load_reviser
+from revise_captions.reviser.load import ADAPTER, BUNDLED, load_reviser
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from revise_captions.stats.bootstrap import Estimate, ratio_interval
 from scripts.research import markdown
@@ -31,7 +31,7 @@ from scripts.research.smollm2_reviser.edits import EditExample, stream
 from scripts.research.smollm2_reviser.faults import articled
 from scripts.research.smollm2_reviser.train import read_edits
 
-ZERO_SHOT = "zero-shot"
+ZERO_SHOT, ALONE = "zero-shot", "picture-book"
 #: The model card, where `--write` puts tables.
 PAGE = ADAPTER / "README.md"
 Rewrite = Callable[[Sequence[RewriteRequest]], list[str | None]]
@@ -155,8 +155,10 @@ def table(name: str, results: Sequence[Judged], seconds: float) -> list[str]:
 
 
 def reviser_of(name: str, dtype: str = "auto") -> Reviser:
-    """A reviser by name; `zero-shot` is SmolLM2 without the adapter, through its chat template."""
-    return load_reviser(str(smollm2_folder()) if name == ZERO_SHOT else name, dtype=dtype)
+    """A reviser by name; `zero-shot` is SmolLM2 without the adapter, through its chat template, and
+    `picture-book` the small bundled model alone."""
+    folders = {ZERO_SHOT: smollm2_folder, ALONE: lambda: BUNDLED}
+    return load_reviser(str(folders[name]()) if name in folders else name, dtype=dtype)
 
 
 @click.command(help=__doc__)
@@ -167,9 +169,10 @@ def reviser_of(name: str, dtype: str = "auto") -> Reviser:
 @click.option("--json", "out", type=click.Path(path_type=Path), help="Write every rewrite here.")
 @click.option("--dtype", default="auto", show_default=True, help="What models compute in.")
 @click.option("--write", is_flag=True, help="Also into the model card.")
+@click.option("--block", default="edits", show_default=True, help="Whose marks --write fills.")
 def main(
     data: Path, revisers: tuple[str, ...], each: int, seed: str, out: Path | None, dtype: str,
-    write: bool,
+    write: bool, block: str,
 ) -> None:  # fmt: skip
     examples = held_out_examples(data, each, seed)
     random.Random(0).shuffle(examples)
@@ -195,7 +198,7 @@ def main(
                  "rewrite": text, "expected": example.rewrite}
             )  # fmt: skip
     if write:
-        markdown.write_blocks(PAGE, {"edits": "\n".join(lines)})
+        markdown.write_blocks(PAGE, {block: "\n".join(lines)})
     if out:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         out.write_text(text, encoding="utf-8")
