@@ -80,6 +80,9 @@ class DataSettings:
         "Share of images to recolor, keeping sentences that name no color.",
         research=True,
     )
+    hue_share: float = option(
+        0.0, "Share of images to shift slightly in hue, keeping all sentences.", research=True
+    )
     describe_early: float = option(
         0.35, "Share of captions with a description target, first half of training.", research=True
     )

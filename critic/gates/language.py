@@ -12,6 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from revise_captions.critic.gates.taught_words import (
+    TaughtWords,
+    read_taught_words,
+    write_taught_words,
+)
 from revise_captions.io.writing import write_text
 from revise_captions.records import Span
 
@@ -37,9 +42,19 @@ def common_words(texts: Iterable[str], at_least: int = 5, limit: int = 6000) -> 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words a critic was trained on. An empty vocabulary knows every language."""
+    """The words a critic was trained on. An empty vocabulary knows every language.
+
+    Attributes:
+        known: Frequent ones, which tell the language.
+        taught: All of them; None: no word is too new for this critic.
+    """
 
     known: frozenset[str]
+    taught: TaughtWords | None = None
+
+    def unknown_word(self, sentence: str) -> str | None:
+        """The first content word that the critic was not taught; None where it knows them all."""
+        return None if self.taught is None else self.taught.unknown(sentence)
 
     def foreign(self, text: str, spans: Sequence[Span]) -> list[bool]:
         """For each sentence, whether it is in a language that the critic does not know.
@@ -62,13 +77,16 @@ class Vocabulary:
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """`words.txt` of a checkpoint, one word a line; an empty vocabulary where there is none."""
-    path = folder / WORDS_FILE
+    """The word lists of a checkpoint; an empty vocabulary where there are none."""
+    path, taught = folder / WORDS_FILE, read_taught_words(folder)
     if not path.exists():
-        return Vocabulary(frozenset())
-    return Vocabulary(frozenset(path.read_text(encoding="utf-8").split()))
+        return Vocabulary(frozenset(), taught)
+    return Vocabulary(frozenset(path.read_text(encoding="utf-8").split()), taught)
 
 
-def write_vocabulary(folder: Path, known: Iterable[str]) -> None:
-    """Writes `words.txt` to a checkpoint's folder."""
-    write_text(folder / WORDS_FILE, "".join(f"{word}\n" for word in known))
+def write_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
+    """Writes the word lists that are not empty to a checkpoint's folder."""
+    if vocabulary.known:
+        write_text(folder / WORDS_FILE, "".join(f"{word}\n" for word in sorted(vocabulary.known)))
+    if vocabulary.taught is not None:
+        write_taught_words(folder, vocabulary.taught)

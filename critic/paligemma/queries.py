@@ -6,7 +6,7 @@ from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.packing import Branch, Trunk, context_trunk, question
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
-from revise_captions.records import Span, Unscored, Verdict
+from revise_captions.records import Span, UnknownWord, Unscored, Verdict
 
 #: New tokens of a rationale.
 MAX_RATIONALE = 64
@@ -23,7 +23,8 @@ def judge_queries(
 
     Args:
         tokenizer: The critic's.
-        vocabulary: The words it knows: sentences in another language are not asked about.
+        vocabulary: The words it knows: sentences in another language, or with an unknown word, are
+            not asked about.
         request: The caption.
         images: Image tokens in front of the text.
         longest: Most tokens of a prompt with its answer, image tokens included.
@@ -40,6 +41,9 @@ def judge_queries(
     for number, (index, said) in enumerate(request.asked):
         if foreign[number]:
             verdicts.append(Verdict(None, Unscored.LANGUAGE))
+            continue
+        if word := vocabulary.unknown_word(said):
+            verdicts.append(Verdict(None, UnknownWord(word)))
             continue
         # forks only grow: once one is too long, no later sentence needs to be tokenized
         verdicts.append(Verdict(None, Unscored.TOO_LONG))

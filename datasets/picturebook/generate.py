@@ -7,7 +7,7 @@
     {"id", "image": "images/<split>/000012.png", "image_index", "captioner", "caption",
      "description", "sentences": [{"start", "end", "label", "assessable", "needs_context",
      "error_type", "rationale", "rationales", "rewrite", "raters"?}],
-     "asides"?: [{"text", "label", "rewrite"}]}
+     "asides"?: [{"text", "label", "rewrite", "after"?}]}
 
 `image_index` is the row of the picture in `OUT/labels/<split>.npy` (uint8, pictures × 8 × 8 ×
 channels), whose channels `OUT/labels/channels.json` names. Spans are half-open, in code points.
@@ -46,6 +46,7 @@ from revise_captions.picturebook.language.auxiliary_sentences import (
 )
 from revise_captions.picturebook.language.captions import CaptionSentence, caption
 from revise_captions.picturebook.language.describe import describe
+from revise_captions.picturebook.language.frames import framed_sentences
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.raters import rate
 from revise_captions.picturebook.world.sample import sample_scene
@@ -72,6 +73,7 @@ def rows_of_scene(
     raters: bool,
     first: int = 0,
     auxiliary: int = 0,
+    framed: int = 0,
 ) -> Iterator[dict[str, Any]]:
     """Writes the rows of one scene, each caption by another captioner.
 
@@ -83,6 +85,7 @@ def rows_of_scene(
         raters: Whether to add the votes of five simulated raters.
         first: Number of the picture with index 0.
         auxiliary: Auxiliary sentences per row.
+        framed: Framed sentences per row (`language.frames`).
 
     Yields:
         Rows as the module describes them.
@@ -108,9 +111,10 @@ def rows_of_scene(
             "description": describe(scene),
             "sentences": sentences,
         }
-        if auxiliary:
+        if auxiliary or framed:
             seeded = random.Random(f"{split}.{number}.{turn}.asides")
             drawn = auxiliary_sentences(scene, seeded, auxiliary)
+            drawn += framed_sentences(scene, seeded, framed, written.sentences, written.text)
             row["asides"] = [auxiliary_json(one) for one in drawn]
         yield row
 
@@ -135,9 +139,12 @@ def sentence_json(sentence: CaptionSentence, rng: random.Random | None) -> dict[
     return row
 
 
-def auxiliary_json(sentence: AuxiliarySentence) -> dict[str, str]:
+def auxiliary_json(sentence: AuxiliarySentence) -> dict[str, str | int]:
     label = "factual" if sentence.factual else "nonfactual"
-    return {"text": sentence.text, "label": label, "rewrite": sentence.rewrite}
+    row: dict[str, str | int] = {
+        "text": sentence.text, "label": label, "rewrite": sentence.rewrite
+    }  # fmt: skip
+    return {**row, "after": sentence.after} if sentence.after else row
 
 
 def image_name(split: str, number: int) -> str:
@@ -187,7 +194,7 @@ def write_split(
         size: Width and height of a picture in pixels.
         workers: Processes; the output does not depend on them.
         draws: Whether to draw the pictures.
-        options: Arguments of `rows_of_scene`: `captions`, `mode`, `raters`, `auxiliary`.
+        options: Arguments of `rows_of_scene`: `captions`, `mode`, `raters`, `auxiliary`, `framed`.
         first: Number of the first scene.
     """
     (out / "images" / split).mkdir(parents=True, exist_ok=True)
@@ -239,6 +246,9 @@ def write_split(
     show_default=True,
     help="Auxiliary sentences per row.",
 )
+@click.option(
+    "--framed-sentences", "framed", default=0, show_default=True, help="Framed sentences per row."
+)
 @click.option("--asides", "old_auxiliary", default=0, hidden=True)  # the old spelling
 def main(
     out: Path,
@@ -252,6 +262,7 @@ def main(
     raters: bool,
     first: int,
     auxiliary: int,
+    framed: int,
     old_auxiliary: int,
 ) -> None:
     options = {
@@ -259,6 +270,7 @@ def main(
         "mode": mode,
         "raters": raters,
         "auxiliary": auxiliary or old_auxiliary,
+        "framed": framed,
     }
     write_split(
         out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options,

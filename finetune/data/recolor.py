@@ -2,7 +2,8 @@
 
 A critic trained on red and yellow signs takes a white one for something else. Rotating hues,
 scaling chroma, raising lights or replacing some colors changes no label of a sentence that names no
-color, and only those are asked about a recolored image.
+color, and only those are asked about a recolored image. A slight shift of all hues, as by a wrong
+white balance, leaves even the names of colors right: every question is asked then.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _WORD = re.compile(r"[a-z]+")
 REPLACED = 0.6
 #: Share of rotated images that become gray, and of replaced colors that become black or white.
 GREY, BLACK_OR_WHITE = 0.3, 0.6
+#: Largest slight shift of hues, as a share of the color circle: 22 degrees.
+SLIGHT = 22 / 360
 #: Distance in YIQ (luma counts half) at which two colors differ; share of the image above which a
 #: color is background; pixels to draw until one is not background.
 ALIKE, BACKGROUND, TRIES = 0.3, 0.12, 24
@@ -43,7 +46,8 @@ def names_color(text: str) -> bool:
 def colorless(example: TrainingExample) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Indices of the sentences and auxiliary sentences that name no color, nor do their rewrites.
 
-    Sentences must be known to need no context, which may refer to things by color.
+    Sentences must be known to need no context, which may refer to things by color; auxiliary ones
+    must come first.
     """
     sentences = tuple(
         i
@@ -53,17 +57,31 @@ def colorless(example: TrainingExample) -> tuple[tuple[int, ...], tuple[int, ...
     auxiliary_sentences = tuple(
         i
         for i, a in enumerate(example.auxiliary_sentences)
-        if not names_color(f"{a.text} {a.rewrite}")
+        if not a.after and not names_color(f"{a.text} {a.rewrite}")
     )
     return sentences, auxiliary_sentences
 
 
 def recolored(image: Pixels, seed: int) -> Pixels:
-    """uint8 (height, width, 3): all hues rotated together, or some colors replaced."""
+    """uint8 (height, width, 3): all hues rotated together, or some colors replaced.
+
+    A negative seed stands for a slight shift (`shifted_hues`).
+    """
+    if seed < 0:
+        return shifted_hues(image, np.random.default_rng(-seed).uniform(-SLIGHT, SLIGHT))
     rng = np.random.default_rng(seed)
     colors = np.divide(image, 255, dtype=np.float32)
     found = replaced_colors(colors, rng) if rng.random() < REPLACED else rotated_hues(colors, rng)
     return np.asarray((found.clip(0, 1) * 255).round(), dtype=np.uint8)
+
+
+def shifted_hues(image: Pixels, turn: float) -> Pixels:
+    """All hues shifted along the color circle (HSV), of which `turn` is a share; uint8 RGB."""
+    from PIL import Image as pillow
+
+    hsv = np.array(pillow.fromarray(image).convert("HSV"))
+    hsv[..., 0] += np.uint8(round(turn * 256) % 256)
+    return np.asarray(pillow.fromarray(hsv, "HSV").convert("RGB"), dtype=np.uint8)
 
 
 def rotated_hues(colors: Floats, rng: np.random.Generator) -> Floats:

@@ -7,14 +7,15 @@ A folder with `train.jsonl`, `validation.jsonl` and the images, or a JSONL file.
                     "rationale": "…" | null, "rationales": ["…"], "rewrite": "…",
                     "weight": 1.0, "rewritten": false}],
      "description": "a dense true description of the image",
-     "asides": [{"text": "…", "label": "factual" | "nonfactual", "rewrite": "…"}]}
+     "asides": [{"text": "…", "label": "factual" | "nonfactual", "rewrite": "…", "after": 0}]}
 
 Spans are half-open code-point offsets into the caption, in order. `image_index` (optional) is the
 image's row in `labels/<split>.npy`. `rewrite` is a true version of a wrong sentence, which training
 asks about too; with `"needs_context": true` it is ignored, since its truth may depend on other
 wrong sentences. `asides` are auxiliary sentences: labeled without context, they are asked about as
-if a caption began with them, and share the image's row. Only span and label of a sentence, and text
-and label of an auxiliary one, are required. `weight` (sentences of a run that it stands for) and
+if a caption began with them, and share the image's row; `after` says how many of the caption's
+sentences they come after instead (fewer than all). Only span and label of a sentence, and text and
+label of an auxiliary one, are required. `weight` (sentences of a run that it stands for) and
 `rewritten` (a reviser wrote it) matter to calibrate-critic alone.
 """
 
@@ -57,11 +58,12 @@ class TrainingSentence:
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryExample:
-    """A sentence labeled without context. `rewrite` as in `TrainingSentence`."""
+    """A sentence labeled after the caption's first `after` ones. `rewrite`: a true version."""
 
     text: str
     factual: bool
     rewrite: str = ""
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ class Examples(Sequence[TrainingExample]):
             end = sentence.span.end
         if not example.sentences:
             raise self._error(number, "no sentences")
+        if any(not 0 <= a.after < len(example.sentences) for a in example.auxiliary_sentences):
+            raise self._error(number, "an auxiliary sentence (asides) `after` more than there are")
         return example, row.get("image_index")
 
     def __len__(self) -> int:
@@ -211,7 +215,8 @@ def _auxiliary(item: dict[str, Any]) -> AuxiliaryExample:
     text, factual = str(item["text"]).strip(), _factual(item)
     if not text:
         raise ValueError("an auxiliary sentence (asides) without text")
-    return AuxiliaryExample(text, factual, "" if factual else str(item.get("rewrite") or ""))
+    rewrite = "" if factual else str(item.get("rewrite") or "")
+    return AuxiliaryExample(text, factual, rewrite, int(item.get("after") or 0))
 
 
 def open_split(data: Path, split: str) -> Examples:
@@ -257,6 +262,16 @@ def provenance(root: Path) -> dict[str, Any]:
     except ValueError as error:
         raise UserError(f"{path} is not JSON: {error}", hint="mend it, or remove it") from None
     return found if isinstance(found, dict) else {}
+
+
+def judged_texts(examples: Examples) -> Iterator[str]:
+    """Every text that training asks about, or that stands before it; replayed ones left out."""
+    for index in range(examples.own):
+        example = examples[index]
+        yield example.caption
+        yield from (sentence.rewrite for sentence in example.sentences if sentence.rewrite)
+        for auxiliary in example.auxiliary_sentences:
+            yield from filter(None, (auxiliary.text, auxiliary.rewrite))
 
 
 def texts(examples: Examples, limit: int = 20_000) -> Iterator[str]:

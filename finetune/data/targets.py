@@ -27,7 +27,7 @@ from revise_captions.critic.paligemma.packing import (
 )
 from revise_captions.critic.paligemma.tokenizer import DESCRIBE, PromptTokenizer
 from revise_captions.finetune.data.recolor import colorless
-from revise_captions.finetune.data.records import TrainingExample
+from revise_captions.finetune.data.records import AuxiliaryExample, TrainingExample
 from revise_captions.finetune.data.token_labels import UNKNOWN, TokenLabels, token_labels
 
 Ints = NDArray[np.int64]
@@ -142,15 +142,13 @@ def without_colors(
     return Choice((), False, tuple(pairs), tuple(drawn[:auxiliary_sentences]), sentences)
 
 
-def auxiliary_questions(
-    example: TrainingExample, choice: Choice
-) -> Iterator[tuple[str, bool, str]]:
-    """Text, label and rewrite of each auxiliary query, true versions included."""
+def auxiliary_questions(example: TrainingExample, choice: Choice) -> Iterator[AuxiliaryExample]:
+    """Each auxiliary query, true versions included."""
     for index, both in choice.auxiliary_sentences:
         auxiliary = example.auxiliary_sentences[index]
-        yield auxiliary.text, auxiliary.factual, auxiliary.rewrite
+        yield auxiliary
         if both:
-            yield auxiliary.rewrite, True, ""
+            yield AuxiliaryExample(auxiliary.rewrite, True, after=auxiliary.after)
 
 
 def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> list[_Query]:
@@ -177,12 +175,12 @@ def _asked(codec: PromptTokenizer, example: TrainingExample, choice: Choice) -> 
         asked.append(
             _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
         )
-    for text, factual, rewrite in auxiliary_questions(example, choice):
-        answer = codec.answer_yes if factual else codec.answer_no
+    for one in auxiliary_questions(example, choice):
+        answer = codec.answer_yes if one.factual else codec.answer_no
         branch = question(
-            codec, trunk, example.caption, example.spans, 0, answer=answer, instead=text
+            codec, trunk, example.caption, example.spans, one.after, answer=answer, instead=one.text
         )
-        words = token_labels(codec, text, factual, rewrite)
+        words = token_labels(codec, one.text, one.factual, one.rewrite)
         asked.append(
             _Query(branch, (*answer, codec.eos), TokenTask.CLASSIFY, TokenTask.FOLLOW, words)
         )

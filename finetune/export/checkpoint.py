@@ -14,13 +14,16 @@ import torch
 from revise_captions.critic.adapters import merged_model
 from revise_captions.critic.checkpoints import CARD, CriticCard, read_card
 from revise_captions.critic.gates.language import (
+    WORDS_FILE,
+    Vocabulary,
     common_words,
     read_vocabulary,
     write_vocabulary,
 )
+from revise_captions.critic.gates.taught_words import TAUGHT_FILE, TaughtWords, taught_words
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.locate import weights_digest
-from revise_captions.finetune.data.records import provenance
+from revise_captions.finetune.data.records import judged_texts, provenance
 from revise_captions.finetune.export.model_card import model_card
 from revise_captions.finetune.models.adapters import save_adapter
 from revise_captions.finetune.models.bases import shown
@@ -43,9 +46,10 @@ def snapshot(run: TrainingRun, path: Path) -> None:
     else:
         save_adapter(run.wrapped, path)
         run.learner.write_small(path, card)
-    known = words(run)
-    if known:
-        write_vocabulary(path, known)
+    if run.vocabulary is None:
+        run.vocabulary = vocabulary(run)
+    if run.vocabulary.known or run.vocabulary.taught:
+        write_vocabulary(path, run.vocabulary)
 
 
 def export(run: TrainingRun, out: Path) -> None:
@@ -67,7 +71,7 @@ def merge(run: TrainingRun, out: Path) -> None:
     adapter.mkdir()
     for file in sorted(out.glob("adapter_*")):
         file.rename(adapter / file.name)
-    for name in ("critic.json", "words.txt"):
+    for name in ("critic.json", WORDS_FILE, TAUGHT_FILE):
         if (out / name).exists():
             shutil.copy(out / name, adapter / name)
     folder = run.base.folder
@@ -124,17 +128,23 @@ def longest(run: TrainingRun) -> int:
     return max(seen, read_card(folder, card.prompt).max_length)
 
 
-def words(run: TrainingRun) -> list[str]:
-    """The critic's vocabulary: its base's words and the data's; empty for a pretrained base.
+def vocabulary(run: TrainingRun) -> Vocabulary:
+    """The critic's word lists: its base's words and the data's; empty for a pretrained base.
 
-    Only a model trained from scratch knows no words beyond its data.
+    Only a model trained from scratch knows no words beyond its data. A base without a list of what
+    it was taught leaves it open what the critic knows.
     """
     base = run.base.folder
     captions: Iterator[str] = (run.train[i].caption for i in _evenly_spaced(run.train.own, 20_000))
     if base is None or (run.folder.training / "base").exists():
-        return common_words(captions)
-    known = read_vocabulary(base).known
-    return sorted(known | set(common_words(captions, at_least=2))) if known else []
+        return Vocabulary(frozenset(common_words(captions)), taught_words(judged_texts(run.train)))
+    before = read_vocabulary(base)
+    known, taught = before.known, before.taught
+    if known:
+        known |= set(common_words(captions, at_least=2))
+    if taught is not None:
+        taught = TaughtWords(taught.listed | taught_words(judged_texts(run.train)).listed)
+    return Vocabulary(known, taught)
 
 
 def _evenly_spaced(total: int, limit: int) -> range:

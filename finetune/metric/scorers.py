@@ -11,7 +11,8 @@ import torch
 
 from revise_captions.critic.checkpoints import read_card, save_critic
 from revise_captions.critic.gates.image_domain import read_gate
-from revise_captions.critic.gates.language import read_vocabulary
+from revise_captions.critic.gates.language import WORDS_FILE, read_vocabulary
+from revise_captions.critic.gates.taught_words import TAUGHT_FILE
 from revise_captions.critic.locate import critic_folders
 from revise_captions.critic.metric import CriticMetric
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic, ScheduledRow
@@ -160,7 +161,7 @@ class CriticScorer:
 
     def save(self, folder: Path) -> None:
         save_critic(self.model, self.critic.tokenizer.pretrained, self.card, folder)
-        for name in ("domain.safetensors", "words.txt"):
+        for name in ("domain.safetensors", WORDS_FILE, TAUGHT_FILE):
             if (self.own / name).is_file():
                 shutil.copy(self.own / name, folder / name)
 

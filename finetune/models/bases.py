@@ -134,7 +134,12 @@ def load_base(base: str, train: Examples, settings: TrainingSettings, device: st
 
 
 def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) -> Base:
-    dense = settings.tower.minutes or settings.losses.tower or settings.data.recolor_share
+    dense = (
+        settings.tower.minutes
+        or settings.losses.tower
+        or settings.data.recolor_share
+        or settings.data.hue_share
+    )
     if dense or settings.model.new_words or settings.compute.compile:
         raise UserError(
             f"{base} is an instruct model, which takes no dense labels, no new words and no "

@@ -110,9 +110,11 @@ class ChatLearner:
             there = (*spans[:index], Span(spans[index].start, len(told)))
             prompt = chat_prompts.classification(image, told, there, index)
             asked.append((prompt, [*self.yes, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
-        for text, factual, _ in auxiliary_questions(example, choice):
-            prompt = chat_prompts.classification(image, text, (Span(0, len(text)),), 0)
-            answer = self.yes if factual else self.no
+        for one in auxiliary_questions(example, choice):
+            told = caption[: spans[one.after].start if one.after else 0] + one.text
+            there = (*spans[: one.after], Span(len(told) - len(one.text), len(told)))
+            prompt = chat_prompts.classification(image, told, there, one.after)
+            answer = self.yes if one.factual else self.no
             asked.append((prompt, [*answer, self.end], TokenTask.CLASSIFY, TokenTask.FOLLOW))
         for index, text in choice.rationales:
             answer = [*self.encoder.plain(text.strip()), self.end]

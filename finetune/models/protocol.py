@@ -70,7 +70,7 @@ class Images:
     Attributes:
         index: Indices into the split's images.
         augmented: 1 for the rescaled and recompressed variant, else 0.
-        colors: A seed for each image to be recolored, else 0; () for none.
+        colors: A seed for each image to be recolored (negative: slightly), else 0; () for none.
     """
 
     split: Examples

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from revise_captions.critic.checkpoints import CriticCard, save_critic
+from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.compile import compile_layers
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
@@ -69,6 +70,7 @@ class TrainingRun:
         wrapped: PEFT's wrapper of the model, with LoRA.
         class_weights: Of wrong and of true sentences (`LossSettings.balance`).
         measured: The last validation.
+        vocabulary: The critic's word lists, once they were needed.
     """
 
     settings: TrainingSettings
@@ -89,6 +91,7 @@ class TrainingRun:
     class_weights: tuple[float, float] = (1.0, 1.0)
     measured: ValidationResult | None = None
     board: TensorBoardLog | None = None
+    vocabulary: Vocabulary | None = None
 
     @property
     def model(self) -> Any:
@@ -136,14 +139,14 @@ class TrainingRun:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of the dense heads on patch features, and each channel's accuracy.
 
-        `colors`: as in `models.protocol.Images`; recolored images have no color loss.
+        `colors`: as in `models.protocol.Images`; images in other colors have no color loss.
         """
         assert self.dense is not None
         assert self.network.heads is not None
         labels = torch.from_numpy(self.dense.labels[images].astype(np.int64)).to(tower.device)
         holds = None
         if any(colors):
-            other = np.array(colors, dtype=bool)[:, None] & self.dense.colors
+            other = (np.array(colors) > 0)[:, None] & self.dense.colors
             holds = torch.from_numpy(~other).to(tower.device)
         result: tuple[torch.Tensor, torch.Tensor] = self.network.heads(
             tower, labels.flatten(1, 2), holds

@@ -167,12 +167,19 @@ def _recolor(
     examples: Sequence[TrainingExample],
     choices: list[Choice],
 ) -> list[int]:
-    """Draws images to recolor, and replaces their choices; returns their seeds, 0 for others."""
+    """Draws images to recolor, and replaces their choices; returns their seeds, 0 for others.
+
+    The seeds of images that are only shifted slightly in hue are negative.
+    """
     settings, seeds = run.settings, [0] * len(examples)
-    if not settings.data.recolor_share:
+    recolor, shift = settings.data.recolor_share, settings.data.hue_share
+    if not recolor and not shift:
         return seeds
     for k, example in enumerate(examples):
-        if rng.random() < settings.data.recolor_share:
+        roll = rng.random()
+        if recolor <= roll < recolor + shift:
+            seeds[k] = -int(rng.integers(1, 2**31))
+        elif roll < recolor:
             choice = without_colors(
                 example, rng, settings.data.rewrites, settings.data.auxiliary_sentences
             )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from revise_captions.pipelines.doctor.machine import Machine
 from revise_captions.pipelines.doctor.open_models import CRITICS, REVISERS, OpenModel, choices
 from revise_captions.pipelines.job.probe import Probe
-from revise_captions.records import Unscored
+from revise_captions.records import UnknownWord, Unscored
 from revise_captions.text.formatting import plural
 
 Line = tuple[str, str]
@@ -27,7 +27,11 @@ def machine(has: Machine) -> Iterator[Line]:
 
 def needs_other_critic(found: Probe) -> bool:
     """Whether the bundled critic cannot judge most of these captions."""
-    return found.main_reason in (Unscored.OUTSIDE_DOMAIN, Unscored.LANGUAGE)
+    return found.main_reason in (
+        Unscored.OUTSIDE_DOMAIN,
+        Unscored.LANGUAGE,
+        UnknownWord.KIND,
+    )
 
 
 def models_for(has: Machine) -> Iterator[str]:

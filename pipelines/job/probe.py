@@ -14,7 +14,7 @@ from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.fields import to_record
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.records import Record
+from revise_captions.records import Record, kind_of_reason
 from revise_captions.text.formatting import plural
 from revise_captions.text.sentences import split
 
@@ -164,4 +164,4 @@ def _verdicts(critic: Critic, ready: list[tuple[Record, Image]]) -> Iterator[str
             asked.append(JudgeRequest(image, caption, tuple(spans)))
     for verdicts in critic.judge(asked) if asked else []:
         for verdict in verdicts:
-            yield None if verdict.unscored is None else str(verdict.unscored)
+            yield None if verdict.unscored is None else kind_of_reason(verdict.unscored)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
-from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
+from revise_captions.records import Attempt, Sentence, Span, UnknownWord, Verdict, Why
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import KnowsWords, Reviser, RewriteRequest
 
@@ -162,7 +162,8 @@ def _decided(
     *earlier, last = attempts
     after = verdict.p_factual
     if after is None:
-        why = Why.UNSCORED
+        unknown = isinstance(verdict.unscored, UnknownWord)
+        why = Why.UNKNOWN_WORD if unknown else Why.UNSCORED
     elif after < threshold:
         why = Why.NOT_FACTUAL
     elif last.p_before is not None and after <= last.p_before:

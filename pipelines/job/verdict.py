@@ -14,6 +14,7 @@ from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.writers import OutputCounts
 from revise_captions.pipelines.report.headline import remedy
+from revise_captions.records import kind_of_reason
 from revise_captions.text.formatting import percent, plural
 
 #: Looks at a window's results, and may end the run.
@@ -34,7 +35,8 @@ def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:
             continue
         for _, _, revision in captions_of(row.revised):
             total += len(revision["sentences"])
-            reasons.update(s["reason"] for s in revision["sentences"] if s["label"] == "unscored")
+            left = (s["reason"] for s in revision["sentences"] if s["label"] == "unscored")
+            reasons.update(map(kind_of_reason, left))
     if not reasons:
         return
     reason, count = reasons.most_common(1)[0]

@@ -29,7 +29,7 @@ from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError, mended_by_user
 from revise_captions.metrics.protocol import MetricInput, StoredImage
 from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label, scored
-from revise_captions.records import Span
+from revise_captions.records import Span, kind_of_reason
 from revise_captions.signature import settings_of, signature
 
 logger = logging.getLogger(__name__)
@@ -333,4 +333,4 @@ def _judged(
         missing = next((why for p, why in over if p is None), None if over else NO_SENTENCE)
         sentences[example.id, number] = None if missing else min(p for p, _ in over)
         if missing:
-            reasons[missing] += 1
+            reasons[kind_of_reason(missing)] += 1

@@ -29,10 +29,10 @@ from revise_captions.records import (
     Revision,
     Sentence,
     Span,
-    Unscored,
     Verdict,
     Why,
     label_of,
+    reason_of,
 )
 
 
@@ -56,7 +56,7 @@ def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
     return {
         "span": list(sentence.span),
         "label": label_of(verdict, threshold).value,
-        "reason": verdict.unscored.value if verdict.unscored else None,
+        "reason": str(verdict.unscored) if verdict.unscored else None,
         "assessable": verdict.assessable,
         "p_factual": verdict.p_factual,
         "share": verdict.answer_mass,
@@ -65,7 +65,7 @@ def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
         "accepted": shown.accepted if shown else None,
         "why": shown.why.value if shown else None,
         "p_after": None if sentence.dropped else now.p_factual,
-        "reason_after": None if sentence.dropped or now.unscored is None else now.unscored.value,
+        "reason_after": None if sentence.dropped or now.unscored is None else str(now.unscored),
         "dropped": sentence.dropped,
         "attempts": [_attempt_json(attempt) for attempt in attempts],
     }
@@ -132,7 +132,7 @@ def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
 def _sentence(item: Mapping[str, Any]) -> Sentence:
     start, end = item["span"]
     p, unscored = item["p_factual"], item["reason"]
-    reason = Unscored(unscored) if unscored is not None else None
+    reason = reason_of(unscored) if unscored is not None else None
     _share("p_factual", p)
     if (p is None) is (reason is None):
         raise ValueError("a sentence has p_factual or reason")
@@ -142,7 +142,7 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     verdict = Verdict(p, reason, assessable, mass)
     dropped = bool(item["dropped"])
     after, reason_after = _share("p_after", item["p_after"]), item["reason_after"]
-    unscored_after = Unscored(reason_after) if reason_after is not None else None
+    unscored_after = reason_of(reason_after) if reason_after is not None else None
     if dropped:
         now = verdict
     elif (after is None) is (unscored_after is None):

@@ -27,7 +27,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating.examples import BehindScore, Evidence
-from revise_captions.records import Label, Span
+from revise_captions.records import Label, Span, kind_of_reason
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (
     COLUMNS,
@@ -159,7 +159,7 @@ class JudgedCaption:
             for s, kind, r in zip(self.sentences, kinds, rated, strict=True)
             if _wrong(r)
         ]
-        reasons = tuple(str(s["reason"]) for s in self.sentences if s["reason"])
+        reasons = tuple(kind_of_reason(s["reason"]) for s in self.sentences if s["reason"])
         words = len(self.caption.split())
         return self._counted(self.captioner, rated, words, wrong, reasons)
 
@@ -171,7 +171,8 @@ class JudgedCaption:
             for s, kind, r in zip(self.sentences, kinds, now, strict=True)
             if r is not None and _wrong(r)
         ]
-        reasons = tuple(str(s["reason_after"]) for s in self.sentences if s.get("reason_after"))
+        left = (s.get("reason_after") for s in self.sentences)
+        reasons = tuple(kind_of_reason(reason) for reason in left if reason)
         rated = [r for r in now if r is not None]
         return self._counted(self.captioner + REVISED, rated, words, wrong, reasons)
 

@@ -19,7 +19,7 @@ from revise_captions.pipelines.output.outcomes import (
     step_of,
 )
 from revise_captions.pipelines.output.shares import by_count
-from revise_captions.records import Why
+from revise_captions.records import Why, kind_of_reason, unknown_word_in
 
 #: Bins of the histograms of P(factual).
 BINS = 20
@@ -35,7 +35,7 @@ GUARDS = frozenset(
         Why.REPEATED,
     }
 )
-_CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED})
+_CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED, Why.UNKNOWN_WORD})
 
 
 class Counts:
@@ -51,6 +51,7 @@ class Counts:
         self.threshold = threshold
         self.totals: Counter[str] = Counter()
         self.unscored: Counter[str] = Counter()
+        self.unknown_words: Counter[str] = Counter()
         self.quarantined: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.flow: Counter[tuple[str, str]] = Counter()
@@ -63,7 +64,15 @@ class Counts:
     def __iadd__(self, other: Counts) -> Counts:
         for counts in (self, other):
             counts.flush()
-        for name in ("totals", "unscored", "quarantined", "refused", "flow", "outcomes"):
+        for name in (
+            "totals",
+            "unscored",
+            "unknown_words",
+            "quarantined",
+            "refused",
+            "flow",
+            "outcomes",
+        ):
             getattr(self, name).update(getattr(other, name))
         self.before += other.before
         self.after += other.after
@@ -99,7 +108,9 @@ class Counts:
                 steady_claims += claim
                 continue
             if p is None:
-                self.unscored[s["reason"]] += 1
+                self.unscored[kind_of_reason(s["reason"])] += 1
+                if word := unknown_word_in(s["reason"]):
+                    self.unknown_words[word.lower()] += 1
             else:
                 before.append(p)
                 scored += 1

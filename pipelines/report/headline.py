@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from revise_captions.engines.smollm2 import INSTALL
-from revise_captions.records import Unscored, Why
+from revise_captions.records import UnknownWord, Unscored, Why, kind_of_reason
 from revise_captions.text.formatting import percent, plural
 
 _REMEDIES = {
@@ -21,6 +21,8 @@ _REMEDIES = {
     "`captions doctor IN` says which ones fit this machine.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`finetune-critic` can teach one.",
+    UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "
+    "`--critic` a larger model, or teach it with `finetune-critic … --new-words 300`.",
     Unscored.TOO_LONG: "Give `--critic` a model with a longer context, or shorten the captions.",
     Unscored.NO_ANSWER: "The model does not answer yes or no: fine-tune it with `finetune-critic`, "
     "or check that `--adapter` belongs to this `--critic`.",
@@ -74,7 +76,7 @@ def _unscored(sentences: Mapping[str, Any]) -> dict[str, str]:
 
 def remedy(reason: str) -> str:
     """What helps against sentences that are unscored for this reason; "" where nothing is known."""
-    return next((text for known, text in _REMEDIES.items() if known == reason), "")
+    return next((text for known, text in _REMEDIES.items() if known == kind_of_reason(reason)), "")
 
 
 def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.output.outcomes import is_flagged
+from revise_captions.records import kind_of_reason
 
 #: The orders in which captions can be read, by name.
 SORTS = {
@@ -61,7 +62,8 @@ def ranking(
     kinds: dict[str, None] = {}
     changed = 0
     for place, s in enumerate(sentences):
-        reasons |= dict.fromkeys(r for r in (s["reason"], s.get("reason_after")) if r)
+        left = (s["reason"], s.get("reason_after"))
+        reasons |= dict.fromkeys(kind_of_reason(reason) for reason in left if reason)
         reasons |= dict.fromkeys(a["why"] for a in s["attempts"] if a["accepted"] is False)
         if not is_flagged(s, threshold):
             continue

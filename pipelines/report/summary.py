@@ -45,6 +45,8 @@ from revise_captions.stats.error_correction import ErrorRates
 
 #: Values of `--group-by` that get figures of their own, in order of appearance.
 MAX_GROUPS = 200
+#: Unknown words that are listed, most frequent first.
+WORDS = 50
 OTHER = "(other)"
 NO_GROUP = "(none)"
 
@@ -227,6 +229,7 @@ class Tally:
             "not_assessable": scored - int(total[COLUMN["assessable_before"]]),
             "unscored": c["sentences"] - scored,
             "unscored_by_reason": by_count(self.counts.unscored),
+            "unknown_words": dict(list(by_count(self.counts.unknown_words).items())[:WORDS]),
             "unscored_after": left - int(total[COLUMN["scored_after"]]),
         }
 

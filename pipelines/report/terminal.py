@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.pipelines.report.corrected import trust
 from revise_captions.pipelines.verify.findings import not_verified
+from revise_captions.records import UnknownWord
 from revise_captions.text.formatting import duration, percent, signed
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _WIDTH = 80
 #: Groups in the terminal; the report has them all.
 _GROUPS = 12
+#: Unknown words in the terminal; the summary has more.
+_WORDS = 8
 _WARNING = frozenset({"unscored", "quarantined", "nothing"})
 
 Line = tuple[str, str, str]
@@ -85,16 +88,19 @@ def _counts(summary: Mapping[str, Any]) -> Iterator[Line]:
         yield "    deleted by the reviser", f"{sentences['deleted']:,}", ""
     yield "    dropped as unfixable", f"{sentences['dropped']:,}", ""
     yield "  unscored", f"{sentences['unscored']:,}", "in no share below" * bool(flagged)
-    yield from _reasons(sentences["unscored_by_reason"])
+    yield from _reasons(sentences["unscored_by_reason"], sentences["unknown_words"])
     refused = attempts["refused_by_guard"]
     if refused:
         yield "Rewrites refused by guards", f"{sum(refused.values()):,}", ""
         yield from _reasons(refused)
 
 
-def _reasons(reasons: Mapping[str, int]) -> Iterator[Line]:
+def _reasons(reasons: Mapping[str, int], words: Mapping[str, int] | None = None) -> Iterator[Line]:
     for reason, count in reasons.items():
         yield f"    {count:,}  {reason.replace('_', ' ')}", "", ""
+        if reason == UnknownWord.KIND and words:
+            listed = ", ".join(f"{word} {n:,}" for word, n in list(words.items())[:_WORDS])
+            yield f"        {listed}{', …' if len(words) > _WORDS else ''}", "", ""
 
 
 def _interval(estimate: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.pipelines.verify import claims
 from revise_captions.pipelines.verify.claims import Change, Claim
+from revise_captions.records import kind_of_reason
 
 if TYPE_CHECKING:
     from revise_captions.graphs.graph import Graph
@@ -73,7 +74,8 @@ def _seen(answers: Sequence[ComponentAnswer]) -> Found:
     reasons: dict[str, int] = {}
     for answer in answers:
         if (reason := answer.verdict.unscored) is not None:
-            reasons[str(reason)] = reasons.get(str(reason), 0) + 1
+            kind = kind_of_reason(reason)
+            reasons[kind] = reasons.get(kind, 0) + 1
     listed = [
         {
             "part": str(answer.question.part),

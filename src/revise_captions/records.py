@@ -6,6 +6,7 @@ Everything is frozen. A sentence is never a copied string but a `Span` into its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -44,6 +45,43 @@ class Unscored(StrEnum):
     UNEXPECTED = "an unexpected error on this caption"
 
 
+class UnknownWord(str):
+    """Why a sentence with a word that the critic was not taught has no verdict: a reason, as text.
+
+    Args:
+        word: As the sentence has it.
+    """
+
+    KIND = "unknown word"
+
+    def __new__(cls, word: str) -> UnknownWord:
+        return super().__new__(cls, f"{cls.KIND} “{word}”")
+
+    @property
+    def word(self) -> str:
+        return self[len(self.KIND) + 2 : -1]
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (self.word,)
+
+
+def reason_of(text: str) -> Unscored | UnknownWord:
+    """The reason in an output row. Raises ValueError for any other text."""
+    word = unknown_word_in(text)
+    return UnknownWord(word) if word else Unscored(text)
+
+
+def unknown_word_in(reason: str) -> str | None:
+    """The word for which a sentence is unscored; None for other reasons."""
+    found = re.fullmatch(rf"{UnknownWord.KIND} “(.+)”", reason, re.DOTALL)
+    return found[1] if found else None
+
+
+def kind_of_reason(reason: str) -> str:
+    """A reason as it is counted: whatever the unknown word, it is one kind."""
+    return UnknownWord.KIND if unknown_word_in(reason) else str(reason)
+
+
 class Why(StrEnum):
     """Why a rewrite was accepted or not. The values are part of the output format."""
 
@@ -63,6 +101,7 @@ class Why(StrEnum):
     NO_REWRITE = "the reviser gave none"
     OUTSIDE_WORDS = "the bundled reviser does not know these words"
     UNSCORED = "the critic could not judge it"
+    UNKNOWN_WORD = "the critic was not taught one of its words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +120,7 @@ class Verdict:
     """
 
     p_factual: float | None
-    unscored: Unscored | None = None
+    unscored: Unscored | UnknownWord | None = None
     assessable: bool | None = None
     answer_mass: float | None = None
 

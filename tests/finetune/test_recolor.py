@@ -20,6 +20,7 @@ from revise_captions.finetune.data.recolor import (
     recolored,
     replaced_colors,
     rotated_hues,
+    shifted_hues,
 )
 from revise_captions.finetune.data.records import (
     AuxiliaryExample,
@@ -164,3 +165,13 @@ def test_training_with_recoloured_images(tmp_path: Path):
     assert asked[1] == asked[2]
     one, two = ((tmp_path / n / "model.safetensors").read_bytes() for n in ("all", "again"))
     assert one == two
+
+
+def test_a_slight_shift_turns_every_hue_alike_and_leaves_gray():
+    image = np.array([[[250, 0, 0], [0, 250, 0], [90, 90, 90], [255, 255, 255]]], dtype=np.uint8)
+    turned = shifted_hues(image, 60 / 360).astype(int)
+    assert np.abs(turned[0] - [[250, 250, 0], [0, 250, 250], [90] * 3, [255] * 3]).max() <= 6
+    assert (shifted_hues(image, 0.0) == image).all()
+    assert (recolored(image, -3) == recolored(image, -3)).all()
+    assert np.abs(recolored(image, -3).astype(int)[0, 0] - image[0, 0]).max() < 120
+    assert (recolored(image, -3)[0, 2] == 90).all()

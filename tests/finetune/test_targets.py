@@ -302,6 +302,21 @@ def test_asides_are_asked_as_a_captions_first_sentence(codec):
         assert read == [*[codec.image] * 4, codec.bos, *prompt, answer]
 
 
+def test_an_aside_is_asked_after_the_sentences_that_it_follows(codec):
+    aside = AuxiliaryExample("There is a red circle.", False, "A dog.", after=2)
+    example = replace(EXAMPLE, auxiliary_sentences=(aside,))
+    choice = choose(example, np.random.default_rng(0), 0, 0.0, rewrites=1.0, auxiliary_sentences=8)
+    made = encode(codec, [example], [choice], images=4, multiple=1, max_length=500,
+                  attention_mode=AttentionMode.IMAGE_PREFIX)  # fmt: skip
+    ids, segment, fork = made.batch.ids[0], made.batch.segment[0], made.batch.fork[0]
+    for number, (text, answer) in enumerate(((aside.text, codec.no), ("A dog.", codec.yes)), 4):
+        read = [*ids[: fork[segment == number][0]], *ids[segment == number]]
+        told = CAPTION[:42] + text
+        spans = (*example.spans[:2], Span(42, len(told)))
+        prompt = codec.pieces(prompts.classification(told, spans, 2))
+        assert read == [*[codec.image] * 4, codec.bos, *prompt, answer]
+
+
 def test_asides_are_drawn_at_most_so_many_and_all_in_time():
     beside = tuple(
         AuxiliaryExample(f"There is thing {i}.", False, f"There is {i}.") for i in range(5)
@@ -326,6 +341,7 @@ def test_asides_of_a_row_are_read_and_bad_ones_refused():
         AuxiliaryExample("A cat.", False, "A dog."),
         AuxiliaryExample("A dog.", True),
     )
+    assert parse({**row, "asides": [{**cat, "after": 1}]}).auxiliary_sentences[0].after == 1
     for bad in ({"text": "A cat."}, {"label": "factual"}, {"text": " ", "label": "factual"},
                 {"text": "A cat.", "label": "true"}):  # fmt: skip
         with pytest.raises((KeyError, ValueError)):

@@ -27,7 +27,7 @@ from revise_captions.pipelines.draft import new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds as loop
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.records import Span, Why
+from revise_captions.records import Span, UnknownWord, Unscored, Verdict, Why
 from revise_captions.reviser.protocol import RewriteRequest
 
 
@@ -74,6 +74,30 @@ def test_a_rewrite_is_accepted_from_the_threshold_on(after: float, why: Why) -> 
     draft = run("bad.", critic, FakeReviser(lambda r: "fine."), rounds=1)
     assert draft.sentences[0].attempts[0].why is why
     assert revised(draft) == ("bad." if why is Why.NOT_FACTUAL else "fine.")
+
+
+@pytest.mark.parametrize(
+    ("unscored", "why"),
+    [
+        (UnknownWord("dragon"), Why.UNKNOWN_WORD),
+        (Unscored.TOO_LONG, Why.UNSCORED),
+    ],
+)
+def test_a_rewrite_that_the_critic_cannot_judge_is_refused_with_its_reason(unscored, why) -> None:
+    class Blind(FakeCritic):
+        def judge(self, paragraphs):
+            return [
+                [Verdict(None, unscored) if "dragon" in s.of(q.text) else Verdict(0.1)
+                 for s in q.spans[q.first :]]
+                for q in paragraphs
+            ]  # fmt: skip
+
+    draft = run("bad.", Blind(good_unless_bad), FakeReviser(lambda r: "dragon."), rounds=1)
+    (attempt,) = draft.sentences[0].attempts
+    assert (attempt.accepted, attempt.why, attempt.p_after) == (False, why, None)
+    assert revised(draft) == "bad."
+    stored = to_json(revision_of(draft, ""), THRESHOLD)
+    assert from_json("bad.", json.loads(json.dumps(stored))) == revision_of(draft, "")
 
 
 def test_the_reviser_sees_what_stands_around_the_sentence() -> None:

@@ -24,7 +24,7 @@ from tallied import (
 from revise_captions.pipelines.output.outcomes import Outcome, outcome_of
 from revise_captions.pipelines.output.shares import Speed
 from revise_captions.pipelines.report.summary import MAX_GROUPS, OTHER, Tally
-from revise_captions.records import Unscored
+from revise_captions.records import UnknownWord, Unscored
 from revise_captions.text.formatting import duration, percent
 
 
@@ -62,6 +62,7 @@ def test_counts(summary):
         "not_assessable": 1,
         "unscored": 2,
         "unscored_by_reason": {"outside the model's domain": 2},
+        "unknown_words": {},
         "unscored_after": 2,
     }
     assert (summary["captions"]["total"], summary["captions"]["changed"]) == (5, 2)
@@ -242,6 +243,19 @@ def test_every_unscored_reason_has_a_hint_that_names_an_option(reason):
     assert head["text"].startswith("The only sentence")
     assert str(reason) in head["text"]
     assert "`--" in head["help"]
+
+
+def test_unknown_words_are_one_reason_and_counted_by_word():
+    words = ("dragon", "Dragon", "zebra")
+    strange = [sentence(None, reason=UnknownWord(word), assessable=None) for word in words]
+    found = tally_of(row(*strange), row(FINE)).to_json()
+    assert found["sentences"]["unscored_by_reason"] == {"unknown word": 3}
+    assert found["sentences"]["unknown_words"] == {"dragon": 2, "zebra": 1}
+    assert found["headline"]["text"] == "3 of 4 sentences came back unscored: unknown word."
+    assert "`finetune-critic" in found["headline"]["help"]
+    text = printed(tally_of(row(*strange), row(FINE)).to_json(Speed(2.0, 2, 4)))
+    assert "3  unknown word\n" in text
+    assert "dragon 2, zebra 1\n" in text
 
 
 def test_mostly_quarantined_is_the_headline():

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from revise_captions.critic.checkpoints import CriticCard, save_critic
-from revise_captions.critic.gates.language import write_vocabulary
+from revise_captions.critic.gates.language import Vocabulary, write_vocabulary
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer, train_tokenizer
@@ -68,7 +68,6 @@ def saved(
 ) -> Path:
     model, tokenizer = tiny(sure=sure, fluent=fluent)
     save_critic(model, tokenizer.pretrained, CriticCard(attention_mode, **card), folder)
-    write_vocabulary(
-        folder, sorted({w.lower() for t in TEXTS for w in t.replace(".", " ").split()})
-    )
+    known = {w.lower() for t in TEXTS for w in t.replace(".", " ").split()}
+    write_vocabulary(folder, Vocabulary(frozenset(known)))
     return folder

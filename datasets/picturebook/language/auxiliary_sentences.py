@@ -60,11 +60,15 @@ LIGHTS = ("sun", "moon", "cloud")
 
 @dataclass(frozen=True, slots=True)
 class AuxiliarySentence:
-    """`rewrite`: the true sentence that a wrong one was made of, "" where `factual`."""
+    """`rewrite`: the true sentence that a wrong one was made of, "" where `factual` or unknown.
+
+    `after`: how many sentences of the row's caption it comes after.
+    """
 
     text: str
     factual: bool
     rewrite: str = ""
+    after: int = 0
 
 
 def auxiliary_sentences(

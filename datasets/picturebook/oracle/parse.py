@@ -31,7 +31,9 @@ from revise_captions.picturebook.semantics.claims import (
 )
 from revise_captions.picturebook.semantics.lexicon import (
     COLOR_SET,
+    EXISTS,
     NUMBERS,
+    PLAIN_SHOW_VERBS,
     SHOW_VERBS,
 )
 
@@ -43,6 +45,14 @@ OPENERS = Phrases(
             "in fact", "actually", "instead", "meanwhile", "then", "in reality", "rather",
             "as for the rest", "in total", "besides", "finally", "notably", "besides that",
         ],
+        True,
+    )
+)  # fmt: skip
+#: The same, when it denies what follows.
+BLIND_VIEWS = Phrases(
+    dict.fromkeys(
+        [f"{who} {cannot} see" for who in ("you", "we", "one")
+         for cannot in ("cannot", "can not", "do not", "does not")],
         True,
     )
 )  # fmt: skip
@@ -115,14 +125,22 @@ class ClauseReader(SceneReader):
         view = VIEWS.at(self.words, i)
         if view:
             yield from self.listed(view[1])
+        blind = BLIND_VIEWS.at(self.words, i)
+        if blind:
+            yield from self._denied_list(blind[1])
         picture = PICTURES.at(self.words, i)
         if picture:
             j = picture[1] + (self.word(picture[1]) == "also")
             if self.word(j) in SHOW_VERBS:
                 yield from self.listed(j + 1)
-            if self.words[j : j + 3] == ("does", "not", "show"):
-                for made, k in self.listed(j + 3):
-                    yield tuple(replace(c, negated=True) for c in made), k
+            denied = self.words[j : j + 2] == ("does", "not")
+            if denied and self.word(j + 2) in PLAIN_SHOW_VERBS:
+                yield from self._denied_list(j + 3)
+
+    def _denied_list(self, i: int) -> Clauses:
+        """After "the image does not show" or "you cannot see": none of what is listed exists."""
+        for made, k in self.listed(i):
+            yield tuple(replace(c, negated=True) for c in made), k
 
     def fronted(self, i: int) -> Clauses:
         """ "To the left of the house, there is a dog", "Behind it stands a tree"."""
@@ -224,8 +242,13 @@ class ClauseReader(SceneReader):
         yield (Statement(phrase.np, preds),), i
 
 
+_NOWHERE = tuple(Not(Has("rest", word)) for word in EXISTS)
+
+
 def _said_of(np: NP, preds: tuple[Constraint, ...]) -> Statement:
     """A statement; "no dog is sleeping" counts, "it is a cat" names."""
     if np.det == "no":
         return Statement(replace(np, constraints=(*np.constraints, *preds)))
+    if np.det == "a" and preds and all(p in _NOWHERE for p in preds):
+        return Statement(np, negated=True)  # "a dog is not visible": there is none
     return Statement(np, tuple(preds))

@@ -166,6 +166,10 @@ class PredicateReader(NounReader):
             return self.complements(kinds, i + 3)
         if word == "can" and after == "be" and self.word(i + 2) in ("seen", "found", "spotted"):
             return self._trailing(kinds, [], i + 3)
+        if word == "cannot" or (word == "can" and after == "not"):
+            j = i + 1 + (word == "can")
+            seen = self.words[j : j + 2] == ("be", "seen")
+            return ((Not(Has("rest", "seen")),), j + 2) if seen else None
         if word in ("does", "do") and after == "not":
             return self._denied(kinds, i + 2)
         if word in ("has", "have"):
@@ -195,6 +199,9 @@ class PredicateReader(NounReader):
             found = self.sign_word(i + 1)
         elif word in POSE_VERBS:
             found = (Has("pose", POSE_VERBS[word]),), i + 1
+        elif word == "appear":
+            filler = FILLERS.at(self.words, i + 1)
+            found = (Has("rest", "visible"),), filler[1] if filler else i + 1
         else:
             return None
         return (tuple(Not(c) for c in found[0]), found[1]) if found else None
@@ -220,7 +227,9 @@ class PredicateReader(NounReader):
         if first is None:
             return None
         if denied:
-            made: list[Constraint] = [Not(c) for c in first[0]]
+            # "not in the picture": a filler says nothing, and its denial that nothing is there
+            denied_claims = first[0] or (Has("rest", "present"),)
+            made: list[Constraint] = [Not(c) for c in denied_claims]
             if self.word(first[1]) == "but":
                 better = self.complement(kinds, first[1] + 1)
                 if better:

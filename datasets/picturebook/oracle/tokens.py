@@ -13,7 +13,7 @@ _SHORT = (
     ("isn't", "is not"), ("aren't", "are not"), ("doesn't", "does not"), ("don't", "do not"),
     ("there's", "there is"), ("it's", "it is"), ("he's", "he is"), ("she's", "she is"),
     ("they're", "they are"), ("that's", "that is"), ("hasn't", "has not"),
-    ("wearing's", "wearing is"),
+    ("can't", "cannot"), ("wearing's", "wearing is"),
 )  # fmt: skip
 _SHORT_FORM = re.compile(r"\b(" + "|".join(re.escape(a) for a, _ in _SHORT) + r")\b", re.I)
 _LONG = dict(_SHORT)

@@ -46,6 +46,12 @@ from revise_captions.picturebook.world.scene import Scene, Thing
 _BOUNDARY = re.compile(r"(?<=[.!?])[\"”]?\s+|\n+")
 
 
+#: What denies, or affirms, the sentence after it.
+_DENIED = re.compile(
+    r"it(?: is|['’]s) (not true|not the case|false|untrue|true|the case) that ", re.I
+)
+
+
 class Truth(StrEnum):
     """What the oracle says of a sentence.
 
@@ -57,6 +63,9 @@ class Truth(StrEnum):
     FALSE = "false"
     NOTHING = "nothing"  # no claim about the picture
     UNPARSED = "unparsed"  # not understood, or a reference without anything to refer to
+
+
+_OPPOSITE = {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,11 @@ def split_sentences(text: str) -> list[str]:
 
 def read(scene: Scene, state: State, sentence: str) -> tuple[Truth, State]:
     """The truth of one sentence after `state`, and the state after it."""
+    if denied := _DENIED.match(sentence):
+        truth, after = read(scene, state, sentence[denied.end() :])
+        if denied[1].lower() in ("true", "the case"):
+            return truth, after
+        return _OPPOSITE.get(truth, Truth.UNPARSED), after
     clauses = parse(sentence)
     if clauses is None:
         return Truth.UNPARSED, state.next()

@@ -162,6 +162,11 @@ PICTURE_WORDS = ("image", "picture", "scene", "illustration", "drawing", "photo"
 SHOW_VERBS = ("shows", "depicts", "features", "captures", "presents", "contains", "displays",
               "portrays", "includes", "has")  # fmt: skip
 
+PLAIN_SHOW_VERBS = ("show", "depict", "feature", "capture", "present", "contain", "display",
+                    "portray", "include", "have")  # fmt: skip
+#: Participles that say no more than that something is there.
+EXISTS = ("visible", "present", "seen")
+
 #: noun phrase (without determiner) -> setting
 SETTING_NOUNS = {
     "meadow": "meadow", "grassy meadow": "meadow", "field": "meadow", "green field": "meadow",

@@ -1,0 +1,144 @@
+"""The unknown-word gate: a critic that was never taught “dragon” cannot say whether there is one.
+
+A small critic knows the words of its training data and no others, yet affirms them: asked about a
+dragon, it reads the frame “There is a …” and a few letters. So a sentence with a content word
+outside that list is unscored. The list is in words, whatever the tokenizer's pieces; inflected
+forms of a taught word are known, and English function words do not count. Numbers in digits are
+read digit by digit and never unknown. Words that were only ever read off signs, in quotes or
+capitals, are known there only: “FISH” on a sign teaches no fish. They, and names, are looked up
+like others, unless the training data showed that they are an open class, which has to be spelled
+out: then the list says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from revise_captions.critic.gates.function_words import FUNCTION_WORDS, IRREGULAR
+from revise_captions.io.writing import write_text
+
+TAUGHT_FILE = "taught-words.txt"
+#: Lines of the file that say: words in quotes, names (in capitals within a sentence) may be any.
+QUOTED, NAMED = '"', "^"
+#: A class is open if by Good–Turing's estimate (words seen once, of all) more of it is unseen.
+OPEN = 0.05
+_WORD = re.compile(r"[^\W\d_]+")
+_QUOTE = re.compile(r"[\"“][^\"“”]*[\"”]")
+_STOPS = '.!?:;"“”'
+_VOWEL = re.compile(r"[aeiouy]")
+_SHORT = re.compile(
+    r"[^aeiou]*[aeiouy][^aeiouwxy]"
+)  # as in "car": "cars", but "caring" is of "care"
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """`quoted`: in quotes, or in capitals among words that are not; `name`: capitalized."""
+
+    text: str
+    quoted: bool
+    name: bool
+
+
+def _words(text: str) -> Iterator[_Word]:
+    """The words of a text that could be unknown: of two letters or more."""
+    quotes = [match.span() for match in _QUOTE.finditer(text)]
+    shouted = not any(letter.islower() for letter in text)
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        if end - start > 1:
+            word = match[0]
+            quoted = any(a < start < b for a, b in quotes) or (word.isupper() and not shouted)
+            before = text[max(0, start - 8) : start].rstrip()
+            first = before[-1:] in _STOPS  # "" is in it, too
+            yield _Word(word, quoted, word[0].isupper() and not first and not shouted)
+
+
+def base_forms(word: str, *, compared: bool = True) -> set[str]:
+    """What a lower-case word may be a form of, itself included: "running" of "run".
+
+    `compared`: also take off -er and -est.
+    """
+    found = {word, *IRREGULAR.get(word, ())}
+    for ending in ("ing", "ed", *(("er", "est") if compared else ())):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 1 and _VOWEL.search(stem) and word[-3:] != "eed":
+            found |= _stems(stem)
+    if word.endswith("ies") and len(word) > 4:
+        found.add(word[:-3] + "y")
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        found.add(word[:-1])
+        if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes", "sses")):
+            found.add(word[:-2])
+    return found
+
+
+def _stems(stem: str) -> set[str]:
+    """The verbs or adjectives that leave `stem` before -ing, -ed, -er or -est."""
+    if stem.endswith("i"):
+        return {stem[:-1] + "y"}
+    if len(stem) > 3 and stem[-1] == stem[-2]:
+        return {stem, stem[:-1]}
+    return {stem + "e"} if _SHORT.fullmatch(stem) else {stem, stem + "e"}
+
+
+@dataclass(frozen=True)
+class TaughtWords:
+    """The words that a critic was taught: in lower case, in capitals if only on signs; marks."""
+
+    listed: frozenset[str]
+
+    @cached_property
+    def _forms(self) -> frozenset[str]:
+        return frozenset(form for word in self.listed for form in base_forms(word, compared=False))
+
+    def unknown(self, sentence: str) -> str | None:
+        """The first content word that the critic was not taught, as written; None without one."""
+        for word in _words(sentence):
+            spelled = (word.quoted and QUOTED in self.listed) or (
+                word.name and NAMED in self.listed
+            )
+            sign = (word.quoted or word.text.isupper()) and word.text.upper() in self.listed
+            if not spelled and not sign and not self.knows(word.text.lower()):
+                return word.text
+        return None
+
+    def knows(self, word: str) -> bool:
+        """Whether a lower-case word is a function word or a form of a taught one."""
+        if word in FUNCTION_WORDS or word in self._forms:
+            return True
+        return not self._forms.isdisjoint(base_forms(word))
+
+
+def taught_words(texts: Iterable[str]) -> TaughtWords:
+    """The words of the sentences that a critic is trained on, whatever their frequency."""
+    counts: dict[str, Counter[str]] = {"": Counter(), QUOTED: Counter(), NAMED: Counter()}
+    for text in texts:
+        # a text all in capitals does not tell which words are only ever on signs
+        for word in _words(text) if any(map(str.islower, text)) else ():
+            counts[QUOTED if word.quoted else NAMED if word.name else ""][word.text.lower()] += 1
+    listed = {*counts[""], *counts[NAMED]}
+    listed |= {word.upper() for word in counts[QUOTED] if word not in listed}
+    for mark in (QUOTED, NAMED):
+        found = counts[mark]
+        if sum(count == 1 for count in found.values()) > OPEN * found.total():
+            listed.add(mark)
+    return TaughtWords(frozenset(listed - FUNCTION_WORDS))
+
+
+def read_taught_words(folder: Path) -> TaughtWords | None:
+    """A checkpoint's list, one word a line; None where it has none: then all words are taken."""
+    path = folder / TAUGHT_FILE
+    return (
+        TaughtWords(frozenset(path.read_text(encoding="utf-8").split())) if path.exists() else None
+    )
+
+
+def write_taught_words(folder: Path, taught: TaughtWords) -> None:
+    """Writes the list to a checkpoint's folder."""
+    write_text(folder / TAUGHT_FILE, "".join(f"{word}\n" for word in sorted(taught.listed)))
