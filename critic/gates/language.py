@@ -56,6 +56,15 @@ class Vocabulary:
         """The first content word that the critic was not taught; None where it knows them all."""
         return None if self.taught is None else self.taught.unknown(sentence)
 
+    def in_case(self, text: str, spans: Sequence[Span]) -> str:
+        """A caption as the critic reads it (`TaughtWords.in_case`), of the same length."""
+        if self.taught is None:
+            return text
+        made = list(text)
+        for span in spans:
+            made[span.start : span.end] = self.taught.in_case(span.of(text))
+        return "".join(made)
+
     def foreign(self, text: str, spans: Sequence[Span]) -> list[bool]:
         """For each sentence, whether it is in a language that the critic does not know.
 

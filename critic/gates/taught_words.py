@@ -30,10 +30,10 @@ OPEN = 0.05
 _WORD = re.compile(r"[^\W\d_]+")
 _QUOTE = re.compile(r"[\"“][^\"“”]*[\"”]")
 _STOPS = '.!?:;"“”'
+_CAPITAL = re.compile(r"[A-Z]")
 _VOWEL = re.compile(r"[aeiouy]")
-_SHORT = re.compile(
-    r"[^aeiou]*[aeiouy][^aeiouwxy]"
-)  # as in "car": "cars", but "caring" is of "care"
+#: As in "car": "caring" is of "care".
+_SHORT = re.compile(r"[^aeiou]*[aeiouy][^aeiouwxy]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,13 @@ def _words(text: str) -> Iterator[_Word]:
         if end - start > 1:
             word = match[0]
             quoted = any(a < start < b for a, b in quotes) or (word.isupper() and not shouted)
-            before = text[max(0, start - 8) : start].rstrip()
-            first = before[-1:] in _STOPS  # "" is in it, too
-            yield _Word(word, quoted, word[0].isupper() and not first and not shouted)
+            name = word[0].isupper() and not _starts(text, start) and not shouted
+            yield _Word(word, quoted, name)
+
+
+def _starts(text: str, start: int) -> bool:
+    """Whether a word that starts there is the first of a sentence or a quotation."""
+    return text[max(0, start - 8) : start].rstrip()[-1:] in _STOPS  # "" is in it, too
 
 
 def base_forms(word: str, *, compared: bool = True) -> set[str]:
@@ -99,6 +103,9 @@ class TaughtWords:
 
     def unknown(self, sentence: str) -> str | None:
         """The first content word that the critic was not taught, as written; None without one."""
+        lower = _WORD.findall(sentence.lower())
+        if all(word in self._forms or word in FUNCTION_WORDS for word in lower):
+            return None
         for word in _words(sentence):
             spelled = (word.quoted and QUOTED in self.listed) or (
                 word.name and NAMED in self.listed
@@ -107,6 +114,28 @@ class TaughtWords:
             if not spelled and not sign and not self.knows(word.text.lower()):
                 return word.text
         return None
+
+    def in_case(self, sentence: str) -> str:
+        """The sentence as the critic reads it: without capitals that say nothing, of equal length.
+
+        “A DOG SITS.” and “A Dog Sits.” have other tokens for every word, which a small critic
+        would have to learn word by word. What is in quotes, words known from signs and names stay.
+        """
+        if not _CAPITAL.search(sentence, 1):
+            return sentence
+        shouted = not any(map(str.islower, sentence))
+        quotes = [match.span() for match in _QUOTE.finditer(sentence)]
+        made, done = [], 0
+        for match in _WORD.finditer(sentence):
+            (start, end), word, lower = match.span(), match[0], match[0].lower()
+            kept = word.upper() in self.listed or any(a < start < b for a, b in quotes)
+            first = _starts(sentence, start)
+            title = not first and (word[1:].islower() or word == "A") and self.knows(lower)
+            if kept or len(lower) != len(word) or not (shouted or title):
+                continue
+            made += [sentence[done:start], word[0] + lower[1:] if first else lower]
+            done = end
+        return "".join([*made, sentence[done:]])
 
     def knows(self, word: str) -> bool:
         """Whether a lower-case word is a function word or a form of a taught one."""

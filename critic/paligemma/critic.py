@@ -370,7 +370,9 @@ class PaliGemmaCritic:
 
     def _rationale_prompt(self, number: int, request: ExplainRequest) -> _RationalePrompt | None:
         """None where the prompt is longer than the context."""
-        query = rationale_query(self.tokenizer, request, self.images, self.card.max_length)
+        query = rationale_query(
+            self.tokenizer, self.vocabulary, request, self.images, self.card.max_length
+        )
         if query is None:
             return None
         trunk, branch = query

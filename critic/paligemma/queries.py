@@ -34,7 +34,8 @@ def judge_queries(
         place of the answer; the branches to ask, each with its number among the verdicts and
         ending in the answer Yes; and the trunk they leave.
     """
-    text, spans = request.text, request.spans
+    spans = request.spans
+    text = vocabulary.in_case(request.text, spans)
     trunk = context_trunk(tokenizer, text, spans)
     foreign = _foreign(vocabulary, request)
     verdicts, asked = [], []
@@ -49,8 +50,9 @@ def judge_queries(
         verdicts.append(Verdict(None, Unscored.TOO_LONG))
         if images + trunk.forks[index] >= longest:
             continue
+        read = vocabulary.in_case(said, (Span(0, len(said)),))
         branch = question(
-            tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes, instead=said
+            tokenizer, trunk, text, spans, index, answer=tokenizer.answer_yes, instead=read
         )
         if images + branch.fork + len(branch.ids) <= longest:
             asked.append((number, branch))
@@ -65,13 +67,18 @@ def _foreign(vocabulary: Vocabulary, request: JudgeRequest) -> list[bool]:
 
 
 def rationale_query(
-    tokenizer: PromptTokenizer, request: ExplainRequest, images: int, longest: int
+    tokenizer: PromptTokenizer,
+    vocabulary: Vocabulary,
+    request: ExplainRequest,
+    images: int,
+    longest: int,
 ) -> tuple[Trunk, Branch] | None:
     """The question what is wrong with a sentence; None where its prompt has over `longest` tokens.
 
     `images`: image tokens in front of the text.
     """
-    text, spans, index = request.text, request.spans, request.index
+    spans, index = request.spans, request.index
+    text = vocabulary.in_case(request.text, spans)
     trunk = context_trunk(tokenizer, text, spans[: index + 1])
     branch = question(tokenizer, trunk, text, spans, index, rationale=True)
     return (trunk, branch) if images + branch.fork + len(branch.ids) <= longest else None

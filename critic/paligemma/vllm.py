@@ -119,7 +119,9 @@ class VllmCritic:
         numbers: list[int] = []
         prompts: list[VllmRequest] = []
         for number, request in enumerate(requests):
-            query = rationale_query(self.tokenizer, request, self.images, self.card.max_length)
+            query = rationale_query(
+                self.tokenizer, self.vocabulary, request, self.images, self.card.max_length
+            )
             if query is not None:
                 numbers.append(number)
                 prompts.append(self._prompt(*query, resized[id(request.image)]))

@@ -20,7 +20,7 @@ from revise_captions.critic.gates.taught_words import (
     write_taught_words,
 )
 from revise_captions.critic.paligemma.load import load_paligemma
-from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.picturebook.generate import rows_of_scene
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import Span, UnknownWord, Unscored, kind_of_reason, reason_of
@@ -166,3 +166,40 @@ def test_the_bundled_critic_knows_the_words_of_its_world_and_none_of_another():
                  "sheep", "fish", "elephant", "rocket"):  # fmt: skip
         for sentence in (f"There is a {word}.", f"No {word} is visible.", f"THE {word}S WAVE."):
             assert known.unknown_word(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "read"),
+    [
+        ("A DOG SITS NEAR TWO TREES.", "A dog sits near two trees."),
+        ("A Dog Sits Near A Tree.", "A dog sits near a tree."),
+        ("THE SIGN SAYS STOP.", "The sign says STOP."),
+        ('THE SIGN SAYS "ZOO".', 'The sign says "ZOO".'),
+        ('The sign says "STOP".', 'The sign says "STOP".'),
+        ("The sign says STOP.", "The sign says STOP."),
+        ("The dog sits. The girl waves.", "The dog sits. The girl waves."),
+        ("The boy is Peter.", "The boy is Peter."),
+        ("a dog sits.", "a dog sits."),
+    ],
+)
+def test_capitals_that_say_nothing_are_read_as_small_letters(sentence, read):
+    assert BOOK.in_case(sentence) == read
+    text = f"  {sentence} {sentence}"
+    at = len(sentence) + 3
+    spans = (Span(2, 2 + len(sentence)), Span(at, at + len(sentence)))
+    assert Vocabulary(frozenset(), BOOK).in_case(text, spans) == f"  {read} {read}"
+    assert Vocabulary(frozenset()).in_case(text, spans) == text
+
+
+def test_a_sentence_in_capitals_is_judged_and_explained_as_in_small_letters(tmp_path):
+    image = Image.new("RGB", (64, 64), (200, 40, 40))
+    folder = saved(tmp_path / "critic", fluent=True)
+    write_taught_words(folder, TaughtWords(frozenset({"red", "circle", "left", "blue", "boats"})))
+    critic = load_paligemma(str(folder))
+    text = "There is a red circle. It is on the left."
+    spans = (Span(0, 22), Span(23, 41))
+    asked = [JudgeRequest(image, said, spans) for said in (text, text.upper())]
+    small, large = critic.judge(asked)
+    assert small == large
+    told = [critic.explain([ExplainRequest(image, one.text, one.spans, 1)]) for one in asked]
+    assert told[0] == told[1] != [""]
