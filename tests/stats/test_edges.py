@@ -146,3 +146,15 @@ def test_captioners_without_a_common_image_are_not_compared():
     found = permutation_tests(top, bottom, replicates=50)
     assert math.isnan(found[0, 1])
     assert found[0, 0] == found[1, 1] == 1
+
+
+def test_two_images_give_an_interval_and_one_does_not():
+    rows = [("a", str(k), (1.0, 1.0, k, 1.0, k / 2, 2.0, 2.0, k, 0.0, 0.0, 9.0)) for k in range(2)]
+    board = rank(collect(rows), "overall", replicates=200)
+    assert board.criterion == "overall"
+    assert (board.standings[0].value, board.standings[0].low, board.standings[0].high) == (
+        0.25, 0.0, 0.5,
+    )  # fmt: skip
+    alone = rank(collect(rows[:1]), "response", replicates=200)
+    assert alone.criterion == "response"
+    assert (alone.standings[0].value, alone.standings[0].low) == (0.0, None)
