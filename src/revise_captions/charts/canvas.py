@@ -54,9 +54,22 @@ class Canvas:
         heights = [line.box[3] - line.box[1] for line in self.lines if abs(line.angle) < 10]
         return float(np.median(heights)) if heights else max(8.0, self.height / 40)
 
+    def transposed(self) -> Canvas:
+        """The image mirrored at its diagonal, without its text."""
+        return Canvas(self.pixels.transpose(1, 0, 2), self.palette, self.index.T, (), ())
+
     def hex(self, color: int) -> str:
         """A color of the palette as "#rrggbb"."""
         return "#" + "".join(f"{round(c):02x}" for c in self.palette[color])
+
+    def text_color(self, box: Box) -> int:
+        """The palette's color of a text: the second most frequent one in its box, -1 for none."""
+        part = self.index[box[1] : box[3], box[0] : box[2]]
+        counts = np.bincount(part[part >= 0].ravel(), minlength=len(self.palette))
+        if counts.sum() == 0:
+            return -1
+        counts[counts.argmax()] = 0
+        return int(counts.argmax()) if counts.max() > 0 else -1
 
 
 def prepare(pixels: Pixels, lines: Sequence[TextLine]) -> Canvas:

@@ -9,7 +9,7 @@ import numpy as np
 
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, ChartMark, ChartSeries
-from revise_captions.charts.numerals import Numeral, year_of
+from revise_captions.charts.numerals import Numeral, date_of, year_of
 from revise_captions.charts.ocr import TextWord
 from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.shapes import Curve
@@ -48,7 +48,7 @@ def stations(labels: Sequence[tuple[TextWord, float]], extent: tuple[int, int]) 
     years = [(year, x) for year, x in dated if year is not None]
     fitted = _year_line(years) if len(years) >= max(2, 0.6 * len(labels)) else None
     if fitted is None:
-        return [Station(word.text.strip(), x) for word, x in labels]
+        return [Station(word.text.strip(" .-–_:"), x) for word, x in labels]
     slope, offset = fitted
     first, last = extent[0], extent[1] - 1
     start, end = slope * first + offset, slope * last + offset
@@ -107,6 +107,27 @@ def _mark(station: Station, y: float, value: float, tolerance: float) -> ChartMa
     return ChartMark(station.category, value, False, tolerance, MEASURED, box)
 
 
+def with_dates(
+    places: list[Station], labels: Sequence[tuple[TextWord, float]], numerals: Sequence[Numeral]
+) -> list[Station]:
+    """Stations for numbers that stand between dated labels, named by their years."""
+    dated = [(date_of(word.text), x) for word, x in labels]
+    known = [(date, x) for date, x in dated if date is not None]
+    if len(known) < 2 or len(known) < 0.6 * len(labels) or not places:
+        return places
+    fitted = _year_line(known)
+    if fitted is None:
+        return places
+    slope, offset = fitted
+    close = 0.25 * float(np.median(np.diff(sorted(x for _, x in known))))
+    found = list(places)
+    for one in sorted(numerals, key=lambda one: one.center[0]):
+        x = one.center[0]
+        if min(abs(place.x - x) for place in found) > close:
+            found.append(Station(str(int(slope * x + offset + 1e-6)), x))
+    return sorted(found, key=lambda place: place.x)
+
+
 def printed(
     curves: Sequence[Curve], places: Sequence[Station], canvas: Canvas, numerals: Sequence[Numeral]
 ) -> list[dict[int, Numeral]]:
@@ -114,28 +135,20 @@ def printed(
 
     A number goes to the nearest curve, sooner to one of its own color, and to the nearest station.
     """
-    height = canvas.text_height
-    pairs = []
-    for one in numerals:
-        x, y = one.center
-        color = text_color(canvas, one.box)
-        for k, each in enumerate(curves):
-            level = each.at(x)
-            if level is None:
-                first, end = each.extent
-                level = each.at(first if x < first else end - 1)
-                beyond = max(first - x, x - end)
-                if level is None or beyond > 2.5 * height:
-                    continue
-            gap = abs(y - level) / height
-            if gap > _NEAR:
-                continue
-            pairs.append((gap + (0.0 if color == each.color else 1.0), k, one, x))
+    if not places:
+        return [{} for _ in curves]
     found: list[dict[int, Numeral]] = [{} for _ in curves]
     taken: set[Box] = set()
-    for _, k, one, x in sorted(pairs, key=lambda pair: pair[0]):
-        if one.box in taken or not places:
+    pairs = [
+        (cost, k, one)
+        for one in numerals
+        for k, each in enumerate(curves)
+        if (cost := _cost(canvas, each, one)) is not None
+    ]
+    for _, k, one in sorted(pairs, key=lambda pair: pair[0]):
+        if one.box in taken:
             continue
+        x = one.center[0]
         station = min(range(len(places)), key=lambda s: abs(places[s].x - x))
         if station not in found[k]:
             found[k][station] = one
@@ -143,14 +156,18 @@ def printed(
     return found
 
 
-def text_color(canvas: Canvas, box: Box) -> int:
-    """The palette's color of a text, -1 if it has none of it."""
-    part = canvas.index[box[1] : box[3], box[0] : box[2]]
-    counts = np.bincount(part[part >= 0].ravel(), minlength=len(canvas.palette))
-    if counts.sum() == 0:
-        return -1
-    counts[counts.argmax()] = 0
-    return int(counts.argmax()) if counts.max() > 0 else -1
+def _cost(canvas: Canvas, each: Curve, one: Numeral) -> float | None:
+    """How far a number is from a curve, in heights of text; None if it is not near it."""
+    height = canvas.text_height
+    x, y = one.center
+    first, end = each.extent
+    if max(first - x, x - end) > 2.5 * height:
+        return None
+    level = each.at(min(max(x, first), end - 1))
+    gap = _NEAR + 1 if level is None else abs(y - level) / height
+    if gap > _NEAR:
+        return None
+    return gap + (0.0 if canvas.text_color(one.box) == each.color else 1.0)
 
 
 def calibrated(

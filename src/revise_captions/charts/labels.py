@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from revise_captions.charts.bar_chart import BarRow, Frame
+from revise_captions.charts.bar_chart import BarRow
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box
-from revise_captions.charts.numerals import parse
+from revise_captions.charts.numerals import date_of, parse
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.scales import anchor
 
@@ -104,19 +104,20 @@ def row_labels(
         right: Labels end to the left of this column.
     """
     height = canvas.text_height
-    frame = Frame(True)
     centers = [row.place for row in rows]
     pitch = _pitch(centers, height)
     left = [
-        line
+        (line, _beside(line))
         for line in lines
-        if abs(line.angle) < 15
+        if abs(line.angle) < 80
         and line.box[2] <= right + 0.5 * height
-        and centers[0] - 0.75 * pitch <= frame.middle(line.box) <= centers[-1] + 0.75 * pitch
+        and (abs(line.angle) < 15 or right - line.box[2] <= 3 * height)
     ]
+    slack = 0.75 * pitch
+    left = [pair for pair in left if centers[0] - slack <= pair[1] <= centers[-1] + slack]
     owned: list[list[TextLine]] = [[] for _ in rows]
-    for line in left:
-        off = [abs(frame.middle(line.box) - center) for center in centers]
+    for line, place in left:
+        off = [abs(place - center) for center in centers]
         if min(off) <= max(0.62 * pitch, 0.9 * height):
             owned[int(np.argmin(off))].append(line)
     texts = [joined(group) for group in owned]
@@ -127,8 +128,24 @@ def row_labels(
                 nearest = min(bearing, key=lambda other: abs(centers[other] - centers[k]))
                 texts[k] = texts[nearest]
     else:
-        texts, left = _labels_above(rows, lines, height)
-    return texts, {line.box for line in left}
+        texts, over = _labels_above(rows, lines, height)
+        return texts, {line.box for line in over}
+    return texts, {line.box for line, _ in left}
+
+
+def _beside(line: TextLine) -> float:
+    """The pixel row that a label to the left of an axis stands for."""
+    return anchor(line.box, line.angle, line.height, beside=True)[1]
+
+
+def clean(text: str) -> str:
+    """A label without the tick mark or the grid line that OCR saw beside it.
+
+    >>> clean("2014.-"), clean("Bank of …"), clean("Others...")
+    ('2014', 'Bank of …', 'Others...')
+    """
+    bare = text.strip(_SWATCH) if len(text) > 1 else text
+    return bare if bare.endswith("..") else bare.rstrip(" .-–—_:")
 
 
 def _labels_above(
@@ -181,24 +198,23 @@ def column_labels(
     anchors = np.array([anchor(word.box, angle, height)[0] for word, angle in band])
     if slanted and len(band) == len(rows):
         order = np.argsort(anchors)
-        return [band[k][0].text for k in order], {word.box for word, _ in band}
+        return [clean(band[k][0].text) for k in order], {word.box for word, _ in band}
     owned: list[list[TextWord]] = [[] for _ in rows]
     for (word, _), place in zip(band, anchors, strict=True):
         off = np.abs(centers - place)
         if off.min() <= 0.8 * pitch:
             owned[int(off.argmin())].append(word)
-    texts = [
-        " ".join(
-            word.text
-            for word in sorted(
-                group, key=lambda word: (word.box[1] // max(1, int(0.6 * height)), word.box[0])
-            )
-        )
-        for group in owned
-    ]
+    texts = [joined_words(group, height) for group in owned]
     return _of_groups(
         texts, centers, [(word, a) for (word, _), a in zip(band, anchors, strict=True)]
     ), {word.box for word, _ in band}
+
+
+def joined_words(words: Sequence[TextWord], height: float) -> str:
+    """Words in reading order, without tick marks."""
+    row = max(1, int(0.6 * height))
+    ordered = sorted(words, key=lambda word: (word.box[1] // row, word.box[0]))
+    return " ".join(clean(word.text) for word in ordered)
 
 
 def _of_groups(
@@ -266,9 +282,7 @@ def _pitch(centers: Sequence[float], default: float) -> float:
 def joined(group: Sequence[TextLine]) -> str:
     """Lines in reading order, without a legend's swatches."""
     ordered = sorted(group, key=lambda line: (line.box[1], line.box[0]))
-    return " ".join(
-        line.text.strip(_SWATCH) if len(line.text) > 1 else line.text for line in ordered
-    )
+    return " ".join(clean(line.text) for line in ordered)
 
 
 def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set[Box]]:
@@ -341,8 +355,9 @@ def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord
     """
     words: list[tuple[TextWord, float]] = []
     for line in lines:
-        dated = [word for word in line.words if parse(word.text) is not None]
-        if abs(line.angle) < 10 and len(line.words) > 1 and len(dated) == len(line.words):
+        numbers = [word for word in line.words if parse(word.text) is not None]
+        wide = len(line.words) > 1 and len(numbers) == len(line.words)
+        if abs(line.angle) < 10 and wide:
             words += [(word, 0.0) for word in line.words]
         else:
             words.append((TextWord(line.text, line.box), line.angle))
@@ -350,4 +365,69 @@ def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord
         return []
     band = _label_band(words, height)
     placed = [(word, anchor(word.box, angle, height)[0]) for word, angle in band]
-    return sorted(placed, key=lambda pair: pair[1])
+    return _stacked(sorted(placed, key=lambda pair: pair[1]), height)
+
+
+def _stacked(
+    placed: Sequence[tuple[TextWord, float]], height: float
+) -> list[tuple[TextWord, float]]:
+    """Labels of two lines, such as a month over a year, as one."""
+    found: list[tuple[TextWord, float]] = []
+    for word, x in placed:
+        last = found[-1] if found else None
+        if last is not None and abs(last[1] - x) < 0.6 * height:
+            pair = sorted((last[0], word), key=lambda one: one.box[1])
+            if pair[1].box[1] >= pair[0].box[3] - 0.5 * height:
+                box = _union(pair[0].box, pair[1].box)
+                found[-1] = (TextWord(f"{pair[0].text} {pair[1].text}", box), last[1])
+                continue
+        found.append((word, x))
+    return found
+
+
+def _union(box: Box, other: Box) -> Box:
+    return (
+        min(box[0], other[0]),
+        min(box[1], other[1]),
+        max(box[2], other[2]),
+        max(box[3], other[3]),
+    )
+
+
+def axis_row(lines: Sequence[TextLine], canvas: Canvas, foot: float) -> list[TextLine]:
+    """The lowest row of labels above the notes that spans the image, and rows right below it."""
+    height = canvas.text_height
+    flat = [line for line in lines if abs(line.angle) < 10 and line.box[3] <= foot + 2]
+    for start in sorted(flat, key=lambda line: -line.box[1]):
+        row = [line for line in flat if abs(line.box[1] - start.box[1]) <= 0.5 * height]
+        words = [word for line in row for word in line.words]
+        span = max(line.box[2] for line in row) - min(line.box[0] for line in row)
+        dated = sum(date_of(word.text) is not None for word in words)
+        if span >= 0.4 * canvas.width and (dated >= 2 or (len(row) >= 3 and dated)):
+            top = start.box[1] - 0.5 * height
+            above = [
+                line
+                for line in flat
+                if 0 < start.box[1] - line.box[1] <= 1.8 * height
+                and len(line.text) <= 5
+                and letters(line.text) >= 3
+            ]
+            if len(above) >= 0.6 * len(row):
+                top = min(line.box[1] for line in above) - 1
+            return [line for line in flat if top <= line.box[1] <= start.box[3] + 0.4 * height]
+    return []
+
+
+def names_by_color(
+    canvas: Canvas, colors: Collection[int], lines: Sequence[TextLine]
+) -> tuple[dict[int, str], set[Box]]:
+    """Names of colors from text that is set in them, and the boxes of that text."""
+    names: dict[int, list[TextLine]] = {}
+    for line in lines:
+        if is_number(line) or letters(line.text) < 2:
+            continue
+        color = canvas.text_color(line.box)
+        if color in colors:
+            names.setdefault(color, []).append(line)
+    found = {color: joined(own) for color, own in names.items()}
+    return found, {line.box for own in names.values() for line in own}

@@ -87,6 +87,27 @@ def parse(
     )
 
 
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH_YEAR = re.compile(r"([A-Za-z]{3,9})\.?\s*(['‘’`]?\d\d(?:\d\d)?)")
+
+
+def date_of(text: str) -> float | None:
+    """A year, or a month of a year, as a number of years; None for anything else.
+
+    >>> date_of("2014*"), date_of("Jan 2010"), date_of("Men")
+    (2014.0, 2010.0, None)
+    """
+    year = year_of(text)
+    if year is not None:
+        return float(year)
+    found = _MONTH_YEAR.fullmatch(text.strip())
+    if found is None or found[1][:3].lower() not in _MONTHS:
+        return None
+    short = found[2] if len(found[2].strip("'‘’`")) == 4 else f"'{found[2][-2:]}"
+    year = year_of(short)
+    return None if year is None else year + _MONTHS.index(found[1][:3].lower()) / 12
+
+
 def year_of(text: str) -> int | None:
     """The year that a tick label names: `2014`, `2014*`, `'94`; None for anything else.
 

@@ -112,7 +112,9 @@ def _slanted_again(engine: Any, pixels: Pixels, lines: list[TextLine]) -> list[T
     """Slanted tick labels, read again in a rotated image, where the detector misses fewer."""
     for sign in (1, -1):
         first = [line for line in lines if _SLANTED[0] < line.angle * sign < _SLANTED[1]]
-        if len(first) < 2:
+        if not any(character.isdigit() for line in first for character in line.text) and (
+            len(first) < 2
+        ):
             continue
         again = _turned_lines(engine, pixels, float(np.median([line.angle for line in first])))
         if sum(len(line.text) for line in again) > sum(len(line.text) for line in first):

@@ -11,9 +11,12 @@ from revise_captions.charts.bar_chart import BarRow, Frame
 from revise_captions.charts.bar_series import split_series
 from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box, Chart, ChartAxis, ChartSeries
-from revise_captions.charts.ocr import TextLine
+from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.shapes import ChartBar
+
+#: Headings side by side have a gap between them that is wider than a space, in heights of text.
+_GAP = 0.7
 
 
 def find_bars(canvas: Canvas) -> list[ChartBar]:
@@ -152,19 +155,41 @@ def _named_by_headings(
         and line.box[3] <= upper + 0.4 * height
         and line.box[2] - line.box[0] < 0.6 * canvas.width
     ]
-    owned: list[list[TextLine]] = [[] for _ in series]
+    owned: list[list[TextWord]] = [[] for _ in series]
+    used: set[Box] = set()
     for line in sorted(near, key=lambda line: -line.box[1]):
-        gaps = [_distance(line.box, box) for box in boxes]
-        best = min(range(len(boxes)), key=lambda k: gaps[k])
-        bottom = min((one.box[1] for one in owned[best]), default=upper + height)
-        # a heading's lines follow each other without a gap
-        if gaps[best] <= 2.5 * height and bottom - line.box[3] <= 2.2 * height:
-            owned[best].append(line)
+        for word in _parts(line, boxes, height):
+            gaps = [_distance(word.box, box) for box in boxes]
+            best = min(range(len(boxes)), key=lambda k: gaps[k])
+            bottom = min((one.box[1] for one in owned[best]), default=upper + height)
+            # a heading's lines follow each other without a gap
+            if gaps[best] <= 2.5 * height and bottom - word.box[3] <= 2.2 * height:
+                owned[best].append(word)
+                used.add(line.box)
     named = [
-        (bars, replace(one, name=one.name or labels.joined(own)))
+        (bars, replace(one, name=one.name or labels.joined_words(own, height)))
         for (bars, one), own in zip(series, owned, strict=True)
     ]
-    return named, {line.box for own in owned for line in own}
+    return named, used
+
+
+def _parts(line: TextLine, boxes: Sequence[Box], height: float) -> list[TextWord]:
+    """A line over one series; one over several is cut at gaps, or else into as many words."""
+    over = sum(line.box[0] < box[2] and box[0] < line.box[2] for box in boxes)
+    whole = [TextWord(line.text, line.box)]
+    if over < 2 or len(line.words) < 2:
+        return whole
+    parts = [line.words[0]]
+    for word in line.words[1:]:
+        last = parts[-1]
+        if word.box[0] - last.box[2] <= _GAP * height:
+            box = (last.box[0], last.box[1], word.box[2], word.box[3])
+            parts[-1] = TextWord(f"{last.text} {word.text}", box)
+        else:
+            parts.append(word)
+    if len(parts) == 1:
+        return list(line.words) if len(line.words) == over else whole
+    return parts
 
 
 def _distance(box: Box, bar: Box) -> float:

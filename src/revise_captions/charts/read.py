@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revise_captions.charts import bar_chart, curve_chart, labels, scales, shapes
+from revise_captions.charts import bar_chart, labels, scales, shapes
 from revise_captions.charts.canvas import Canvas, prepare
-from revise_captions.charts.chart import Box, Chart, ChartAxis
-from revise_captions.charts.ocr import Pixels, TextLine, TextWord, text_lines
-from revise_captions.charts.printed_bars import axis_of, bars_chart, printed_bars
+from revise_captions.charts.chart import Box, Chart
+from revise_captions.charts.line_charts import curves_on_axis, printed_curves
+from revise_captions.charts.ocr import Pixels, TextLine, text_lines
+from revise_captions.charts.printed_bars import bars_chart, printed_bars
 from revise_captions.charts.scales import FittedScale
 
 #: An image needs this many pixels on its shorter side.
@@ -60,26 +61,67 @@ class _Plot:
 def _charts(canvas: Canvas) -> list[Chart]:
     vertical = scales.value_scales(canvas, True)
     flat = scales.value_scales(canvas, False)
+    bars = printed_bars(canvas)
+    if bars and sum(_printed(chart) for chart in bars) >= 3:
+        return bars
     if vertical and (not flat or len(vertical[0].ticks) >= len(flat[0].ticks) - 1):
         plot = _upright_plot(canvas, vertical[0])
-        chart = _bars_on_axis(canvas, plot, False) or _curves_on_axis(canvas, plot)
-        if chart is not None:
+        chart = _bars_on_axis(canvas, plot, False) or curves_on_axis(
+            canvas, plot.scale, plot.region, plot.base
+        )
+        if chart is not None and chart.readable:
             return [chart]
     if flat:
         chart = _bars_on_axis(canvas, _lying_plot(canvas, flat[0]), True)
         if chart is not None:
             return [chart]
-    return printed_bars(canvas) or [_unknown(canvas.pixels, "no axis and no marks were found")]
+    lines = printed_curves(canvas)
+    if lines is not None:
+        return [lines]
+    return bars or [_unknown(canvas.pixels, "no axis and no marks were found")]
+
+
+def _printed(chart: Chart) -> int:
+    return sum(mark.printed for one in chart.series for mark in one.marks)
+
+
+def _snapped(canvas: Canvas, scale: FittedScale, region: Box) -> FittedScale:
+    """The scale moved onto the grid lines that its tick labels stand beside.
+
+    Labels, above all slanted ones, may be off by some pixels, all alike; lines are not.
+    """
+    if not scale.vertical:
+        turned = canvas.transposed()
+        box = (region[1], region[0], region[3], region[2])
+        lines = shapes.grid_rows(turned, box)
+    else:
+        lines = shapes.grid_rows(canvas, region)
+    if not lines:
+        return scale
+    offs = []
+    for tick in scale.ticks:
+        place = scale.pixel(tick.value)
+        offs.append(min((line - place for line in lines), key=abs))
+    shift = float(np.median(offs))
+    near = sum(abs(off - shift) <= 2 for off in offs)
+    if abs(shift) > 0.7 * canvas.text_height or near < 0.5 * len(offs):
+        return scale
+    return replace(scale, b=scale.b - scale.a * shift)
 
 
 def _upright_plot(canvas: Canvas, scale: FittedScale) -> _Plot:
     first, last = scale.span
     step = (last - first) / max(1, len(scale.ticks) - 1)
     right = max(tick.box[2] for tick in scale.ticks) + 2
+    above = max(0, round(first - step))
+    scale = _snapped(
+        canvas, scale, (right, above, canvas.width, min(canvas.height, round(last) + 12))
+    )
+    first, last = scale.span
     zero = scale.pixel(0.0)
     base = zero if first - 2 <= zero <= last + 2 else last
     bottom = min(canvas.height, round(last) + 3)
-    return _Plot(scale, (right, max(0, round(first - step)), canvas.width, bottom), base)
+    return _Plot(scale, (right, above, canvas.width, bottom), base)
 
 
 def _lying_plot(canvas: Canvas, scale: FittedScale) -> _Plot:
@@ -87,6 +129,9 @@ def _lying_plot(canvas: Canvas, scale: FittedScale) -> _Plot:
     step = (last - first) / max(1, len(scale.ticks) - 1)
     top = min(tick.box[1] for tick in scale.ticks)
     low = max(tick.box[3] for tick in scale.ticks)
+    left = max(0, round(first) - 12)
+    scale = _snapped(canvas, scale, (left, 0, min(canvas.width, round(last + step)), top - 1))
+    first, last = scale.span
     zero = scale.pixel(0.0)
     base = zero if first - 2 <= zero <= last + 2 else first
     # labels may stand below the bars or above them
@@ -108,7 +153,7 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
         bar
         for color in colors
         for bar in shapes.bars(canvas, color, plot.region)
-        if _stands(frame, bar, plot)
+        if _stands(frame, bar, plot, 3 + 0.2 * canvas.text_height)
     ]
     if not found:
         return None
@@ -125,11 +170,11 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     return _bar_chart(canvas, frame, rows, plot.scale)
 
 
-def _stands(frame: bar_chart.Frame, bar: shapes.ChartBar, plot: _Plot) -> bool:
+def _stands(frame: bar_chart.Frame, bar: shapes.ChartBar, plot: _Plot, slack: float) -> bool:
     """Whether a bar touches the axis, rather than being a part of a curve."""
     along = frame.along(bar.box)
     base = plot.base if frame.horizontal else -plot.base
-    return min(abs(along[0] - base), abs(along[1] - base)) <= 5
+    return min(abs(along[0] - base), abs(along[1] - base)) <= slack
 
 
 def _bar_chart(
@@ -143,55 +188,3 @@ def _bar_chart(
 
 def _texts(canvas: Canvas) -> list[Box]:
     return [line.box for line in canvas.lines]
-
-
-def _curves_on_axis(canvas: Canvas, plot: _Plot) -> Chart | None:
-    found = _curves(canvas, plot.region, plot.base)
-    if not found:
-        return None
-    extent = min(c.extent[0] for c in found), max(c.extent[1] for c in found)
-    band = _axis_labels(canvas, plot.region[3], plot.scale)
-    places = curve_chart.stations(band, extent)
-    names, legend_boxes = labels.legend(canvas, {one.color for one in found})
-    marks = curve_chart.measured(found, places, plot.scale)
-    notes, source, _ = labels.foot_of(canvas.lines, plot.region[3])
-    used = legend_boxes | {tick.box for tick in plot.scale.ticks}
-    top = min(min(one.ys) for one in found)
-    return Chart(
-        kind="area" if all(one.filled for one in found) else "line",
-        title=labels.title_of(canvas.lines, max(top, plot.region[1]), used),
-        x=ChartAxis("", "", tuple(word.text for word, _ in band)),
-        y=axis_of(plot.scale),
-        series=curve_chart.series(found, marks, names, canvas),
-        notes=notes,
-        source=source,
-        box=(0, 0, canvas.width, canvas.height),
-    )
-
-
-def _curves(canvas: Canvas, region: Box, base: float) -> list[shapes.Curve]:
-    """Lines and areas, by color; shades of one line count once."""
-    texts = _texts(canvas)
-    found: list[shapes.Curve] = []
-    for color in shapes.mark_colors(canvas, region, texts):
-        mask = shapes.without_grid(shapes.color_mask(canvas, color, region), canvas)
-        for x0, y0, x1, y1 in texts:
-            mask[
-                max(0, y0 - region[1]) : max(0, y1 - region[1]),
-                max(0, x0 - region[0]) : max(0, x1 - region[0]),
-            ] = False
-        one = shapes.curve(mask, (region[0], region[1]), color, base)
-        if one is not None and not any(shapes.same_curve(one, other) for other in found):
-            found.append(one)
-    return found
-
-
-def _axis_labels(canvas: Canvas, base: float, scale: FittedScale) -> list[tuple[TextWord, float]]:
-    taken = {tick.box for tick in scale.ticks}
-    height = canvas.text_height
-    lines = [
-        line
-        for line in canvas.lines
-        if line.box not in taken and base - 0.5 * height <= line.box[1] <= base + 9 * height
-    ]
-    return labels.axis_labels(lines, height)

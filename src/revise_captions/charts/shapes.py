@@ -16,7 +16,13 @@ Mask = NDArray[np.bool_]
 #: A bar fills this share of its bounding box, printed numbers in it included.
 _FILLED = 0.88
 #: A row or column of pixels of which a color has this share is a grid line or frame.
-_FULL = 0.75
+_FULL = 0.55
+#: A grid line behind bars shows at least this share of itself.
+_CROSSING = 0.3
+#: Grid lines are gray: their red, green and blue differ by no more than this.
+_GRAY = 24
+#: A curve has pixels in this share of the columns that it spans, or else they are dots or letters.
+_SOLID = 0.6
 #: No grid line is thicker, as a share of the image's longer side.
 _THICK = 0.008
 
@@ -55,19 +61,40 @@ def color_mask(canvas: Canvas, color: int, region: Box) -> Mask:
     return canvas.index[y0:y1, x0:x1] == color
 
 
-def without_grid(mask: Mask, canvas: Canvas) -> Mask:
-    """The mask without thin rows and columns that cross nearly all of it."""
+def without_grid(mask: Mask, canvas: Canvas, color: int) -> Mask:
+    """A gray color's mask without thin rows and columns that cross most of it."""
+    if np.ptp(canvas.palette[color]) > _GRAY:
+        return mask.copy()
     thick = max(4, int(_THICK * max(canvas.width, canvas.height)))
     kept = mask.copy()
-    for axis in (0, 1):
-        full = mask.mean(axis=1 - axis) > _FULL
+    for across in (mask, mask.T):
+        held = kept if across is mask else kept.T
+        columns = np.flatnonzero(across.any(axis=0))
+        if not len(columns):
+            continue
+        full = across[:, columns[0] : columns[-1] + 1].mean(axis=1) > _FULL
         for start, end in runs(full):
             if end - start <= thick:
-                if axis == 0:
-                    kept[start:end] = False
-                else:
-                    kept[:, start:end] = False
+                held[start:end] = False
     return kept
+
+
+def grid_rows(canvas: Canvas, region: Box) -> list[float]:
+    """Where thin horizontal lines of a gray color cross a good part of a region, as pixel rows."""
+    x0, y0, x1, y1 = region
+    part = canvas.index[y0:y1, x0:x1]
+    background = background_color(canvas, region)
+    found = []
+    for color in range(len(canvas.palette)):
+        if color == background or np.ptp(canvas.palette[color]) > _GRAY:
+            continue
+        mask = part == color
+        columns = np.flatnonzero(mask.any(axis=0))
+        if len(columns) < 0.2 * part.shape[1]:
+            continue
+        full = mask[:, columns[0] : columns[-1] + 1].mean(axis=1) > _CROSSING
+        found += [y0 + (start + end - 1) / 2 for start, end in runs(full) if end - start <= 4]
+    return sorted(found)
 
 
 def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -153,6 +180,8 @@ def curve(mask: Mask, origin: tuple[int, int], color: int, base: float) -> Curve
     columns = np.flatnonzero(mask.any(axis=0))
     if len(columns) < max(8, 0.12 * mask.shape[1]):
         return None
+    if len(columns) < _SOLID * (columns[-1] - columns[0] + 1):
+        return None
     depth = mask.sum(axis=0)[columns]
     top = mask[:, columns].argmax(axis=0)
     bottom = mask.shape[0] - mask[::-1, columns].argmax(axis=0)
@@ -188,7 +217,7 @@ def mark_colors(canvas: Canvas, region: Box, texts: Sequence[Box]) -> list[int]:
             break
         if color == background:
             continue
-        rest = int(without_grid(part == color, canvas).sum())
+        rest = int(without_grid(part == color, canvas, int(color)).sum())
         if rest >= 0.25 * counts[color] and rest >= 25:
             found.append(int(color))
     return found

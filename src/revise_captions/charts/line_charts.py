@@ -1,0 +1,156 @@
+"""Line and area charts, on a value axis or with values printed at the points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from revise_captions.charts import curve_chart, labels, shapes
+from revise_captions.charts.canvas import Canvas
+from revise_captions.charts.chart import Box, Chart, ChartAxis
+from revise_captions.charts.curve_chart import Station
+from revise_captions.charts.numerals import Numeral
+from revise_captions.charts.ocr import TextWord
+from revise_captions.charts.printed_bars import axis_of
+from revise_captions.charts.scales import FittedScale
+from revise_captions.charts.shapes import Curve
+
+#: A color of which this share lies along curves that are found is a shade of theirs.
+_SHADE = 0.6
+#: Fewer numbers than this are not taken for values if there is an axis.
+_FEW = 3
+
+
+def curves_on_axis(canvas: Canvas, scale: FittedScale, region: Box, base: float) -> Chart | None:
+    """The lines or areas in a region, measured on its axis; printed values are preferred.
+
+    Args:
+        canvas: The image.
+        scale: The value axis.
+        region: Where the curves are.
+        base: The pixel row of zero, or of the axis's lower end.
+    """
+    found = find_curves(canvas, region, base)
+    if not found:
+        return None
+    taken = {tick.box for tick in scale.ticks}
+    height = canvas.text_height
+    below = [
+        line
+        for line in canvas.lines
+        if line.box not in taken
+        and region[3] - 0.5 * height <= line.box[1] <= region[3] + 9 * height
+    ]
+    band = labels.axis_labels(below, height)
+    return _chart(canvas, found, band, scale, max(min(min(one.ys) for one in found), region[1]))
+
+
+def printed_curves(canvas: Canvas) -> Chart | None:
+    """A line chart without a value axis, of whose points most have their values printed."""
+    foot = labels.foot_of(canvas.lines, 0.4 * canvas.height)[2]
+    row = labels.axis_row(canvas.lines, canvas, foot)
+    if not row:
+        return None
+    top_row = min(line.box[1] for line in row)
+    boxes = {line.box for line in row}
+    numerals = [one for one in canvas.numerals if one.box[3] <= top_row and not one.is_year]
+    if len(numerals) < 2:
+        return None
+    upper = max(0, round(min(one.box[1] for one in numerals) - 2 * canvas.text_height))
+    region = (0, upper, canvas.width, top_row - 1)
+    found = [one for one in find_curves(canvas, region, top_row) if not one.filled]
+    found = [one for one in found if one.extent[1] - one.extent[0] >= 0.25 * canvas.width]
+    if not found:
+        return None
+    band = labels.axis_labels(
+        [line for line in canvas.lines if line.box in boxes], canvas.text_height
+    )
+    chart = _chart(canvas, found, band, None, upper)
+    share = sum(mark.printed for one in chart.series for mark in one.marks)
+    return chart if share >= 2 else None
+
+
+def find_curves(canvas: Canvas, region: Box, base: float) -> list[Curve]:
+    """Lines and areas, by color; shades of one line, as its edges have them, count once."""
+    import cv2
+
+    texts = [line.box for line in canvas.lines]
+    found: list[Curve] = []
+    near = np.zeros((region[3] - region[1], region[2] - region[0]), dtype=np.bool_)
+    for color in shapes.mark_colors(canvas, region, texts):
+        mask = shapes.without_grid(shapes.color_mask(canvas, color, region), canvas, color)
+        for x0, y0, x1, y1 in texts:
+            mask[
+                max(0, y0 - region[1]) : max(0, y1 - region[1]),
+                max(0, x0 - region[0]) : max(0, x1 - region[0]),
+            ] = False
+        if not mask.any() or (mask & near).sum() > _SHADE * mask.sum():
+            continue
+        one = shapes.curve(mask, (region[0], region[1]), color, base)
+        if one is None or any(shapes.same_curve(one, other) for other in found):
+            continue
+        found.append(one)
+        wide = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), dtype=np.uint8))
+        near |= wide.astype(np.bool_)
+    return found
+
+
+def _chart(
+    canvas: Canvas,
+    found: Sequence[Curve],
+    band: Sequence[tuple[TextWord, float]],
+    scale: FittedScale | None,
+    upper: float,
+) -> Chart:
+    extent = min(one.extent[0] for one in found), max(one.extent[1] for one in found)
+    ticks = {tick.box for tick in scale.ticks} if scale else set()
+    taken = ticks | {word.box for word, _ in band}
+    low = max((word.box[1] for word, _ in band), default=canvas.height)
+    numerals = [
+        one
+        for one in canvas.numerals
+        if one.box not in taken
+        and not one.is_year
+        and upper - 2 * canvas.text_height <= one.box[1] < low
+    ]
+    if scale is not None and len(numerals) < _FEW:
+        numerals = []
+    places = curve_chart.stations(band, extent)
+    if numerals:
+        places = curve_chart.with_dates(places, band, numerals)
+    numbers = curve_chart.printed(found, places, canvas, numerals)
+    marks = _marks(found, places, numbers, scale)
+    colors = {one.color for one in found}
+    names, boxes = labels.legend(canvas, colors)
+    notes, source, foot = labels.foot_of(canvas.lines, low)
+    if len(found) > 1 and len(names) < len(found):
+        rest = [line for line in canvas.lines if line.box not in taken and line.box[1] < foot]
+        colored, more = labels.names_by_color(canvas, colors, rest)
+        names, boxes = {**colored, **names}, boxes | more
+    used = boxes | taken | {one.box for own in numbers for one in own.values()}
+    return Chart(
+        kind="area" if all(one.filled for one in found) else "line",
+        title=labels.title_of(canvas.lines, upper, used),
+        x=ChartAxis("", "", tuple(word.text for word, _ in band)),
+        y=axis_of(scale),
+        series=curve_chart.series(found, marks, names if len(found) > 1 else {}, canvas),
+        notes=notes,
+        source=source,
+        box=(0, 0, canvas.width, canvas.height),
+    )
+
+
+def _marks(
+    found: Sequence[Curve],
+    places: Sequence[Station],
+    numbers: Sequence[dict[int, Numeral]],
+    scale: FittedScale | None,
+) -> list[list[curve_chart.ChartMark]]:
+    if scale is not None and not any(numbers):
+        return curve_chart.measured(found, places, scale)
+    level = scale or curve_chart.calibrated(found, places, numbers)
+    return [
+        curve_chart.with_printed(one, places, own, level)
+        for one, own in zip(found, numbers, strict=True)
+    ]
