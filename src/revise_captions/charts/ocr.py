@@ -33,6 +33,8 @@ LEAST_SCORE = 0.5
 _TALL = 1.5
 #: From here on an upright reading, a column of letters, is not considered.
 _VERY_TALL = 2.6
+#: A text this long of which one letter makes up this share is a pattern.
+_LONG, _REPEATED = 8, 0.45
 #: Degrees between which text is slanted.
 _SLANTED = (12, 78)
 #: By which the image is scaled when it is turned to read slanted text.
@@ -94,9 +96,17 @@ def text_lines(image: Pixels) -> tuple[TextLine, ...]:
     flat = [k for k in range(len(crops)) if k not in set(tall)]
     lines = _flat_lines(engine, [crops[k] for k in flat], boxes[flat])
     lines += _tall_lines(engine, [crops[k] for k in tall], boxes[tall])
-    kept = [line for line in lines if line.score >= LEAST_SCORE and line.text.strip()]
+    kept = [line for line in lines if line.score >= LEAST_SCORE and not _is_noise(line.text)]
     kept = _slanted_again(engine, pixels, kept)
     return tuple(sorted(kept, key=lambda line: (line.box[1], line.box[0])))
+
+
+def _is_noise(text: str) -> bool:
+    """Whether a text is nothing, or what a curve or a pattern looks like: `wwwwppwwww`."""
+    bare = text.strip().lower()
+    if len(bare) < _LONG or any(letter.isdigit() for letter in bare):
+        return not bare
+    return max(bare.count(letter) for letter in set(bare) - {" "}) >= _REPEATED * len(bare)
 
 
 def _detected(engine: Any, pixels: Pixels) -> Corners:

@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from revise_captions.charts import bar_chart, labels, scales, shapes
+from revise_captions.charts import labels, legends, scales, shapes
+from revise_captions.charts.bars import bar_chart
+from revise_captions.charts.bars.printed_bars import bars_chart, printed_bars
 from revise_captions.charts.canvas import Canvas, prepare
 from revise_captions.charts.chart import Box, Chart
-from revise_captions.charts.line_charts import curves_on_axis, printed_curves
+from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
 from revise_captions.charts.ocr import Pixels, TextLine, text_lines
-from revise_captions.charts.printed_bars import bars_chart, printed_bars
 from revise_captions.charts.scales import FittedScale
 
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
+#: A second value axis has at least so many labels.
+_SECOND = 4
 
 
 def read(pixels: Pixels) -> tuple[Chart, ...]:
@@ -40,8 +43,18 @@ def read_lines(pixels: Pixels, lines: Sequence[TextLine]) -> tuple[Chart, ...]:
     """As `read`, with the text already recognized."""
     if not lines:
         return (_unknown(pixels, "there is no text"),)
-    canvas = prepare(pixels, lines)
-    return tuple(_charts(canvas))
+    title = labels.title_of(lines, pixels.shape[0], ())
+    if _foreign(lines):
+        return (_unknown(pixels, "its text is not in Latin letters", title),)
+    return tuple(_charts(prepare(pixels, lines)))
+
+
+def _foreign(lines: Sequence[TextLine]) -> bool:
+    """Whether most letters are of another script, which would be read as noise."""
+    letters = [c for line in lines for c in line.text if c.isalpha()]
+    # what OCR takes squares and icons for
+    other = sum(ord(c) > 0x24F and c not in "口日田ロ" for c in letters)
+    return other > 0.3 * max(1, len(letters))
 
 
 def _unknown(pixels: Pixels, reason: str, title: str = "") -> Chart:
@@ -64,21 +77,43 @@ def _charts(canvas: Canvas) -> list[Chart]:
     bars = printed_bars(canvas)
     if bars and sum(_printed(chart) for chart in bars) >= 3:
         return bars
+    reason = _no_plain_axis(vertical, flat)
+    if reason:
+        return [_unknown(canvas.pixels, reason, labels.title_of(canvas.lines, canvas.height, ()))]
+    chart = _on_axis(canvas, vertical, flat) or printed_curves(canvas)
+    if chart is not None:
+        return [chart]
+    return bars or [_unknown(canvas.pixels, "no axis and no marks were found")]
+
+
+def _on_axis(canvas: Canvas, vertical: list[FittedScale], flat: list[FittedScale]) -> Chart | None:
     if vertical and (not flat or len(vertical[0].ticks) >= len(flat[0].ticks) - 1):
         plot = _upright_plot(canvas, vertical[0])
         chart = _bars_on_axis(canvas, plot, False) or curves_on_axis(
             canvas, plot.scale, plot.region, plot.base
         )
         if chart is not None and chart.readable:
-            return [chart]
-    if flat:
-        chart = _bars_on_axis(canvas, _lying_plot(canvas, flat[0]), True)
-        if chart is not None:
-            return [chart]
-    lines = printed_curves(canvas)
-    if lines is not None:
-        return [lines]
-    return bars or [_unknown(canvas.pixels, "no axis and no marks were found")]
+            return chart
+    return _bars_on_axis(canvas, _lying_plot(canvas, flat[0]), True) if flat else None
+
+
+def _no_plain_axis(vertical: list[FittedScale], flat: list[FittedScale]) -> str:
+    """Why values cannot be told from the axes; "" if they can."""
+    first = [scales_[0] for scales_ in (vertical, flat) if scales_]
+    if any(scale.logarithmic for scale in first):
+        return "a logarithmic axis"
+    if len(vertical) > 1 and min(len(scale.ticks) for scale in vertical[:2]) >= _SECOND:
+        left, right = sorted(vertical[:2], key=lambda scale: scale.ticks[0].box[0])
+        low, high = left.span
+        level = abs(right.span[0] - low) + abs(right.span[1] - high) < 0.25 * (high - low)
+        apart = right.ticks[0].box[0] - left.ticks[0].box[2]
+        ends = [(one.value(low), one.value(high)) for one in (left, right)]
+        differ = any(
+            abs(a - b) > 0.02 * abs(ends[0][1] - ends[0][0]) for a, b in zip(*ends, strict=True)
+        )
+        if level and differ and apart > 0.5 * (high - low):
+            return "two value axes"
+    return ""
 
 
 def _printed(chart: Chart) -> int:
@@ -181,7 +216,7 @@ def _bar_chart(
     canvas: Canvas, frame: bar_chart.Frame, rows: list[bar_chart.BarRow], scale: FittedScale
 ) -> Chart:
     bars = [bar for row in rows for bar in row.bars]
-    names, boxes = labels.legend(canvas, {bar.color for bar in bars})
+    names, boxes = legends.legend(canvas, {bar.color for bar in bars})
     foot = labels.foot_of(canvas.lines, max(bar.box[3] for bar in bars))
     return bars_chart(canvas, frame, rows, scale, names, boxes, 0, foot)
 

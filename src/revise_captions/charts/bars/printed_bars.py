@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from revise_captions.charts import bar_chart, labels, shapes
-from revise_captions.charts.bar_chart import BarRow, Frame
-from revise_captions.charts.bar_series import split_series
+from revise_captions.charts import labels, legends, shapes
+from revise_captions.charts.bars import bar_chart
+from revise_captions.charts.bars.bar_chart import BarRow, Frame
+from revise_captions.charts.bars.bar_series import split_series
 from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box, Chart, ChartAxis, ChartSeries
 from revise_captions.charts.ocr import TextLine, TextWord
@@ -51,7 +52,7 @@ def printed_bars(canvas: Canvas) -> list[Chart]:
     printed = bar_chart.printed_values(frame, rows, canvas, ())
     if len(printed) < 0.4 * len(group):
         return []
-    legend_names, legend_boxes = labels.legend(canvas, {bar.color for bar in group})
+    legend_names, legend_boxes = legends.legend(canvas, {bar.color for bar in group})
     foot = labels.foot_of(canvas.lines, max(bar.box[3] for bar in group))
     sections = _sections(frame, rows, canvas) if frame.horizontal else [rows]
     charts: list[Chart] = []

@@ -67,7 +67,7 @@ def stations(labels: Sequence[tuple[TextWord, float]], extent: tuple[int, int]) 
     ]
 
 
-def _year_line(years: Sequence[tuple[int, float]]) -> tuple[float, float] | None:
+def _year_line(years: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """(slope, offset) of years over columns, by most pairs' agreement; None if they disagree."""
     ordered = sorted(years, key=lambda pair: pair[1])
     values = np.array([year for year, _ in ordered], dtype=float)

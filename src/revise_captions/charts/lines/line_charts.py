@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from revise_captions.charts import curve_chart, labels, shapes
+from revise_captions.charts import labels, legends, shapes
+from revise_captions.charts.bars.printed_bars import axis_of
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, Chart, ChartAxis
-from revise_captions.charts.curve_chart import Station
+from revise_captions.charts.lines import curve_chart
+from revise_captions.charts.lines.curve_chart import Station
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextWord
-from revise_captions.charts.printed_bars import axis_of
 from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.shapes import Curve
 
@@ -122,11 +123,11 @@ def _chart(
     numbers = curve_chart.printed(found, places, canvas, numerals)
     marks = _marks(found, places, numbers, scale)
     colors = {one.color for one in found}
-    names, boxes = labels.legend(canvas, colors)
+    names, boxes = legends.legend(canvas, colors)
     notes, source, foot = labels.foot_of(canvas.lines, low)
     if len(found) > 1 and len(names) < len(found):
         rest = [line for line in canvas.lines if line.box not in taken and line.box[1] < foot]
-        colored, more = labels.names_by_color(canvas, colors, rest)
+        colored, more = legends.names_by_color(canvas, colors, rest)
         names, boxes = {**colored, **names}, boxes | more
     used = boxes | taken | {one.box for own in numbers for one in own.values()}
     return Chart(

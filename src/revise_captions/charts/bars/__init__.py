@@ -1,0 +1,1 @@
+"""Bars: found, arranged in rows, measured, and told apart as series."""

@@ -1,0 +1,58 @@
+"""Is an image a chart? Photographs are told apart by their pixels, without any OCR.
+
+Charts are drawn in flat colors and bear numbers. Of the pixels of a photograph, few equal their
+neighbor; drawn scenes are flat, too, but bear no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from revise_captions.charts.labels import letters
+from revise_captions.charts.numerals import parse
+from revise_captions.charts.ocr import Pixels, TextLine
+
+#: Share of pixels that equal their right neighbor, from which on an image may be a chart.
+FLAT = 0.55
+#: Or the share of its four most frequent colors, for charts that were saved with losses.
+FEW_COLORS = 0.78
+#: A chart has so many numbers, and so many lines with words.
+_NUMBERS, _WORDS = 3, 2
+#: Pixels that the first look takes, evenly.
+_LOOK = 600
+
+
+def may_be_chart(pixels: Pixels) -> bool:
+    """Whether an image is drawn in flat colors; some milliseconds, no OCR.
+
+    Args:
+        pixels: uint8 (height, width, 3).
+    """
+    height, width = pixels.shape[:2]
+    if min(height, width) < 2:
+        return False
+    # rows and columns are left out, not averaged: equal neighbors stay equal
+    down, across = max(1, height // _LOOK), max(1, width // _LOOK)
+    rows = pixels[::down]
+    equal = (rows[:, :-1] == rows[:, 1:]).all(axis=2).mean()
+    if equal >= FLAT:
+        return True
+    coarse = (rows[:, ::across] >> 3).astype(np.int32)
+    counts = np.bincount(((coarse[..., 0] << 10) | (coarse[..., 1] << 5) | coarse[..., 2]).ravel())
+    return bool(np.sort(counts)[-4:].sum() >= FEW_COLORS * counts.sum())
+
+
+def is_chart(pixels: Pixels, lines: Sequence[TextLine]) -> bool:
+    """Whether an image is a chart, by its colors and its text.
+
+    Args:
+        pixels: uint8 (height, width, 3).
+        lines: Its text.
+    """
+    if not may_be_chart(pixels):
+        return False
+    numbers = sum(any(parse(word.text) is not None for word in line.words) for line in lines)
+    words = sum(letters(line.text) >= 3 for line in lines)
+    return numbers >= _NUMBERS and words >= _WORDS

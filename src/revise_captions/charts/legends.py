@@ -1,0 +1,89 @@
+"""What colors mean: legends, and text that is set in a color."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from revise_captions.charts.canvas import Canvas
+from revise_captions.charts.chart import Box
+from revise_captions.charts.labels import SWATCH, is_number, joined, letters
+from revise_captions.charts.numerals import parse
+from revise_captions.charts.ocr import TextLine
+
+
+def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set[Box]]:
+    """Names of colors from swatches with text to their right, and the boxes of that text.
+
+    Args:
+        canvas: The image.
+        colors: Those of marks.
+    """
+    height = canvas.text_height
+    swatches = sorted(
+        (swatch for color in colors for swatch in _swatches(canvas, color, height)),
+        key=lambda pair: (pair[1][1], pair[1][0]),
+    )
+    names: dict[int, str] = {}
+    used: set[Box] = set()
+    for color, box in swatches:
+        middle = (box[1] + box[3]) / 2
+        ends = [
+            o[0]
+            for _, o in swatches
+            if o[0] > box[2] and abs((o[1] + o[3]) / 2 - middle) < 0.6 * height
+        ]
+        stop = min(ends, default=canvas.width)
+        words = [
+            (word, line)
+            for line in canvas.lines
+            if abs(line.angle) < 10 and line.box[1] - 3 <= middle <= line.box[3] + 3
+            for word in line.words
+            if box[2] - 0.4 * height <= word.box[0] < stop and word.text.strip(SWATCH)
+        ]
+        words.sort(key=lambda pair: pair[0].box[0])
+        text, end = [], float(box[2])
+        for word, line in words:
+            if word.box[0] - end > 1.3 * height:
+                break
+            text.append(word.text)
+            end = word.box[2]
+            used.add(line.box)
+        name = " ".join(text).strip(SWATCH)
+        if name and parse(name) is None and color not in names:
+            names[color] = name
+    return names, used
+
+
+def _swatches(canvas: Canvas, color: int, height: float) -> list[tuple[int, Box]]:
+    """Small filled squares or discs of a color, apart from larger marks."""
+    import cv2
+
+    mask = (canvas.index == color).astype(np.uint8)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+    found = []
+    for x, y, width, high, area in stats[1:]:
+        if (
+            0.25 * height <= high <= 1.6 * height
+            and 0.25 * height <= width <= 2.4 * height
+            and area >= 0.62 * width * high
+            and area >= 16
+        ):
+            found.append((color, (int(x), int(y), int(x + width), int(y + high))))
+    return found
+
+
+def names_by_color(
+    canvas: Canvas, colors: Collection[int], lines: Sequence[TextLine]
+) -> tuple[dict[int, str], set[Box]]:
+    """Names of colors from text that is set in them, and the boxes of that text."""
+    names: dict[int, list[TextLine]] = {}
+    for line in lines:
+        if is_number(line) or letters(line.text) < 2:
+            continue
+        color = canvas.text_color(line.box)
+        if color in colors:
+            names.setdefault(color, []).append(line)
+    found = {color: joined(own) for color, own in names.items()}
+    return found, {line.box for own in names.values() for line in own}

@@ -1,0 +1,1 @@
+"""Lines and areas: found by color, and read where the axis has its labels."""

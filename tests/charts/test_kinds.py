@@ -1,0 +1,115 @@
+"""Kinds of charts other than upright bars, and charts that say why they cannot be read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+pytest.importorskip("rapidocr")
+
+from revise_captions.charts import Chart, read
+from revise_captions.charts.gate import is_chart, may_be_chart
+from revise_captions.charts.numerals import Numeral
+from revise_captions.charts.ocr import TextLine, _is_noise, text_lines
+from revise_captions.charts.read import read_lines
+from revise_captions.charts.scales import fit
+
+FONT = ImageFont.load_default(20)
+
+
+def canvas() -> tuple[Image.Image, ImageDraw.ImageDraw]:
+    image = Image.new("RGB", (640, 480), "white")
+    return image, ImageDraw.Draw(image)
+
+
+def values(chart: Chart, series: int = 0) -> dict[str, float | None]:
+    return {mark.category: mark.value for mark in chart.series[series].marks}
+
+
+def test_values_printed_at_the_bars_of_a_stack_are_taken_as_they_are():
+    image, draw = canvas()
+    draw.text((200, 60), "Agree", fill="black", font=FONT)
+    draw.text((400, 60), "Disagree", fill="black", font=FONT)
+    truth = {"Hungary": (62, 31), "Greece": (44, 52), "Sweden": (71, 24)}
+    for k, (name, (first, second)) in enumerate(truth.items()):
+        y, split = 110 + 80 * k, 180 + 4 * first
+        draw.text((160, y + 18), name, fill="black", font=FONT, anchor="rm")
+        draw.rectangle((180, y, split - 1, y + 36), fill="#1f4e79")
+        draw.rectangle((split, y, split + 4 * second, y + 36), fill="#9dc3e6")
+        for value, x in ((first, 200), (second, split + 20)):
+            draw.text(
+                (x, y + 18),
+                str(value),
+                fill="white" if x == 200 else "black",
+                font=FONT,
+                anchor="lm",
+            )
+    (chart,) = read(np.asarray(image))
+    assert (chart.kind, chart.horizontal) == ("stacked bar", True)
+    assert [one.name for one in chart.series] == ["Agree", "Disagree"]
+    for k in (0, 1):
+        assert values(chart, k) == {name: pair[k] for name, pair in truth.items()}
+    assert all(mark.printed for one in chart.series for mark in one.marks)
+
+
+def line_chart(labels: tuple[str, ...]) -> np.ndarray:
+    """A line over five years, 2010 to 2014; every other year has a label."""
+    image, draw = canvas()
+    draw.text((120, 12), "Visitors of the museum", fill="black", font=FONT)
+    draw.text((340, 450), "Year", fill="black", font=FONT, anchor="mm")
+    for k, label in enumerate(labels):
+        y = 400 - 100 * k
+        draw.line((80, y, 600, y), fill="#dddddd")
+        draw.text((70, y), label, fill="black", font=FONT, anchor="rm")
+    points = [(100 + 120 * k, 400 - v) for k, v in enumerate((50, 120, 90, 210, 260))]
+    draw.line(points, fill="#d62728", width=4)
+    for k in (0, 2, 4):
+        draw.text((100 + 120 * k, 410), str(2010 + k), fill="black", font=FONT, anchor="mt")
+    return np.asarray(image)
+
+
+def test_a_line_is_read_at_each_year():
+    (chart,) = read(line_chart(("0", "100", "200", "300")))
+    assert chart.kind == "line"
+    truth = {"2010": 50, "2011": 120, "2012": 90, "2013": 210, "2014": 260}
+    assert values(chart) == pytest.approx(truth, abs=6)
+
+
+def test_a_logarithmic_axis_is_said_and_not_guessed():
+    (chart,) = read(line_chart(("1", "10", "100", "1000")))
+    assert (chart.kind, chart.unread, chart.series) == ("unknown", ("a logarithmic axis",), ())
+
+
+def test_patterns_are_no_text():
+    assert [_is_noise(text) for text in ("wwppwwpwwwow.w", "", " ")] == [True] * 3
+    assert not any(_is_noise(text) for text in ("Mississippi", "2,000,000,000", "0", "Tennessee"))
+
+
+def numeral(value: float, y: int) -> Numeral:
+    return Numeral(value, "", 1.0, str(value), (10, y - 8, 40, y + 8), 0.0, 16.0)
+
+
+def test_a_scale_is_fitted_to_most_labels_and_to_no_column_of_values():
+    ticks = [numeral(v, y) for v, y in ((0, 400), (10, 300), (20, 200), (80, 100), (40, 0))]
+    scale = fit(ticks, True, 6)
+    assert scale is not None
+    assert scale.value(250) == pytest.approx(15)
+    assert len(scale.ticks) == 4
+    assert fit([numeral(v, y) for v, y in ((47, 0), (12, 40), (33, 80), (5, 120))], True, 6) is None
+
+
+def test_other_scripts_are_not_read_as_noise():
+    line = TextLine("данные о населении", (10, 10, 200, 30), 0.9, 0.0, 20.0, ())
+    (chart,) = read_lines(line_chart(("0", "100")), [line])
+    assert chart.unread == ("its text is not in Latin letters",)
+
+
+def test_the_gate_knows_charts_from_photographs_and_scenes():
+    chart = line_chart(("0", "100", "200", "300"))
+    assert may_be_chart(chart)
+    assert is_chart(chart, text_lines(chart))
+    assert not is_chart(chart, ())
+    noise = np.random.default_rng(0).integers(0, 256, (300, 400, 3), dtype=np.uint8)
+    assert not may_be_chart(noise)
+    assert not may_be_chart(np.zeros((1, 1, 3), dtype=np.uint8))
