@@ -15,10 +15,11 @@ from revise_captions.records import UnknownWord, Unscored, Why, kind_of_reason
 from revise_captions.text.formatting import percent, plural
 
 _REMEDIES = {
-    Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes only. For other "
-    "images name another critic: `--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server "
-    "(MODEL@http://host:8000/v1), or, with `--critic FOLDER`, one of your own (`finetune-critic`). "
-    "`captions doctor IN` says which ones fit this machine.",
+    Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes only. For charts "
+    "there is `--critic charts` (extra `charts`). For other images name another critic: "
+    "`--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server (MODEL@http://host:8000/v1), or, "
+    "with `--critic FOLDER`, one of your own (`finetune-critic`). `captions doctor IN` says which "
+    "ones fit this machine.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`finetune-critic` can teach one.",
     UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "

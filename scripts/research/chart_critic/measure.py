@@ -27,6 +27,7 @@ from revise_captions.critic.charts.evidence import NAMES, gather
 from revise_captions.critic.charts.weights import read_weights
 from revise_captions.io.images import load_image
 from revise_captions.stats.classification import best_macro_f1, macro_f1, roc_auc
+from scripts.research.markdown import write_to_pages
 
 NEED_THE_CHART = {"value_error", "trend_error", "magnitude_error", "label_error"}
 NEUTRAL = "grammatical_error"
@@ -113,23 +114,32 @@ def sentences_of(folder: Path, readings: dict[str, ChartReading]) -> list[Measur
 
 def fitted(
     rows: Sequence[MeasuredSentence], train: Callable[[MeasuredSentence], bool]
-) -> dict[str, np.ndarray]:
-    """P(factual) of every row, for each captioner by weights fitted to `train` without it."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+) -> np.ndarray:
+    """P(factual) of every row, for each captioner by weights fitted to `train` without it.
 
-    values = np.array([r.values for r in rows])
+    Captioners err at different rates and write differently: while fitting, each has a bias of its
+    own, which is left out afterwards, so that no weight stands for a captioner's style.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    p = np.clip([r.p for r in rows], 0.001, 0.999)
+    zero = np.log(p / (1 - p))
+    values = np.column_stack([np.array([r.values for r in rows]), zero])
+    values = values / np.where(values.std(0) > 0, values.std(0), 1.0)
     truth = np.array([not r.errors for r in rows])
-    usable = np.array([train(r) and r.readable for r in rows])
-    scores = np.full(len(rows), 0.5)
-    for captioner in sorted({r.captioner for r in rows}):
-        own = np.array([r.captioner == captioner for r in rows])
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
-        model.fit(values[usable & ~own], truth[usable & ~own])
-        scores[own] = model.predict_proba(values[own])[:, 1]
     readable = np.array([r.readable for r in rows])
-    return {"fitted": np.where(readable, scores, 0.5)}
+    usable = readable & np.array([train(r) for r in rows])
+    captioners = sorted({r.captioner for r in rows})
+    own = np.array([[r.captioner == name for name in captioners] for r in rows], dtype=float)
+    scores = np.full(len(rows), 0.5)
+    for k in range(len(captioners)):
+        part = usable & (own[:, k] == 0)
+        both = np.column_stack([values, 3 * own])
+        model = LogisticRegression(C=0.1, max_iter=1000).fit(both[part], truth[part])
+        left = (own[:, k] == 1) & readable
+        odds = values[left] @ model.coef_[0][: values.shape[1]] + model.intercept_[0]
+        scores[left] = 1 / (1 + np.exp(-odds))
+    return scores
 
 
 def interval(
@@ -196,9 +206,20 @@ def table(rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> l
 @click.option("--readings", type=click.Path(path_type=Path), required=True, help="Read before.")
 @click.option("--read", "more", is_flag=True, help="Read what is missing.")
 @click.option("--development", is_flag=True, help="The half that choices were made on.")
-def main(folder: Path, readings: Path, more: bool, development: bool) -> None:
+@click.option("--write", is_flag=True, help="Write the figures to their page.")
+def main(folder: Path, readings: Path, more: bool, development: bool, write: bool) -> None:
     every = sentences_of(folder, readings_of(folder, readings, more))
-    scores = fitted(every, lambda r: is_development(r.image))["fitted"]
+    if not every:
+        raise click.ClickException(f"{readings} holds none of the images: add them with --read")
+    block = figures(every, development)
+    echo(block)
+    if write:
+        write_to_pages(Path.cwd(), {"chocolate": block})
+
+
+def figures(every: Sequence[MeasuredSentence], development: bool) -> str:
+    """The table of one half, and macro-F1, as Markdown."""
+    scores = fitted(every, lambda r: is_development(r.image))
     chosen = [k for k, r in enumerate(every) if is_development(r.image) == development]
     rows = [every[k] for k in chosen]
     zero = np.array([r.p for r in rows])
@@ -210,18 +231,20 @@ def main(folder: Path, readings: Path, more: bool, development: bool) -> None:
         "floor: numbers": -np.array([r.numbers for r in rows]),
         "floor: length": -np.array([float(r.length) for r in rows]),
     }
-    read_share = np.mean([r.readable for r in rows])
-    echo(f"{len(rows):,} sentences of {len(set(images)):,} images; {100 * read_share:.0f} % of the "
-         "sentences have a chart that was read.\n")  # fmt: skip
-    echo(f"| | sentences | wrong | {' | '.join(columns)} |")
-    echo(f"| --- | --- | --- |{' --- |' * len(columns)}")
-    for text in table(rows, columns):
-        echo(text)
+    share = 100 * np.mean([r.readable for r in rows])
     limit = read_weights().threshold
     value, low, high = interval(lambda s, t: macro_f1(s, t, limit), zero, truth, images)
-    echo(f"\nMacro-F1 of zero-shot at {limit}: {value:.3f} ({low:.3f} to {high:.3f}); "
-         f"at the best threshold {best_macro_f1(zero, truth):.3f}; fitted, at its best "
-         f"{best_macro_f1(scores[chosen], truth):.3f}.")  # fmt: skip
+    half = "development" if development else "reporting"
+    return "\n".join([
+        f"ROC-AUC on the {half} half: {len(rows):,} sentences of {len(set(images)):,} images; "
+        f"{share:.0f} % of the sentences have a chart that was read, the others count as chance.\n",
+        f"| | sentences | wrong | {' | '.join(columns)} |",
+        f"| --- | --- | --- |{' --- |' * len(columns)}",
+        *table(rows, columns),
+        f"\nMacro-F1 of zero-shot at {limit}: {value:.3f} ({low:.3f} to {high:.3f}). At the best "
+        f"threshold: {best_macro_f1(zero, truth):.3f}; fitted, "
+        f"{best_macro_f1(scores[chosen], truth):.3f}.",
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":
