@@ -35,6 +35,7 @@ NOT_RUN = {
     r"--stage (revise|critique) .*(my-critic)|written\.jsonl": "a critic of one's own and stages",
     r"^annotate match|finetune-critic matched|--base first": "a corpus of captions and minutes",
     r"--compile": "a compiler and minutes",
+    r"^read-chart ": "charts of one's own; tests of its own",
     r"calibrate-critic my-critic data": "more validation sentences than are drawn here",
 }
 #: Sizes that take minutes, and what the tests take instead.
