@@ -16,7 +16,7 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example, Preference
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_writable, write_json
-from revise_captions.metrics.registry import MetricOptions
+from revise_captions.metrics.registry import MetricOptions, expect_critic
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
@@ -75,6 +75,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]
+    expect_critic(options.scores, options.critic_profile)
     how = MetricOptions(critic_profile=options.critic_profile)
     metrics = [
         read_scores(given, examples, options.field, options.folder, how) for given in options.scores

@@ -12,7 +12,7 @@ from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_writable, write_json, write_text
-from revise_captions.metrics.registry import MetricOptions
+from revise_captions.metrics.registry import MetricOptions, expect_critic
 from revise_captions.pipelines.stress import published
 from revise_captions.pipelines.stress.checks import CHECKS, Continuations
 from revise_captions.pipelines.stress.continuations import continuations
@@ -86,6 +86,7 @@ def run(options: StressOptions) -> dict[str, Any]:
         export_variants(options.export, rated, variants)
     if not options.metrics:
         return {}
+    expect_critic(options.metrics, options.critic_profile)
     models = (options.engine, options.device, options.batch_size, options.critic_profile)
     how = MetricOptions(*models)
     metrics = [

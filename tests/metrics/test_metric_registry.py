@@ -24,6 +24,7 @@ from revise_captions.metrics import (
     metric_names,
     scored,
 )
+from revise_captions.metrics.registry import expect_critic
 from revise_captions.pipelines.metrics import cli
 from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.records import ImageRef, Verdict
@@ -149,3 +150,11 @@ def test_a_package_of_ones_own_is_found(tmp_path, monkeypatch, capsys):
 def test_options_reach_the_metric():
     with pytest.raises(UserError, match="takes no argument"):
         load_metric("length=3", MetricOptions())
+
+
+def test_a_critics_profile_needs_a_critic(tmp_path):
+    expect_critic(["metric:critic=bundled"], tmp_path)
+    expect_critic(["contextual-critic"], tmp_path)
+    expect_critic(["cosine"], None)
+    with pytest.raises(UserError, match="no metric here asks a critic"):
+        expect_critic(["metric:cosine", "floor:length"], tmp_path)

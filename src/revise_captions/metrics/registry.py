@@ -79,6 +79,15 @@ def load_metric(given: str, options: MetricOptions | None = None) -> Metric:
     return load(argument, options or MetricOptions())
 
 
+def expect_critic(given: Sequence[str], profile: Path | None) -> None:
+    """Raises `UserError` for a critic's profile where no metric of `given` asks a critic."""
+    if profile is not None and not any(name.partition("=")[0].endswith("critic") for name in given):
+        raise UserError(
+            "--critic-profile has no use: no metric here asks a critic",
+            hint="name one (critic=MODEL, contextual-critic=MODEL), or leave it out",
+        )
+
+
 def metric_label(given: str) -> str:
     """What tables call `NAME` or `NAME=ARGUMENT`: of a folder, its last part."""
     name, _, argument = given.partition("=")
