@@ -17,9 +17,7 @@ Prints the counts as one line of JSON. Ends with 1 where a run broke this; `--ke
 from __future__ import annotations
 
 import argparse
-import base64
 import contextlib
-import gzip
 import hashlib
 import json
 import logging
@@ -41,7 +39,6 @@ from PIL import Image
 
 from revise_captions.engines.openai import http, probe, server
 from revise_captions.io import url_fetch
-from revise_captions.io.rows import dumps
 from revise_captions.pipelines.verify_revisions import cli as verify_revisions
 from scripts.checks import fuzz_commands, hostile, hostile_tables
 from scripts.checks.fuzzing import (
@@ -50,8 +47,13 @@ from scripts.checks.fuzzing import (
     NO_RECORD,
     Broken,
     command,
+    is_element,
     lines_of,
     mixed,
+    original,
+    packed,
+    quarantined,
+    same_fields,
     sign,
 )
 
@@ -62,7 +64,6 @@ import scripted_run
 PICTURE = Path(__file__).parents[2] / "datasets/picturebook/examples/images/test-009.png"
 #: What hostile rows of the server's runs say: only answers about them are spoiled.
 MARK = "Quux"
-ADDED = ("revised_caption", "revision")
 
 
 @dataclass
@@ -113,7 +114,11 @@ class Fuzzer:
 
     def array(self, rng: random.Random) -> None:
         """Rows as one array, of values that are JSON."""
-        bad = [row for row in (hostile.hostile_row(rng, self._good) for _ in range(40)) if _ok(row)]
+        bad = [
+            row
+            for row in (hostile.hostile_row(rng, self._good) for _ in range(40))
+            if is_element(row)
+        ]
         rows = mixed(rng, self._good, bad)
         Path("in.json").write_bytes(b"[" + b",\n".join(rows) + b"]")
         command("in.json", "out.jsonl", *FIELDS)
@@ -139,12 +144,12 @@ class Fuzzer:
         Path("in.tar").write_bytes(data)
         names = ["--image-field", "png", "--caption-field", "txt"]
         if command("in.tar", "out.jsonl", *names, allowed=DAMAGED) != 2:
-            out, bad = lines_of(Path("out.jsonl")), _quarantined(Path("out.jsonl"))
+            out, bad = lines_of(Path("out.jsonl")), quarantined(Path("out.jsonl"))
             if len(out) + len(bad) != len(keys):
                 raise Broken(f"{len(keys)} rows in, {len(out)} + {len(bad)} out")
             self._count(out, bad)
-        for name, packed in (("b.tar", data), ("b.jsonl", _packed(rng, b"\n".join(self._good)))):
-            Path(name).write_bytes(hostile.mutated(rng, packed))
+        for name, whole in (("b.tar", data), ("b.jsonl", packed(rng, b"\n".join(self._good)))):
+            Path(name).write_bytes(hostile.mutated(rng, whole))
             command(name, f"o.{name}", allowed=DAMAGED)
 
     def server(self, rng: random.Random) -> None:
@@ -200,7 +205,7 @@ class Fuzzer:
         Path("in.parquet").write_bytes(data)
         for name in ("out.parquet", "out.jsonl"):
             command("in.parquet", name, *FIELDS, allowed=(0, NO_RECORD))
-        out, bad = lines_of(Path("out.jsonl")), _quarantined(Path("out.jsonl"))
+        out, bad = lines_of(Path("out.jsonl")), quarantined(Path("out.jsonl"))
         self._count(out, bad)
         numbers = [json.loads(line)["n"] for line in out] + [row["line"] - 1 for row in bad]
         if sorted(numbers) != list(range(len(table))):
@@ -219,7 +224,7 @@ class Fuzzer:
         sign("out.jsonl", "judged.jsonl")
         options = [*FIELDS, "--verify", "text,critic"]
         command("judged.jsonl", "checked.jsonl", *options, main=verify_revisions.main)
-        out, left = lines_of(Path("checked.jsonl")), _quarantined(Path("checked.jsonl"))
+        out, left = lines_of(Path("checked.jsonl")), quarantined(Path("checked.jsonl"))
         self._count(out, left)
         if len(out) + len(left) != len(rows) + 1:
             raise Broken(f"{len(rows) + 1} rows in, {len(out)} + {len(left)} out")
@@ -239,7 +244,7 @@ class Fuzzer:
     ) -> None:
         good = self._good if good is None else good
         rows = mixed(rng, good, bad)
-        Path("in.jsonl").write_bytes(_packed(rng, b"\n".join(rows)))
+        Path("in.jsonl").write_bytes(packed(rng, b"\n".join(rows)))
         command("in.jsonl", "out.jsonl", *options)
         rows = [row for row in rows if row and not row.isspace()]
         known = tuple(option for option in options if option not in ("--report", "r.html"))
@@ -253,7 +258,7 @@ class Fuzzer:
         baseline: Callable[[], dict[bytes, bytes]] | None = None,
     ) -> None:
         """Raises `Broken` where the rows are not all there, once, in order, good ones the same."""
-        written, bad = lines_of(out), _quarantined(out)
+        written, bad = lines_of(out), quarantined(out)
         self._count(written, bad)
         if len(written) + len(bad) != len(rows):
             raise Broken(f"{len(rows)} rows in, {len(written)} + {len(bad)} out")
@@ -264,13 +269,13 @@ class Fuzzer:
         lines, quarantine = iter(written), iter([*bad, None])
         next_bad = next(quarantine)
         for row in rows:
-            if next_bad is not None and _original(next_bad) == row:
+            if next_bad is not None and original(next_bad) == row:
                 if row in known:
                     raise Broken(f"a good row was quarantined: {next_bad}")
                 next_bad = next(quarantine)
                 continue
             line = next(lines, None)
-            if line is None or not _same_fields(row, line):
+            if line is None or not same_fields(row, line):
                 raise Broken(f"out of order, or lost: {row[:200]!r}")
             if row in known and known[row] != line:
                 raise Broken(f"a good row changed: {row[:200]!r}")
@@ -305,54 +310,6 @@ KINDS: dict[str, Callable[[Fuzzer, random.Random], None]] = {
     "verified": Fuzzer.verified,
     **{name: _other(name) for name in fuzz_commands.KINDS},
 }
-
-
-def _packed(rng: random.Random, data: bytes) -> bytes:
-    kind = rng.randrange(4)
-    if kind == 0:
-        return gzip.compress(data, 1)
-    if kind == 1:
-        import zstandard
-
-        return zstandard.compress(data)
-    return data
-
-
-def _ok(row: bytes) -> bool:
-    """Whether brackets tell where this element of an array ends."""
-    try:
-        json.loads(row, parse_int=float)
-    except RecursionError:
-        return row in hostile.CORPUS and row.endswith(b"}")
-    except ValueError:
-        return False
-    return row == row.strip()
-
-
-def _quarantined(out: Path) -> list[dict[str, Any]]:
-    from revise_captions.pipelines.output.writers import quarantine_path
-
-    path = quarantine_path(str(out))
-    return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
-
-
-def _original(bad: dict[str, Any]) -> bytes:
-    if "bytes" in bad:
-        return base64.b64decode(bad["bytes"])
-    return str(bad["text"]).encode("utf-8", "surrogatepass")
-
-
-def _same_fields(row: bytes, line: bytes) -> bool:
-    """Whether an output row holds the fields of this input row."""
-
-    def fields(text: bytes) -> str:
-        data = json.loads(text.decode("utf-8-sig"), parse_int=str)
-        return dumps({name: value for name, value in data.items() if name not in ADDED})
-
-    try:
-        return fields(row) == fields(line)
-    except (ValueError, AttributeError, RecursionError):
-        return False
 
 
 @contextlib.contextmanager
