@@ -18,6 +18,8 @@ from PIL import Image
 from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import check_rationale, context_decides
 from revise_captions.records import Span, Verdict
+from revise_captions.stats.classification import calibration_error
+from revise_captions.stats.paired_tests import measured
 from scripts.research.bundled_models.held_out import Item
 
 REPLICATES = 500
@@ -110,6 +112,11 @@ def macro_f1(judged: SentenceScores, threshold: float) -> float:
     return float(np.mean(scores))
 
 
+def ece(judged: SentenceScores, threshold: float) -> float:
+    """Expected calibration error of the scored sentences."""
+    return float(calibration_error(judged.p, judged.factual.astype(float)))
+
+
 def majority_f1(judged: SentenceScores, threshold: float) -> float:
     return macro_f1(replace(judged, p=np.ones_like(judged.p)), threshold)
 
@@ -155,13 +162,21 @@ def rationale_figures(
         item, k = flat[i]
         context, sentence = item.text[: item.spans[k].start], item.spans[k].of(item.text)
         found[i] = check_rationale(item.scene, context, sentence, text)
-    wrong = [found[i] for i in wanted if not judged.factual[i]]
+    truly = [i for i in wanted if not judged.factual[i]]
+    right = [float(found[i] is True) for i in truly]
+    spread = measured(_mean, right, right, [str(judged.caption[i]) for i in truly])
+    wrong = [found[i] for i in truly]
     of_flagged = [found[i] for i in wanted if flagged[i]]
     return {
         "truly_wrong": _correct(wrong),
+        "truly_wrong_interval": (spread.low, spread.high),
         "flagged": _correct(of_flagged),
         "unparsed": sum(v is None for v in wrong) / max(1, len(wrong)),
     }
+
+
+def _mean(values: NDArray[np.float64], _: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def _correct(found: Sequence[bool | None]) -> tuple[float, int]:
@@ -206,6 +221,7 @@ def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, A
         "unscored": unscored,
         "roc_auc": with_interval(roc_auc, judged, threshold),
         "macro_f1": with_interval(macro_f1, judged, threshold),
+        "ece": with_interval(ece, judged, threshold),
         "roc_auc_without_image": with_interval(roc_auc, gray, threshold),
         "macro_f1_without_image": with_interval(macro_f1, gray, threshold),
         "roc_auc_without_context": with_interval(roc_auc, alone, threshold),

@@ -187,7 +187,7 @@ def main(critic: str, before: str | None, first: int, scenes: int, write: bool) 
             columns[f"{name}, {split}"] = figures(found, judge.threshold)
     text = (
         f"{table(columns)}\n\n{scenes:,} scenes per split from number {first}, drawn after training"
-        f" had ended. ECE of the split that set the threshold: {', '.join(calibrated)}. Command: "
+        f" had ended. ECE on validation sentences, by the card: {', '.join(calibrated)}. Command: "
         f"`python -m scripts.research.critic.fresh_scenes --first {first} --scenes {scenes}`."
     )
     click.echo(text)
