@@ -20,6 +20,8 @@ _REMEDIES = {
     "`--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server (MODEL@http://host:8000/v1), or, "
     "with `--critic FOLDER`, one of your own (`finetune-critic`). `captions doctor IN` says which "
     "ones fit this machine.",
+    Unscored.UNREADABLE_CHART: "`read-chart IMAGE` says what was not read. For images that are no "
+    "charts, or charts of other kinds, name another critic with `--critic`.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`finetune-critic` can teach one.",
     UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "
