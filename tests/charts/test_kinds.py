@@ -9,11 +9,13 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart, read
+from revise_captions.charts.canvas import prepare
 from revise_captions.charts.gate import is_chart, may_be_chart
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextLine, _is_noise, text_lines
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.scales import fit
+from revise_captions.charts.shapes import grid_rows
 
 FONT = ImageFont.load_default(20)
 
@@ -79,6 +81,12 @@ def test_a_line_is_read_at_each_year():
 def test_a_logarithmic_axis_is_said_and_not_guessed():
     (chart,) = read(line_chart(("1", "10", "100", "1000")))
     assert (chart.kind, chart.unread, chart.series) == ("unknown", ("a logarithmic axis",), ())
+
+
+def test_a_region_without_pixels_has_no_grid():
+    plain = prepare(np.full((60, 80, 3), 255, dtype=np.uint8), ())
+    assert grid_rows(plain, (80, 0, 80, 60)) == []
+    assert grid_rows(plain, (0, 0, 80, 60)) == []
 
 
 def test_patterns_are_no_text():

@@ -90,7 +90,7 @@ def grid_rows(canvas: Canvas, region: Box) -> list[float]:
             continue
         mask = part == color
         columns = np.flatnonzero(mask.any(axis=0))
-        if len(columns) < 0.2 * part.shape[1]:
+        if not len(columns) or len(columns) < 0.2 * part.shape[1]:
             continue
         full = mask[:, columns[0] : columns[-1] + 1].mean(axis=1) > _CROSSING
         found += [y0 + (start + end - 1) / 2 for start, end in runs(full) if end - start <= 4]
