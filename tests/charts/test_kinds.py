@@ -12,7 +12,7 @@ from revise_captions.charts import Chart, read
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.gate import is_chart, may_be_chart
 from revise_captions.charts.numerals import Numeral
-from revise_captions.charts.ocr import TextLine, _is_noise, text_lines
+from revise_captions.charts.ocr import TextLine, TextWord, _is_noise, text_lines
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.scales import fit
 from revise_captions.charts.shapes import grid_rows
@@ -87,6 +87,23 @@ def test_a_region_without_pixels_has_no_grid():
     plain = prepare(np.full((60, 80, 3), 255, dtype=np.uint8), ())
     assert grid_rows(plain, (80, 0, 80, 60)) == []
     assert grid_rows(plain, (0, 0, 80, 60)) == []
+
+
+def test_numbers_at_the_edge_are_no_axis():
+    blank = np.full((300, 200, 3), 255, dtype=np.uint8)
+    column = [
+        TextLine(
+            text,
+            (160, y - 8, 200, y + 8),
+            0.99,
+            0.0,
+            16.0,
+            (TextWord(text, (160, y - 8, 200, y + 8)),),
+        )
+        for text, y in (("30", 20), ("20", 120), ("10", 220))
+    ]
+    (chart,) = read_lines(blank, column)
+    assert (chart.kind, chart.series) == ("unknown", ())
 
 
 def test_patterns_are_no_text():

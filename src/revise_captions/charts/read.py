@@ -89,12 +89,21 @@ def _charts(canvas: Canvas) -> list[Chart]:
 def _on_axis(canvas: Canvas, vertical: list[FittedScale], flat: list[FittedScale]) -> Chart | None:
     if vertical and (not flat or len(vertical[0].ticks) >= len(flat[0].ticks) - 1):
         plot = _upright_plot(canvas, vertical[0])
-        chart = _bars_on_axis(canvas, plot, False) or curves_on_axis(
-            canvas, plot.scale, plot.region, plot.base
-        )
-        if chart is not None and chart.readable:
-            return chart
-    return _bars_on_axis(canvas, _lying_plot(canvas, flat[0]), True) if flat else None
+        if _has_room(plot.region):
+            chart = _bars_on_axis(canvas, plot, False) or curves_on_axis(
+                canvas, plot.scale, plot.region, plot.base
+            )
+            if chart is not None and chart.readable:
+                return chart
+    lying = _lying_plot(canvas, flat[0]) if flat else None
+    if lying is None or not _has_room(lying.region):
+        return None
+    return _bars_on_axis(canvas, lying, True)
+
+
+def _has_room(region: Box) -> bool:
+    """Whether marks fit between an axis and the image's edge, where numbers may stand in vain."""
+    return min(region[2] - region[0], region[3] - region[1]) >= 8
 
 
 def _no_plain_axis(vertical: list[FittedScale], flat: list[FittedScale]) -> str:
