@@ -107,7 +107,7 @@ def test_numbers_at_the_edge_are_no_axis():
 
 
 def test_patterns_are_no_text():
-    assert [_is_noise(text) for text in ("wwppwwpwwwow.w", "", " ")] == [True] * 3
+    assert [_is_noise(text) for text in ("wwppwppwpwpwppow.w", "", " ")] == [True] * 3
     assert not any(_is_noise(text) for text in ("Mississippi", "2,000,000,000", "0", "Tennessee"))
 
 

@@ -34,7 +34,7 @@ _TALL = 1.5
 #: From here on an upright reading, a column of letters, is not considered.
 _VERY_TALL = 2.6
 #: A text this long of which one letter makes up this share is a pattern.
-_LONG, _REPEATED = 8, 0.45
+_LONG, _REPEATED = 12, 0.4
 #: Degrees between which text is slanted.
 _SLANTED = (12, 78)
 #: By which the image is scaled when it is turned to read slanted text.
