@@ -48,8 +48,7 @@ class Unscored(StrEnum):
 class UnknownWord(str):
     """Why a sentence with a word that the critic was not taught has no verdict: a reason, as text.
 
-    Args:
-        word: As the sentence has it.
+    It is made from the word, as the sentence has it.
     """
 
     KIND = "unknown word"

@@ -27,8 +27,8 @@ def test_each_step_of_one_caption_is_shown(capsys, monkeypatch):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "✓    1.0000  The image depicts a peaceful beach."
-    assert "✗    0.0122  The image also shows a bird." in lines
-    assert "   →  0.9999  The image also shows a fence." in lines
+    assert "✗    0.0117  The image also shows a bird." in lines
+    assert "   →  0.9998  The image also shows a fence." in lines
     text = " ".join(out.split())
     assert "why: There is no bird in the picture. A fence can be seen instead." in text
     assert text.endswith("A blue boat is visible below the sun. It is large.")

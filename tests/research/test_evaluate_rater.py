@@ -254,6 +254,7 @@ def test_the_command_prints_and_fills_a_page(half, tmp_path, monkeypatch):
     monkeypatch.setattr(evaluation, "ROOT", tmp_path)
     page = tmp_path / "docs/boards.md"
     page.parent.mkdir()
+    (tmp_path / evaluation.KEPT).parent.mkdir(parents=True)
     page.write_text("before\n<!-- rater -->\nold\n<!-- /rater -->\nafter\n")
     call = ["--critic", "half", "--images", "12", "--scores", str(half), "--write"]
     ran = CliRunner().invoke(evaluation.main, [*call, "--json"])
