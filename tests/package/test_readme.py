@@ -330,7 +330,10 @@ def test_figures_land_in_the_files_and_nothing_else_changes(tmp_path):
     low, high = run["intervals"]["true_made_false"]
     assert f"| {run['true_made_false']:.3f} ({low:.3f}–{high:.3f}) |" in summary
     assert "| flagged, of sentences wrong by text | 0." in once["critic/bundled/README.md"]
-    assert "Threshold 0.4321; ECE on 99 validation sentences, held out from setting it: 0.032" in summary
+    assert (
+        "Threshold 0.4321; ECE on 99 validation sentences, held out from setting it: 0.032"
+        in summary
+    )
     assert "card --scenes 56 --first 7`" in summary
     assert "210 sentences/s" in summary
     dropped = [found[s]["loop"]["bundled critic, drop"]["wrong_that_end_true"] for s in card.SPLITS]
