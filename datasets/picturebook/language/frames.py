@@ -4,7 +4,7 @@ A critic that knows “There is a dog.” may affirm “A dog is visible.” of 
 denial for what it denies. So what is there and what is not is said in many frames here, denied in
 many, joined to sentences that are true, and now and then written in capitals. Whether a thing is
 there, and whether the frame denies it, are drawn independently: no frame gives its truth away.
-Every truth is the oracle's verdict on the text.
+A truth is the oracle's verdict on the text; for a frame that it cannot parse, on “There is a …”.
 """
 
 from __future__ import annotations
@@ -50,7 +50,14 @@ AFFIRMING = (
     "{a} can be seen in the {picture}", "{a} appears in the {picture}", "{a} appears",
     "the {picture} {shows} {a}", "this {picture} {shows} {a}", "you can see {a}", "we can see {a}",
     "one can see {a}", "we see {a}", "you see {a}", "{a} exists in the {picture}",
-    "{a} is present in the {picture}",
+    "{a} is present in the {picture}", "{a} is there", "the {picture} contains {a}",
+    "the {picture} includes {a}", "there is {a} somewhere in the {picture}",
+    "in the {picture}, there is {a}", "in the {picture} we see {a}", "there is also {a}",
+    "this is a {picture} of {a}", "{a} is shown", "somewhere in the {picture} there is {a}",
+    "at least one {n} is visible", "there is at least one {n}", "{a} is part of the {picture}",
+    "i can see {a}", "{a} can be spotted", "{a} can be found in the {picture}",
+    "the {picture} features {a}", "the {picture} also {shows} {a}", "a {picture} with {a}",
+    "among other things, there is {a}", "what we see includes {a}", "{a} is depicted",
 )  # fmt: skip
 DENYING = (
     "there is no {n}", "there are no {ns}", "there is no {n} in the {picture}", "there is not {a}",
@@ -61,7 +68,15 @@ DENYING = (
     "no {n} appears in the {picture}", "no {ns} can be seen", "{a} is not visible",
     "{a} is not present", "{a} cannot be seen", "{a} does not appear in the {picture}",
     "{a} is not in the {picture}", "you cannot see {a}", "we cannot see {a}", "we do not see {a}",
-    "you do not see {a}", "you can see no {n}", "we see no {n}",
+    "you do not see {a}", "you can see no {n}", "we see no {n}", "the {picture} contains no {n}",
+    "the {picture} includes no {n}", "the {picture} does not contain {a}",
+    "the {picture} does not include {a}", "in the {picture}, there is no {n}", "{a} is not there",
+    "no {n} is there", "{a} can't be seen", "{a} isn't visible", "we don't see {a}",
+    "{a} is missing", "{a} is absent", "{a} is nowhere to be seen", "the {picture} lacks {a}",
+    "the {picture} is without {a}", "there aren't any {ns}", "there are not any {ns}",
+    "there isn't any {n}", "not a single {n} is visible", "no {n} is shown", "{a} is not shown",
+    "i see no {n}", "i do not see {a}", "nobody can see {a}", "there is no sign of {a}",
+    "a {picture} without {a}", "no {n} is to be found", "{a} is not depicted",
 )  # fmt: skip
 DENIALS = (
     "it is not true that {s}", "it is not true that {s}", "it is not the case that {s}",
@@ -75,7 +90,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "vehicle": ("car", "boat"), "plant": ("tree", "flower"),
 }  # fmt: skip
 #: How often each is drawn: what is there, a fact denied, several clauses joined.
-WEIGHTS = {"existence": 5.0, "denial": 2.0, "joined": 2.0}
+WEIGHTS = {"existence": 5.0, "denial": 2.0, "joined": 3.0}
 #: Shares of sentences in upper case (short ones), in title case and in lower case, and of number
 #: words that are written as digits.
 UPPER, TITLE, LOWER, DIGITS = 0.07, 0.03, 0.03, 0.25
@@ -112,7 +127,7 @@ def framed_sentences(
 
 def _checked(scene: Scene, text: str, rewrite: str) -> AuxiliarySentence | None:
     """A sentence labeled by the oracle; None where it cannot tell of both."""
-    text, rewrite = f"{text[0].upper()}{text[1:]}.", f"{rewrite[0].upper()}{rewrite[1:]}."
+    text, rewrite = _sentence(text), _sentence(rewrite)
     truth = oracle(scene, "", text)
     if truth is Truth.TRUE:
         return AuxiliarySentence(text, True)
@@ -129,9 +144,10 @@ def _existence(scene: Scene, rng: random.Random) -> AuxiliarySentence | None:
     there, gone = _noun_phrase(scene, rng, True), _noun_phrase(scene, rng, False)
     if there is None or gone is None:
         return None
-    frame = rng.choice(AFFIRMING if rng.random() < 0.5 else DENYING)
+    denied = rng.random() < 0.5
+    frame = rng.choice(DENYING if denied else AFFIRMING)
     if rng.random() < 0.12:
-        frame = rng.choice(DENIALS).format(s=frame)
+        frame, denied = rng.choice(DENIALS).format(s=frame), not denied
     words = {
         "picture": rng.choice(PICTURE_WORDS), "show": rng.choice(PLAIN_SHOW_VERBS),
         "shows": rng.choice(SHOW_VERBS),
@@ -146,9 +162,16 @@ def _existence(scene: Scene, rng: random.Random) -> AuxiliarySentence | None:
         except Unsayable:
             return None
         both.append(frame.format(**words, **phrases))
+        plain = oracle(scene, "", f"There is {phrases['a']}.")
+        if plain is not (Truth.TRUE if np is there else Truth.FALSE):
+            return None
+    right, wrong = reversed(both) if denied else both
+    for text, truth in ((right, Truth.TRUE), (wrong, Truth.FALSE)):
+        if oracle(scene, "", _sentence(text)) not in (truth, Truth.UNPARSED):
+            return None
     if rng.random() < 0.5:
-        both.reverse()
-    return _checked(scene, *both)
+        return AuxiliarySentence(_sentence(right), True)
+    return AuxiliarySentence(_sentence(wrong), False, _sentence(right))
 
 
 def _noun_phrase(scene: Scene, rng: random.Random, there: bool) -> NP | None:
@@ -247,7 +270,7 @@ def _denied_after(
 
 def _joined(scene: Scene, rng: random.Random) -> AuxiliarySentence | None:
     """Two to five sentences as one, all true or all but one."""
-    drawn = auxiliary_sentences(scene, rng, rng.choice((2, 2, 3, 4, 5)))
+    drawn = auxiliary_sentences(scene, rng, rng.choice((2, 3, 4, 5, 5)))
     if len(drawn) < 2:
         return None
     rights = [_clause(one.text if one.factual else one.rewrite) for one in drawn]
@@ -260,6 +283,10 @@ def _joined(scene: Scene, rng: random.Random) -> AuxiliarySentence | None:
                       (", and ", " and ", ", "))  # fmt: skip
     comma = rng.choice((", ", ", ", " and ", "; "))
     return _checked(scene, *(comma.join(some[:-1]) + last + some[-1] for some in (clauses, rights)))
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[0].upper()}{clause[1:]}."
 
 
 def _clause(sentence: str) -> str:
