@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.adapters import check_base, with_adapter
@@ -149,41 +150,33 @@ def load_critic(
             any_attention_mode=attention_mode is not None,
             trust_remote_code=trust_remote_code,
         )
+    _check_options(spec, compiled, attention_mode)
+    limits: dict[str, Any] = {"threshold": threshold, "target_precision": target_precision}
+    options: dict[str, Any] = {"adapter": adapter, **limits}
+    loaded: Critic
     if spec.kind == "charts":
-        return _charts(threshold, target_precision)
+        loaded = _charts(**limits)
+    elif spec.kind != "paligemma":
+        loaded = _instruct(spec, batch_size=batch_size, samples=samples, **options)
+    elif spec.engine == "vllm":
+        options |= {"dtype": spec.dtype, "attention_mode": attention_mode}
+        loaded = load_vllm_critic(spec.name, **options)
+    else:
+        options |= {"dtype": spec.dtype, "device": spec.device, "attention_mode": attention_mode}
+        options |= {"batch_size": batch_size, "packed": packed, "compiled": compiled}
+        loaded = load_paligemma(spec.name, **options)
+    return _calibrated(loaded, spec.name, known, limit)
+
+
+def _check_options(spec: ModelSpec, compiled: bool, attention_mode: str | None) -> None:
+    """Raises `UserError` for options that are only for some critics."""
     if compiled and (spec.kind, spec.engine) != ("paligemma", "transformers"):
         raise UserError(
             f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is not one",
             hint="leave it out: vLLM and servers do their own compiling",
         )
-    loaded: Critic
-    if spec.kind != "paligemma":
-        if attention_mode is not None:
-            raise UserError("only PaliGemma 2 critics have an attention mode to choose")
-        loaded = _instruct(spec, adapter, threshold, target_precision, batch_size, samples)
-    elif spec.engine == "vllm":
-        loaded = load_vllm_critic(
-            spec.name,
-            adapter=adapter,
-            dtype=spec.dtype,
-            threshold=threshold,
-            target_precision=target_precision,
-            attention_mode=attention_mode,
-        )
-    else:
-        loaded = load_paligemma(
-            spec.name,
-            adapter=adapter,
-            dtype=spec.dtype,
-            device=spec.device,
-            batch_size=batch_size,
-            threshold=threshold,
-            target_precision=target_precision,
-            packed=packed,
-            attention_mode=attention_mode,
-            compiled=compiled,
-        )
-    return _calibrated(loaded, spec.name, known, limit)
+    if spec.kind != "paligemma" and attention_mode is not None:
+        raise UserError("only PaliGemma 2 critics have an attention mode to choose")
 
 
 def _calibrated(
@@ -202,7 +195,7 @@ def _calibrated(
     return critic
 
 
-def _charts(threshold: float | None, target_precision: float | None) -> Critic:
+def _charts(*, threshold: float | None, target_precision: float | None) -> Critic:
     """The critic of charts, where what reads them is installed."""
     from importlib.util import find_spec
 
@@ -224,6 +217,7 @@ def _charts(threshold: float | None, target_precision: float | None) -> Critic:
 
 def _instruct(
     spec: ModelSpec,
+    *,
     adapter: str | None,
     threshold: float | None,
     target_precision: float | None,
