@@ -129,24 +129,7 @@ def profile_of(
     Raises:
         UserError: There are too few images, or sentences of one class only.
     """
-    written = found.part(~found.rewritten)
-    if written.factual.all() or not written.factual.any():
-        what = "true" if len(written.p) and written.factual.all() else "wrong"
-        raise UserError(
-            f"all {len(written.p):,} judged sentences are {what}",
-            hint="to calibrate takes sentences of both kinds",
-        )
-    place = spread(written.image, written.factual)
-    share = options.held_out
-    out = np.floor((place + 1) * share + 1e-9) > np.floor(place * share + 1e-9)
-    fit, held = written.part(~out), written.part(out)
-    for name, part in (("fitting", fit), ("held-out", held)):
-        if len(part.p) == 0 or part.factual.all() or not part.factual.any():
-            raise UserError(
-                f"the {name} part of the {len(set(written.image))} images has sentences of one "
-                "kind only",
-                hint="label more images, or set --held-out nearer to 0.5",
-            )
+    fit, held = _parts(found, options.held_out)
     map_, tried = _map(fit, options.method)
     threshold, _ = best_threshold(
         map_(fit.p), fit.factual, options.wrong_share, options.false_alarms, fit.weight
@@ -190,6 +173,28 @@ def profile_of(
             "intervals": f"95 % bootstrap over images, {options.replicates} resamples",
         },
     )
+
+
+def _parts(found: JudgedSentences, share: float) -> tuple[JudgedSentences, JudgedSentences]:
+    """The captions' own sentences, of the images to fit on and of a share held out."""
+    written = found.part(~found.rewritten)
+    if written.factual.all() or not written.factual.any():
+        what = "true" if len(written.p) and written.factual.all() else "wrong"
+        raise UserError(
+            f"all {len(written.p):,} judged sentences are {what}",
+            hint="to calibrate takes sentences of both kinds",
+        )
+    place = spread(written.image, written.factual)
+    out = np.floor((place + 1) * share + 1e-9) > np.floor(place * share + 1e-9)
+    fit, held = written.part(~out), written.part(out)
+    for name, part in (("fitting", fit), ("held-out", held)):
+        if len(part.p) == 0 or part.factual.all() or not part.factual.any():
+            raise UserError(
+                f"the {name} part of the {len(set(written.image))} images has sentences of one "
+                "kind only",
+                hint="label more images, or set --held-out nearer to 0.5",
+            )
+    return fit, held
 
 
 def _map(fit: JudgedSentences, method: str) -> tuple[ProbabilityMap, dict[str, float]]:

@@ -149,7 +149,8 @@ def shown(line: Mapping[str, Any]) -> str:
     parts = [
         f"{name} {value:.4g}"
         for name, value in line.items()
-        if name in _SHOWN or (name.startswith("rewards/") and not name.endswith("/std"))
+        if value is not None  # a batch of which nothing could be rewarded
+        and (name in _SHOWN or (name.startswith("rewards/") and not name.endswith("/std")))
     ]
     return f"step {line['step']:,}: {', '.join(parts)}"
 

@@ -10,7 +10,6 @@ from revise_captions.dcscore.score import UnitCounts, score
 from revise_captions.dcscore.units import Decomposer, UnitVerifier, VerifyTask
 from revise_captions.errors import UserError
 from revise_captions.finetune.preferences.data import said
-from revise_captions.finetune.preferences.training import WeightedReward
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -106,11 +105,3 @@ def parsed(texts: Sequence[str]) -> list[tuple[str, float]]:
     if len(set(names)) < len(names):
         raise UserError(f"--reward names one reward twice: {', '.join(names)}")
     return found
-
-
-def unit_rewards(named: Sequence[tuple[str, float]], units: UnitRewards) -> list[WeightedReward]:
-    """The rewards among `named` that need units."""
-    functions = {"c_p": units.c_p, "c_r": units.c_r}
-    return [
-        WeightedReward(name, functions[name], weight) for name, weight in named if name in functions
-    ]
