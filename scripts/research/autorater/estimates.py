@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from revise_captions.critic.known_errors import rates_of_curve
 from revise_captions.errors import UserError
 from revise_captions.stats.leaderboard import COLUMNS, Ratings, collect
 from scripts.research.autorater.scores import CaptionScores, Rater
@@ -49,18 +50,11 @@ def rates_taken_out(captions: Sequence[CaptionScores], rater: Rater) -> list[Flo
 
 
 def rates(rater: Rater) -> tuple[float, float]:
-    """How often true, and wrong, validation sentences are called true at the threshold.
-
-    From the stored precision–recall curve of wrong sentences, at its nearest threshold.
-    """
-    known = rater.calibration
-    if not known.get("curve"):
+    """How often true, and wrong, validation sentences are called true at the threshold."""
+    known = rates_of_curve(rater.calibration, rater.threshold)
+    if known is None:
         raise UserError("this critic stores nothing about its errors: it was not calibrated")
-    point = min(known["curve"], key=lambda p: abs(p["threshold"] - rater.threshold))
-    true, wrong = known["factual"], known["sentences"] - known["factual"]
-    flagged_wrong = point["recall"] * wrong
-    flagged_true = flagged_wrong * (1 - point["precision"]) / point["precision"]
-    return 1 - flagged_true / true, 1 - point["recall"]
+    return known.true_kept.share, known.wrong_kept.share
 
 
 def prior_adjusted(captions: Sequence[CaptionScores], rater: Rater) -> list[Floats]:
