@@ -96,20 +96,24 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
     default=0,
     help="Print this many captions with marked units.",
 )
+@shared("--resume")
 @shared("--force", help="Overwrite OUT and the HTML page.")
 @shared("--verbose")
-def score_dcscore(source: str, out: Path, **options: Any) -> None:
+def score_dcscore(source: str, out: Path, **options: Any) -> int:
     """Score the captions in IN by their primitive information units (DCScore).
 
     OUT gets one line per caption: s_p, s_r, F and their parts, and every unit with its verdict,
-    its place, and what it matches in the reference. Means with 95 % bootstrap intervals over
-    images are printed.
+    its place, and what it matches in the reference. Rows that cannot be scored go to
+    NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason. Means with 95 % bootstrap
+    intervals over images are printed.
     """
     from revise_captions.pipelines.dcscore.options import DcscoreOptions
     from revise_captions.pipelines.dcscore.run import run
+    from revise_captions.pipelines.job.verdict import quarantine_status
 
     inputs, models = options_of(source, options)
-    run(DcscoreOptions(out, inputs, models, **options))
+    written = run(DcscoreOptions(out, inputs, models, **options))
+    return quarantine_status("score-dcscore", written)
 
 
 def options_of(source: str, options: dict[str, Any]) -> tuple[Any, Any]:
@@ -126,7 +130,10 @@ def options_of(source: str, options: dict[str, Any]) -> tuple[Any, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point."""
     run_command(
-        score_dcscore, "score-dcscore", arguments, interrupted="interrupted; nothing was written"
+        score_dcscore,
+        "score-dcscore",
+        arguments,
+        go_on=lambda: "repeat the command with --resume to continue",
     )
 
 

@@ -100,15 +100,22 @@ def _marked(state: str, text: str, color: bool) -> str:
 
 
 def page(
-    shown: Sequence[tuple[str, ScoredCaption]],
+    views: Sequence[Mapping[str, Any]],
     rows: Sequence[ScoredRow],
     signature: str,
     failed: int,
 ) -> str:
-    """One self-contained HTML page: the means, then captions and references with their marks."""
+    """One self-contained HTML page: the means, then captions and references with their marks.
+
+    Args:
+        views: What `view_of` made of the captions to show.
+        rows: All scored captions.
+        signature: What decided the scores.
+        failed: How many rows could not be scored.
+    """
     values = {
         "figures": [(HEADINGS[name], found) for name, found in means(rows).items()],
-        "captions": [_view(name, scored) for name, scored in shown],
+        "captions": [_marked_up(view) for view in views],
         "count": len(rows),
         "failed": failed,
         "settings": settings_of(signature),
@@ -116,7 +123,12 @@ def page(
     return render_page(environment(_TEMPLATES), "dcscore.html.j2", values)
 
 
-def _view(name: str, scored: ScoredCaption) -> Mapping[str, Any]:
+def _marked_up(view: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**view, **{side: _html(view[side]) for side in ("caption", "reference")}}
+
+
+def view_of(name: str, scored: ScoredCaption) -> dict[str, Any]:
+    """What the page shows of a caption, ready for JSON."""
     reference = scored.reference
     own = reference.units if reference is not None else ()
     units = []
@@ -126,7 +138,9 @@ def _view(name: str, scored: ScoredCaption) -> Mapping[str, Any]:
             {
                 "text": unit.text,
                 "state": state_of(scored, k),
-                "verdict": scored.verdicts[k],
+                "correct": scored.verdicts[k].correct,
+                "p_correct": scored.verdicts[k].p_correct,
+                "unscored": scored.verdicts[k].unscored,
                 "descriptive": unit.descriptive,
                 "matches": [own[m].text for m in matches],
             }
@@ -135,8 +149,8 @@ def _view(name: str, scored: ScoredCaption) -> Mapping[str, Any]:
         "name": name,
         "figures": [(HEADINGS[key], value) for key, value in _figures(scored)],
         "why": scored.why_unscored,
-        "caption": _html(caption_pieces(scored)),
-        "reference": _html(reference_pieces(scored)),
+        "caption": caption_pieces(scored),
+        "reference": reference_pieces(scored),
         "by_hand": scored.by_hand,
         "units": units,
         "missed": [own[k].text for k in sorted(scored.missed)],

@@ -11,7 +11,7 @@ from revise_captions.dcscore.units import Decomposer, UnitMatcher, UnitVerifier
 from revise_captions.engines.model_spec import ModelSpec
 from revise_captions.engines.protocol import Engine
 from revise_captions.errors import UserError
-from revise_captions.pipelines.options import InputOptions
+from revise_captions.pipelines.options import InputOptions, RunOptions
 
 OFFLINE, REFERENCE = "offline", "reference"
 
@@ -38,6 +38,14 @@ class UnitModels:
         """Whether an image is looked at."""
         return self.verifier != (REFERENCE,)
 
+    def check(self) -> None:
+        """Raises `UserError` where the options contradict each other."""
+        if REFERENCE in self.verifier and self.looks:
+            raise UserError(
+                "--verifier reference looks at no image, so it cannot vote with other verifiers",
+                hint="leave it out: units are matched with the reference anyway",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class DcscoreOptions:
@@ -51,16 +59,18 @@ class DcscoreOptions:
     group_field: str = ""
     html: Path | None = None
     show: int = 0
+    resume: bool = False
     force: bool = False
+
+    @property
+    def run(self) -> RunOptions:
+        """Where it is written, as the main job names it."""
+        return RunOptions(out=str(self.out), resume=self.resume, force=self.force)
 
 
 def load_scorer(models: UnitModels) -> CaptionScorer:
     """Loads everything that the options name. Raises UserError before any data is read."""
-    if REFERENCE in models.verifier and models.looks:
-        raise UserError(
-            "--verifier reference looks at no image, so it cannot vote with other verifiers",
-            hint="leave it out: units are matched with the reference anyway",
-        )
+    models.check()
     return CaptionScorer(load_decomposer(models), load_matcher(models), load_verifier(models))
 
 

@@ -1,13 +1,9 @@
-"""What `score-dcscore` does: a file of captions in, a file of scores out, a window at a time.
-
-A line that cannot be scored becomes a line with the reason in `error`; their number is printed. OUT
-appears under its name when it is complete.
-"""
+"""`score-dcscore`: windows, journal and quarantine of the main job, a line per caption."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,16 +13,30 @@ import click
 
 from revise_captions.commands import echo
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask, ScoredCaption
-from revise_captions.errors import UserError
+from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.fields import look_up
 from revise_captions.io.readers import Source
-from revise_captions.io.rows import BadRow
-from revise_captions.io.writing import check_writable, write_json_lines, write_text
-from revise_captions.pipelines.dcscore.display import for_terminal, page
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.writing import check_writable, write_text
+from revise_captions.pipelines.dcscore.display import for_terminal, page, view_of
 from revise_captions.pipelines.dcscore.options import DcscoreOptions, load_scorer
-from revise_captions.pipelines.dcscore.rows import ScoredRow, line_of, means, row_of, totals
+from revise_captions.pipelines.dcscore.rows import (
+    ScoredRow,
+    as_json,
+    line_of,
+    means,
+    row_of,
+    scored_row,
+    totals,
+)
 from revise_captions.pipelines.job.inputs import image_loader, open_input
-from revise_captions.pipelines.job.window_images import LoadedRecord, windows_of, with_images
+from revise_captions.pipelines.job.models import input_settings
+from revise_captions.pipelines.job.progress import Progress, shown
+from revise_captions.pipelines.job.run import open_journal, refuse_unfinished
+from revise_captions.pipelines.job.window import unfinished_windows
+from revise_captions.pipelines.job.window_images import LoadedRecord
+from revise_captions.pipelines.output.journal import Journal, RowResult
+from revise_captions.pipelines.output.writers import OutputCounts, check_output, write_rows
 from revise_captions.records import ImageRef, Record
 from revise_captions.signature import signature
 
@@ -36,114 +46,164 @@ ON_PAGE = 200
 
 @dataclass(slots=True)
 class DcscoreRun:
-    """What a run found: a row per scored caption, what the page shows, how many lines failed."""
+    """What a run found: a row per scored caption, what the page shows of the first ones."""
 
     rows: list[ScoredRow] = field(default_factory=list)
-    shown: list[tuple[str, ScoredCaption]] = field(default_factory=list)
-    failed: int = 0
+    views: list[Mapping[str, Any]] = field(default_factory=list)
 
 
-def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> DcscoreRun:
-    """Scores the file and prints the means. Raises UserError before anything is written."""
+def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCounts:
+    """Scores the file and prints the means.
+
+    Raises:
+        UserError: Something that the user can mend.
+        EngineDead: A model stopped answering; the journal makes the run resumable.
+    """
     models = job.models
-    reads: list[Path | str] = [job.inputs.source, models.decomposer, models.matcher, models.parser]
-    check_writable(job.out, [*reads, *models.verifier], force=job.force)
-    if job.html is not None:
-        check_writable(job.html, [*reads, *models.verifier], force=job.force)
-        if job.html.resolve() == job.out.resolve():
-            raise UserError(f"--html {job.html} is OUT", hint="name another file")
-    scorer = scorer or load_scorer(models)
-    named = signature(scorer.settings)
-    found = DcscoreRun()
+    models.check()
+    refuse_unfinished(job.run)
+    reads: list[Path | str] = [models.decomposer, models.matcher, models.parser, *models.verifier]
+    _check_page(job, reads)
     with closing(open_input(job.inputs, str(job.out), need_image=models.looks)) as source:
-        lines = _lines(job, source, scorer, named, found)
-        write_json_lines(job.out, lines)
-    if job.html is not None:
-        write_text(job.html, page(found.shown, found.rows, named, found.failed))
-    for text in summary(found.rows, found.failed, looks=models.looks):
+        check_output(source, str(job.out), force=job.force, resume=job.resume, reads=reads)
+        scorer = scorer or load_scorer(models)
+        named = signature(scorer.settings)
+        found = DcscoreRun()
+        with open_journal(job.run, _decisive(job, scorer)) as journal:
+            with Progress(source.count()) as progress:
+                _journal_windows(job, source, scorer, named, journal, progress)
+
+            def lines(_: Row, result: RowResult) -> Iterator[Mapping[str, Any]]:
+                found.rows.append(scored_row(result.revised))
+                if result.revised["view"] is not None and len(found.views) < ON_PAGE:
+                    found.views.append(result.revised["view"])
+                yield result.revised["line"]
+
+            results = shown(journal.results(), "writing", progress.total)
+            written = write_rows(source, results, str(job.out), lines)
+            if job.html is not None:
+                write_text(job.html, page(found.views, found.rows, named, written.quarantined))
+            journal.delete()
+    for text in summary(found.rows, written, looks=models.looks):
         echo(text)
     echo(named)
-    return found
+    return written
 
 
-def _lines(
-    job: DcscoreOptions, source: Source, scorer: CaptionScorer, named: str, found: DcscoreRun
-) -> Iterator[dict[str, Any]]:
-    """A line for each of the source's, in order."""
+def _check_page(job: DcscoreOptions, reads: Sequence[Path | str]) -> None:
+    if job.html is None:
+        return
+    check_writable(job.html, [job.inputs.source, *reads], force=job.force or job.resume)
+    if job.html.resolve() == job.out.resolve():
+        raise UserError(f"--html {job.html} is OUT", hint="name another file")
+
+
+def _decisive(job: DcscoreOptions, scorer: CaptionScorer) -> Mapping[str, Any]:
+    """Everything that decides a line."""
+    return {
+        **scorer.settings,
+        "reference-field": job.reference_field,
+        "units-field": job.units_field,
+        "group-field": job.group_field,
+        "html": job.html is not None,
+        **input_settings(job.inputs),
+    }
+
+
+def _journal_windows(
+    job: DcscoreOptions,
+    source: Source,
+    scorer: CaptionScorer,
+    named: str,
+    journal: Journal,
+    progress: Progress,
+) -> None:
+    """Journals every window that is not done yet."""
     load = image_loader(source, job.inputs) if job.models.looks else None
-    for window in with_images(windows_of(source), load):
-        read = [_read(job, row) for row in window]
-        scores = iter(scorer.score([item.task for item in read if isinstance(item, _Caption)]))
-        for item in read:
-            if isinstance(item, _Failed):
-                found.failed += 1
-                yield {"line": item.line, "error": item.why}
-                continue
-            scored = next(scores)
-            found.rows.append(row_of(item.group, scored))
-            if job.html is not None and len(found.shown) < ON_PAGE:
-                found.shown.append((item.name, scored))
-            if len(found.rows) <= job.show:
-                click.echo(for_terminal(scored, color=sys.stdout.isatty()) + "\n")
-            yield line_of(item.line, scored, named)
-        echo(f"{len(found.rows)} captions scored", err=True)
+    to_show = job.show
+    for number, digest, loaded in unfinished_windows(
+        source, job.inputs.image_root, journal, load, progress
+    ):
+        read = [_read(job, row) for row in loaded]
+        asked = [item for item in read if isinstance(item, _Caption)]
+        scores = scorer.score([item.task for item in asked])
+        for scored in scores[:to_show]:
+            click.echo(for_terminal(scored, color=sys.stdout.isatty()) + "\n")
+        to_show -= min(to_show, len(scores))
+        seen = job.html is not None and number < ON_PAGE  # a window has at least one row
+        made = iter(zip(asked, scores, strict=True))
+        journal.append(
+            number,
+            digest,
+            [item if isinstance(item, BadRow) else _result(*next(made), named, seen)
+             for item in read],
+        )  # fmt: skip
+        progress.advance(len(read), sum(len(scored.caption.sentences) for scored in scores))
 
 
 @dataclass(frozen=True, slots=True)
 class _Caption:
     line: int
     group: str
-    name: str
     task: CaptionTask
 
 
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    line: int
-    why: str
+def _result(item: _Caption, scored: ScoredCaption, named: str, seen: bool) -> RowResult:
+    """A caption's line, and what means and page need of it, as the journal keeps them."""
+    return RowResult(
+        item.line,
+        {
+            "line": line_of(item.line, scored, named),
+            "row": as_json(row_of(item.group, scored)),
+            "view": view_of(item.group, scored) if seen else None,
+        },
+    )
 
 
-def _read(job: DcscoreOptions, row: LoadedRecord | BadRow) -> _Caption | _Failed:
+def _read(job: DcscoreOptions, row: LoadedRecord | BadRow) -> _Caption | BadRow:
     if isinstance(row, BadRow):
-        return _Failed(row.line, f"{row.reason}: {row.detail}")
+        return row
     record, image = row
-    texts, units = _texts(record, job.reference_field), _units(record, job.units_field)
-    if isinstance(texts, str) or isinstance(units, str):
-        return _Failed(record.line, texts if isinstance(texts, str) else str(units))
+    try:
+        texts, units = _texts(record, job.reference_field), _units(record, job.units_field)
+    except BadRecord as error:
+        return BadRow.of(record, record.source, error)
     if not texts and units is None and not job.models.looks:
         why = f"no text in {job.reference_field!r}, no units in {job.units_field!r}"
-        return _Failed(record.line, f"{why}: without a verifier a caption needs a reference")
+        why = f"{why}: without a verifier a caption needs a reference"
+        return BadRow.of(record, record.source, BadRecord(Reason.BAD_REFERENCE, why))
     caption = next(iter(record.captions.values()))
     group = look_up(record.fields, job.group_field) if job.group_field else _image(record.image)
     name = f"line {record.line}" if group is None else str(group)
-    return _Caption(record.line, name, name, CaptionTask(caption, image, texts, units))
+    return _Caption(record.line, name, CaptionTask(caption, image, texts, units))
 
 
 def _image(image: ImageRef) -> str | None:
     return image.path or image.url
 
 
-def _texts(record: Record, name: str) -> tuple[str, ...] | str:
-    """The references in a row: one text or a list of them. A bare text says what is wrong."""
+def _texts(record: Record, name: str) -> tuple[str, ...]:
+    """The references in a row: one text or a list of them. Raises `BadRecord`."""
     value = look_up(record.fields, name)
     if value is None:
         return ()
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        return f"the field {name!r} holds neither a text nor a list of texts"
+        what = f"the field {name!r} holds neither a text nor a list of texts"
+        raise BadRecord(Reason.BAD_REFERENCE, what)
     return tuple(item for item in items if item.strip())
 
 
-def _units(record: Record, name: str) -> tuple[str, ...] | str | None:
+def _units(record: Record, name: str) -> tuple[str, ...] | None:
     value = look_up(record.fields, name)
     if value is None:
         return None
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        return f"the field {name!r} holds no list of texts"
+        raise BadRecord(Reason.BAD_REFERENCE, f"the field {name!r} holds no list of texts")
     return tuple(item for item in value if item.strip())
 
 
-def summary(rows: list[ScoredRow], failed: int, *, looks: bool) -> Iterator[str]:
+def summary(rows: list[ScoredRow], written: OutputCounts, *, looks: bool) -> Iterator[str]:
     """The means with their intervals, and what is in none of them."""
     for name, found in means(rows).items():
         if found.value is None:
@@ -166,5 +226,5 @@ def summary(rows: list[ScoredRow], failed: int, *, looks: bool) -> Iterator[str]
             "reference-only: no image was looked at; a unit counts as true where the reference "
             "says it"
         )
-    if failed:
-        yield f"{failed} lines of IN could not be scored: see `error` in OUT"
+    if written.quarantined:
+        yield f"{written.quarantined:,} rows could not be scored: see {written.quarantine}"

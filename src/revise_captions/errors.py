@@ -69,6 +69,7 @@ class Reason(StrEnum):
     URL_NOT_ALLOWED = "url_not_allowed"
     URL_FAILED = "url_failed"
     BAD_REVISION = "bad_revision"
+    BAD_REFERENCE = "bad_reference"
     UNEXPECTED_ERROR = "unexpected_error"
 
 

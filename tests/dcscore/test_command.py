@@ -11,6 +11,7 @@ from PIL import Image
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.critic.unit_verifier import CriticVerifier
 from revise_captions.errors import UserError
+from revise_captions.io.readers import WINDOW
 from revise_captions.pipelines.dcscore.cli import score_dcscore
 from revise_captions.pipelines.dcscore.options import (
     DcscoreOptions,
@@ -47,16 +48,19 @@ def test_rows_that_cannot_be_scored_are_named_and_nothing_is_lost(tmp_path, scor
     out, html = tmp_path / "out.jsonl", tmp_path / "out.html"
     found = run(DcscoreOptions(out, InputOptions(source=source), html=html), scorer)
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert [line["line"] for line in lines] == list(range(1, 9))
-    assert [k for k, line in enumerate(lines, 1) if "error" in line] == [4, 5, 7, 8]
-    assert (len(found.rows), found.failed) == (4, 4)
+    bad = [json.loads(line) for line in found.quarantine.read_text("utf-8").splitlines()]
+    assert [line["line"] for line in lines] == [1, 2, 3, 6]
+    assert [(row["line"], row["reason"]) for row in bad] == [
+        (4, "empty_caption"), (5, "bad_reference"), (7, "bad_reference"), (8, "malformed_json"),
+    ]  # fmt: skip
+    assert (found.rows, found.quarantined) == (4, 4)
     first = lines[0]
     units = {unit["text"]: unit for unit in first["units"]}
     assert units["There is a red mat."]["correct"] is False
     assert ROWS[0]["caption"][slice(*units["There is a red mat."]["span"])] == "red"
     assert any(unit["missed"] for unit in first["reference"]["units"])
     assert first["reference"]["units_by"] == "decomposer"
-    assert lines[5]["reference"]["units_by"] == "hand"
+    assert lines[3]["reference"]["units_by"] == "hand"
     assert lines[1]["dcscore"] is None
     assert "not English" in lines[1]["unscored"]
     assert "verifier:reference-only" in first["signature"]
@@ -78,10 +82,13 @@ def test_the_image_is_judged(tmp_path, scorer):
     inputs = InputOptions(source=written(tmp_path / "in.jsonl", rows))
     out = tmp_path / "out.jsonl"
     run(DcscoreOptions(out, inputs, UnitModels(verifier=("bundled",))), seeing)
-    both, gone, alone, _ = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+    both, alone = map(json.loads, out.read_text(encoding="utf-8").splitlines())
     assert both["s_p"] == pytest.approx(2 / 3, abs=1e-6)
     assert both["s_r"] == 1
-    assert "error" in gone
+    bad = (tmp_path / "out.quarantine.jsonl").read_text("utf-8")
+    assert [json.loads(line)["reason"] for line in bad.splitlines()] == [
+        "image_not_found", "malformed_json",
+    ]  # fmt: skip
     assert (alone["s_r"], alone["dcscore"]) == (None, None)
     assert alone["unscored"] == "no reference: only s_p can be had"
 
@@ -94,3 +101,36 @@ def test_the_command_refuses_what_it_reads_and_a_blind_vote(tmp_path):
     both = CliRunner().invoke(score_dcscore, [source, str(tmp_path / "o.jsonl"), *blind])
     assert "looks at no image" in str(both.exception)
     assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, scorer, monkeypatch):
+    rows = [ROWS[k % len(ROWS)] for k in range(3 * WINDOW)]
+    source = written(tmp_path / "in.jsonl", rows)
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+
+    def job(out, **options):
+        html = out.with_suffix(".html")
+        return DcscoreOptions(out, InputOptions(source=source), html=html, **options)
+
+    run(job(whole), scorer)
+    asked = []
+
+    class Counted:
+        settings = scorer.settings
+
+        def score(self, tasks):
+            asked.append(len(tasks))
+            if len(asked) == 2:
+                raise KeyboardInterrupt
+            return scorer.score(tasks)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(job(cut), Counted())
+    assert not cut.exists()
+    with pytest.raises(UserError, match="did not finish"):
+        run(job(cut), Counted())
+    run(job(cut, resume=True), Counted())
+    assert len(asked) == 2 + 3  # the first of four windows is not scored again
+    assert cut.read_bytes() == whole.read_bytes()
+    assert cut.with_suffix(".html").read_bytes() == whole.with_suffix(".html").read_bytes()
+    assert not list(tmp_path.glob("*.journal"))
