@@ -40,7 +40,7 @@ from PIL import Image
 from revise_captions.engines.openai import http, probe, server
 from revise_captions.io import url_fetch
 from revise_captions.pipelines.verify_revisions import cli as verify_revisions
-from scripts.checks import fuzz_commands, hostile, hostile_tables
+from scripts.checks import fuzz_commands, fuzz_files, hostile, hostile_tables
 from scripts.checks.fuzzing import (
     DAMAGED,
     FIELDS,
@@ -230,8 +230,8 @@ class Fuzzer:
             raise Broken(f"{len(rows) + 1} rows in, {len(out)} + {len(left)} out")
 
     def other(self, name: str, rng: random.Random) -> None:
-        """Another command."""
-        self.counts["rows of other commands"] += fuzz_commands.KINDS[name](rng, self._good)
+        """Another command, or another layout."""
+        self.counts["rows of other commands and layouts"] += OTHERS[name](rng, self._good)
 
     # --- Checks ---------------------------------------------------------------------------------
 
@@ -293,6 +293,9 @@ class Fuzzer:
         self.counts.update(f"reason {row['reason']}" for row in bad)
 
 
+OTHERS = {**fuzz_commands.KINDS, **fuzz_files.KINDS}
+
+
 def _other(name: str) -> Callable[[Fuzzer, random.Random], None]:
     return lambda fuzzer, rng: fuzzer.other(name, rng)
 
@@ -308,7 +311,7 @@ KINDS: dict[str, Callable[[Fuzzer, random.Random], None]] = {
     "models": Fuzzer.models,
     "parquet": Fuzzer.parquet,
     "verified": Fuzzer.verified,
-    **{name: _other(name) for name in fuzz_commands.KINDS},
+    **{name: _other(name) for name in OTHERS},
 }
 
 
