@@ -31,6 +31,7 @@ from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.pipelines.output.outcomes import captions_of, is_flagged
 from revise_captions.pipelines.output.schema import from_json, to_json
+from revise_captions.pipelines.overlap import Behind, ahead
 from revise_captions.records import Record, Revision
 from revise_captions.signature import is_digest, merged, settings_of
 from revise_captions.text.sentences import split
@@ -203,22 +204,42 @@ def journal_windows(
 ) -> None:
     """Revises and journals every window that the journal does not hold yet, in this process.
 
-    `tallied` counts them on the way. `check` may end the run at its first window.
+    The next window is read and the last one journalled while the models work on one. `tallied`
+    counts them on the way. `check` may end the run at its first window, which is waited for.
     """
     load = None if settings.stage == "revise" else image_loader(source, inputs)
-    batches = BatchJournal(journal.path, journal.run_key, progress.batch, resumed=journal.resumed)
-    for number, digest, loaded in unfinished_windows(
-        source, inputs.image_root, journal, load, progress, models.critic
-    ):
-        with batches.window(number, digest):
-            rows = journalled(revise_window(loaded, models, settings), models, settings)
+    finished = len(journal)
+
+    def keep(
+        number: int,
+        digest: str,
+        asked: Sequence[Record | BadRow],
+        results: Sequence[Result | BadRow],
+    ) -> None:
+        rows = journalled(results, models, settings)
         if not len(journal):
             check(rows)
         journal.append(number, digest, rows)
         batches.clear()
         if tallied is not None:
-            tallied.add_window((r if isinstance(r, BadRow) else r[0] for r in loaded), rows)
+            tallied.add_window(asked, rows)
         progress.advance(len(rows), sentences_of(rows), outcomes_of(rows, models.threshold))
+
+    with Behind() as behind:
+        batches = BatchJournal(
+            *(journal.path, journal.run_key, progress.batch, behind.settled),
+            resumed=journal.resumed,
+        )
+        for number, digest, loaded in unfinished_windows(
+            source, inputs.image_root, journal, load, progress, models.critic
+        ):
+            with batches.window(number, digest):
+                results = revise_window(loaded, models, settings)
+            asked = [row if isinstance(row, BadRow) else row[0] for row in loaded]
+            behind.do(partial(keep, number, digest, asked, results))
+            if not finished:
+                behind.wait()
+                finished = 1
 
 
 def unfinished_windows(
@@ -231,7 +252,7 @@ def unfinished_windows(
 ) -> Iterator[tuple[int, str, list[LoadedRecord | BadRow]]]:
     """(number, digest, rows with their images) of each window that the journal does not hold.
 
-    Images are read ahead. What the journal holds is skipped.
+    Rows and images are read ahead. What the journal holds is skipped.
     """
     mark = partial(mark_of, root=image_root, folder=source.folder)
     todo: list[tuple[int, str]] = []
@@ -245,7 +266,7 @@ def unfinished_windows(
             todo.append((number, digest))
             yield window
 
-    for loaded in with_images(unfinished(), load, critic):
+    for loaded in with_images(ahead(unfinished()), load, critic):
         yield *todo.pop(0), loaded
 
 

@@ -16,6 +16,7 @@ from revise_captions.io.decoding import reduced
 from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow
+from revise_captions.pipelines import overlap
 from revise_captions.records import Record
 
 #: A record with its image; None where the stage looks at no images.
@@ -46,6 +47,10 @@ def with_images(
             yield [row if isinstance(row, BadRow) else (row, None) for row in window]
         return
     prepare = critic.prepare if isinstance(critic, PreparesImages) else None
+    if not overlap.ENABLED:
+        for window in windows:
+            yield [_with_image(row, load, prepare) for row in window]
+        return
     pool = ThreadPoolExecutor(min(8, 1 + (os.cpu_count() or 1)))
     try:
         ahead: list[Future[LoadedRecord | BadRow]] = []

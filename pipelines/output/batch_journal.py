@@ -32,6 +32,8 @@ class BatchJournal:
         journal: The journal's path; the file is named after it.
         run_key: What decides the run's answers.
         show: Shows how far a call is: what it does, items done, and of how many.
+        settled: Waits until the window before is in the journal; whether it is. Its batches are
+            overwritten no sooner.
         resumed: Whether what an earlier run left counts.
     """
 
@@ -40,24 +42,28 @@ class BatchJournal:
         journal: Path,
         run_key: str,
         show: Callable[[str, int, int], None],
+        settled: Callable[[], bool] = lambda: True,
         *,
         resumed: bool,
     ) -> None:
         self.path = journal.with_name(f"{journal.name}.batches")
-        self.run_key, self._show = run_key, show
+        self.run_key, self._show, self._settled = run_key, show, settled
         self._lock = threading.Lock()
         self._head = b""
         self._found: dict[str, list[list[Any]]] = {}
         self._file: IO[bytes] | None = None
-        self._usable = True
+        self._usable = self._first = True
         if not resumed:
             self.clear()
 
     @contextmanager
     def window(self, number: int, digest: str) -> Iterator[None]:
-        """Hears of the batches of this window, and knows those that an interrupted run left."""
+        """Hears of the batches of this window, and knows those that an interrupted run left: of the
+        first window alone, as the file may go while a later one is begun."""
         self._head = MAGIC + f"{self.run_key} {number} {digest}\n".encode()
-        size = self._read()
+        self._found = {}
+        size = self._read() if self._first else 0
+        self._first = False
         if self._usable and size:
             self._file = _opened(self.path)
             self._file.truncate(size)
@@ -92,6 +98,8 @@ class BatchJournal:
                 return
             try:
                 if self._file is None:
+                    if not self._settled():
+                        return
                     self._file = _opened(self.path)
                     self._file.truncate(0)
                     self._file.write(self._head)
@@ -103,7 +111,6 @@ class BatchJournal:
 
     def _read(self) -> int:
         """Takes up what is stored for this window. Returns its length; 0 where there is none."""
-        self._found = {}
         if not os.path.lexists(self.path):
             return 0
         if self.path.is_symlink() or not self.path.is_file() or not self._is_ours():

@@ -77,12 +77,12 @@ class RunTally:
     def add_window(
         self, rows: Iterable[Record | BadRow], results: Iterable[RowResult | BadRow]
     ) -> None:
-        with self.one_thread():
-            for row, result in zip(rows, results, strict=True):
-                if isinstance(row, BadRow):
-                    self.add(row, result)
-                else:
-                    self.add(Row(row.line, row.fields, row.raw), result)
+        """Any thread may call it while models compute: it limits nobody's threads."""
+        for row, result in zip(rows, results, strict=True):
+            if isinstance(row, BadRow):
+                self.add(row, result)
+            else:
+                self.add(Row(row.line, row.fields, row.raw), result)
 
     def one_thread(self) -> AbstractContextManager[object]:
         """The bootstrap's products are so small that threads cost more than they bring."""
