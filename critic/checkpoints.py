@@ -13,6 +13,7 @@ from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
 from revise_captions.io.writing import write_text
+from revise_captions.stats.probability_maps import IDENTITY, ProbabilityMap
 
 if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
@@ -31,6 +32,8 @@ class CriticCard:
         prompt: Version of the prompts it was trained on.
         transformers: Version of transformers it was trained with.
         max_length: The longest prompt of its training, in tokens; longer ones are unscored.
+        probability_map: The network's P(factual) goes through it (`ProbabilityMap.as_json`); empty
+            for none.
         calibration: Figures on the validation split, as `calibration.Calibration` writes them.
         speed: Sentences per second, and the hardware they were measured on.
         training: Data, settings and figures of the training.
@@ -41,9 +44,15 @@ class CriticCard:
     prompt: str = prompts.VERSION
     transformers: str = ""
     max_length: int = 1024
+    probability_map: Mapping[str, Any] = field(default_factory=dict)
     calibration: Mapping[str, Any] = field(default_factory=dict)
     speed: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def map(self) -> ProbabilityMap:
+        """From the network's P(factual) to the calibrated one."""
+        return ProbabilityMap.read(self.probability_map) if self.probability_map else IDENTITY
 
     def write(self, folder: Path) -> None:
         text = json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
@@ -70,6 +79,7 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
             fields["attention_mode"] = fields.pop("regime")
         mode = AttentionMode(fields["attention_mode"])
         card = CriticCard(**{**fields, "attention_mode": mode})
+        card.map  # noqa: B018  # raises what a broken one raises
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is not a critic's card: {error}") from None
     if card.prompt != prompt:
@@ -78,6 +88,11 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
             hint="train it again, or use the version of revise-captions that wrote it",
         )
     return card
+
+
+def map_settings(card: CriticCard) -> dict[str, str]:
+    """What a signature says of the card's map of P(factual): nothing if there is none."""
+    return {"probability-map": str(card.map)} if card.probability_map else {}
 
 
 def asks_by_chat(folder: Path) -> bool:

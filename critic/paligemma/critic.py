@@ -142,6 +142,7 @@ class PaliGemmaCritic:
         packed: bool = True,
     ) -> None:
         self.model, self.tokenizer, self.card = model.eval(), tokenizer, card
+        self.map = card.map
         self.vocabulary, self.gate = vocabulary, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
         self.packed = packed and card.attention_mode is not AttentionMode.PREFIX
@@ -305,7 +306,7 @@ class PaliGemmaCritic:
                 verdict = Verdict(None, Unscored.ENGINE_ERROR)
                 if fitted:
                     p, mass, nothing = next(values)
-                    verdict = verdict_of(p, mass, bool(nothing), self.threshold)
+                    verdict = verdict_of(p, mass, bool(nothing), self.threshold, self.map)
                 yield row, index, verdict
 
     def _forward(

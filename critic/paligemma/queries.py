@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from revise_captions.critic.gates.language import Vocabulary
 from revise_captions.critic.paligemma.packing import Branch, Trunk, context_trunk, question
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
 from revise_captions.records import Span, UnknownWord, Unscored, Verdict
+from revise_captions.stats.probability_maps import IDENTITY, ProbabilityMap
 
 #: New tokens of a rationale.
 MAX_RATIONALE = 64
@@ -84,7 +87,9 @@ def rationale_query(
     return (trunk, branch) if images + branch.fork + len(branch.ids) <= longest else None
 
 
-def verdict_of(p_yes: float, mass: float, nothing: bool, threshold: float) -> Verdict:
+def verdict_of(
+    p_yes: float, mass: float, nothing: bool, threshold: float, map_: ProbabilityMap = IDENTITY
+) -> Verdict:
     """The verdict in an answer.
 
     Args:
@@ -92,9 +97,10 @@ def verdict_of(p_yes: float, mass: float, nothing: bool, threshold: float) -> Ve
         mass: The probability of Yes and No together.
         nothing: Whether “, nothing to assess” is likelier than the end of the answer after a Yes.
         threshold: The P(factual) below which a sentence is nonfactual.
+        map_: What P(Yes) goes through to become P(factual).
     """
     mass = round(min(1.0, mass), 4)
     if mass < LEAST_MASS:
         return Verdict(None, Unscored.NO_ANSWER, answer_mass=mass)
-    p = round(p_yes, 4)
+    p = float(map_(np.float64(round(p_yes, 4))))  # of four decimals, as maps are fitted
     return Verdict(p, assessable=not (nothing and p >= threshold), answer_mass=mass)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.critic.checkpoints import CriticCard, read_card
+from revise_captions.critic.checkpoints import CriticCard, map_settings, read_card
 from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.hub_names import check_hub_names
 from revise_captions.critic.instruct import factual
@@ -84,6 +84,7 @@ class VllmCritic:
         settings: Mapping[str, str],
     ) -> None:
         self.vllm, self.tokenizer, self.card = vllm, tokenizer, card
+        self.map = card.map
         self.vocabulary, self.gate, self.size, self.images = vocabulary, gate, size, images
         self.threshold, self.settings = threshold, settings
 
@@ -205,7 +206,7 @@ class VllmCritic:
             scores = AnswerScores((yes, no), math.exp(yes) + math.exp(no))
             nothing = follow[tokenizer.nothing].logprob > follow[tokenizer.eos].logprob
             verdicts.append(
-                verdict_of(factual(scores), scores.answer_mass, nothing, self.threshold)
+                verdict_of(factual(scores), scores.answer_mass, nothing, self.threshold, self.map)
             )
         return verdicts
 
@@ -285,6 +286,7 @@ def load_vllm_critic(
             **settings,
             "attention-mode": str(card.attention_mode),
             "prompt": card.prompt,
+            **map_settings(card),
             **({} if card.calibration else {CALIBRATION: UNCALIBRATED}),
         },
     )

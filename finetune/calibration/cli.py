@@ -61,8 +61,8 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option(
     "--wrong-share",
     type=_SHARE,
-    help="Share of wrong sentences in the captions that will be judged, which threshold and curve "
-    "are computed for.  [default: that of DATA]",
+    help="Share of wrong sentences in the captions that will be judged, which map, threshold and "
+    "figures are for.  [default: that of DATA]",
 )
 @click.option(
     "--false-alarms",

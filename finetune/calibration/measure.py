@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from revise_captions.finetune.calibration.sentences import LabeledCaption, Label
 from revise_captions.io.perceptual_hash import Fingerprint, fingerprint, groups
 from revise_captions.stats import weighted_classification as weighted
 from revise_captions.stats.bootstrap import weights
-from revise_captions.stats.calibration import best_threshold, calibrate
+from revise_captions.stats.calibration import best_threshold, calibrate, class_weights
 from revise_captions.stats.leaderboard import keys_of
 from revise_captions.stats.paired_tests import bounds
 from revise_captions.stats.probability_maps import (
@@ -36,9 +36,10 @@ WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
-    """`calibrate-critic --help` says what each option means."""
+    """`calibrate-critic --help` says what each option means. `methods`: what `auto` tries."""
 
     method: str = "auto"
+    methods: tuple[str, ...] = METHODS
     wrong_share: float | None = None
     false_alarms: float | None = None
     held_out: float = 0.5
@@ -123,14 +124,16 @@ def profile_of(
 ) -> CriticProfile:
     """Fits map and threshold on one part of the images, and measures on the other.
 
+    Where a share of wrong sentences is asked for, sentences are weighed for it in both.
     Rewrites take part in neither: all of them are kept for the share of true ones among those that
     a run accepts.
 
     Raises:
         UserError: There are too few images, or sentences of one class only.
     """
-    fit, held = _parts(found, options.held_out)
-    map_, tried = _map(fit, options.method)
+    parts = _parts(found, options.held_out)
+    fit, held = (_for_share(part, options.wrong_share) for part in parts)
+    map_, tried = _map(fit, options)
     threshold, _ = best_threshold(
         map_(fit.p), fit.factual, options.wrong_share, options.false_alarms, fit.weight
     )
@@ -160,7 +163,7 @@ def profile_of(
         dict(critic.settings),
         map_,
         calibration.as_dict(),
-        _kept(held, rewrites, map_),
+        _kept(parts[1], rewrites, map_),
         data.reviser if len(rewrites.p) else {},
         {"before": before, "after": after, "brier_cross_validated": tried},
         {
@@ -197,13 +200,21 @@ def _parts(found: JudgedSentences, share: float) -> tuple[JudgedSentences, Judge
     return fit, held
 
 
-def _map(fit: JudgedSentences, method: str) -> tuple[ProbabilityMap, dict[str, float]]:
+def _for_share(part: JudgedSentences, wrong_share: float | None) -> JudgedSentences:
+    """The sentences, weighed so that this share of them is wrong."""
+    wrong, right = class_weights(part.factual, wrong_share, part.weight)
+    return replace(part, weight=part.weight * np.where(part.factual, right, wrong))
+
+
+def _map(
+    fit: JudgedSentences, options: CalibrationOptions
+) -> tuple[ProbabilityMap, dict[str, float]]:
     """The map of a method, or of the best one in cross-validation over images; what was tried."""
-    tried: dict[str, float] = {}
+    method, tried = options.method, dict[str, float]()
     if method == "auto":
         place = spread(fit.image, fit.factual)
         folds = place % min(FOLDS, int(place.max()) + 1)
-        tried = cross_validated(METHODS, fit.p, fit.factual, fit.weight, folds)
+        tried = cross_validated(options.methods, fit.p, fit.factual, fit.weight, folds)
         method = chosen(tried)
     return fitted(method, fit.p, fit.factual, fit.weight), tried
 

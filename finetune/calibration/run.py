@@ -27,6 +27,7 @@ from revise_captions.finetune.calibration.sentences import (
 )
 from revise_captions.io.writing import check_writable, write_json
 from revise_captions.stats.error_correction import MeasuredShare
+from revise_captions.stats.probability_maps import IDENTITY, METHODS
 from revise_captions.text.formatting import plural
 
 
@@ -72,11 +73,11 @@ def calibrate(
                 f"{critic} is no folder with a {CARD} to write to",
                 hint="write a profile with --out",
             )
-        if method not in ("auto", "none"):
+        if method == "isotonic":
             raise UserError(
-                "a card has no place for a map of P(factual)", hint="write a profile with --out"
+                "a card has no place for an isotonic map of P(factual)",
+                hint="write a profile with --out, or choose --map logistic",
             )
-        method = "none"
     if out is not None:
         check_writable(out, [critic, data], force=force, ours=lambda head: FORMAT.encode() in head)
     trained_on = None if card is None else card.training.get("data")
@@ -85,7 +86,8 @@ def calibrate(
         read = with_rewrites(read, read_folder(rewrites, None))
     loaded = load_critic(critic, **models)
     found = judged(loaded, read.captions)
-    options = CalibrationOptions(method, wrong_share, false_alarms, held_out, replicates)
+    methods = tuple(name for name in METHODS if name != "isotonic" or not into_card)
+    options = CalibrationOptions(method, methods, wrong_share, false_alarms, held_out, replicates)
     profile = profile_of(loaded, read, found, options)
     if out is not None:
         write_json(out, profile.as_json())
@@ -94,7 +96,13 @@ def calibrate(
         kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
         more = {"measured": profile.sentences.as_json(), "reviser": dict(profile.reviser)}
         stored = {**profile.calibration, **kept, **more}
-        replace(card, threshold=profile.threshold, calibration=stored).write(Path(critic))
+        map_ = profile.map.after(card.map)
+        replace(
+            card,
+            threshold=profile.threshold,
+            probability_map={} if map_ is IDENTITY else map_.as_json(),
+            calibration=stored,
+        ).write(Path(critic))
     return profile
 
 

@@ -159,7 +159,7 @@ def metadata(rng: random.Random, _: list[bytes]) -> int:
     folder.mkdir()
     shutil.copy(hostile.GOOD_IMAGE, folder)
     names = [hostile.GOOD_IMAGE] * GOOD + [_image(rng) for _ in captions[GOOD:]]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"n": k, "file_name": name.replace("\x00", ""), "text": caption.replace("\x00", "")}
         for k, (name, caption) in enumerate(zip(names, captions, strict=True))
     ]

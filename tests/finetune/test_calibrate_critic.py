@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 
@@ -21,7 +22,9 @@ from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.errors import UserError
 from revise_captions.finetune.calibration import run
 from revise_captions.finetune.calibration.cli import calibrate_critic as command
+from revise_captions.finetune.calibration.measure import judged
 from revise_captions.finetune.calibration.run import calibrate
+from revise_captions.finetune.calibration.sentences import read_folder
 from revise_captions.picturebook.generate import main as generate
 from revise_captions.records import Span, Unscored, Verdict
 
@@ -299,6 +302,7 @@ def test_a_card_gets_what_was_measured(book, tmp_path):
     assert card.calibration["wrong_share"] == 0.1
     assert card.calibration["figures"] == stored_card("bundled").calibration["figures"]
     assert card.threshold == card.calibration["threshold"]
+    assert (card.probability_map != {}) is (card.map.method != "none")
     rewrites = card.calibration["measured"]["rewritten"]
     assert len(card.calibration["measured"]["p"]) == card.calibration["sentences"] + len(rewrites)
     assert card.calibration["reviser"] == {"reviser": "me"}
@@ -307,6 +311,40 @@ def test_a_card_gets_what_was_measured(book, tmp_path):
     assert known.origin == "the critic's card"
     assert known.rewrites_true.sentences > len(rewrites) / 4
     assert json.loads((folder / CARD).read_text())["calibration"]["measured"]["weight"] is None
+
+
+def test_a_map_in_the_card_is_the_profile_s_and_goes_on_top_of_an_earlier_one(book, tmp_path):
+    """P through the card is P through the profile; calibrating again changes next to nothing."""
+    folder, book = shutil.copytree(BUNDLED, tmp_path / "c"), shutil.copytree(book, tmp_path / "b")
+    file = book / "validation.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for sentence in [s for row in rows for s in row["sentences"]][::6]:  # or no map is steep enough
+        sentence["label"] = "nonfactual" if sentence["label"] == "factual" else "factual"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plain = dataclasses.replace(stored_card("bundled"), probability_map={})
+    plain.write(folder)
+    options = ["--map", "logistic", "--wrong-share", "0.2", "--device", "cpu"]
+    options += ["--replicates", "100"]
+    profile = tmp_path / "p.json"
+    for more in (["--out", str(profile)], ["--into-card"], ["--into-card"]):
+        done = CliRunner().invoke(command, [str(folder), str(book), *options, *more])
+        assert done.exit_code == 0, done.output
+        if "--out" in more:
+            mapped = read_profile(profile).map
+            plain_p = _probabilities(load_critic(str(folder), device="cpu"), book)
+    card = stored_card(str(folder))
+    assert card.map.scale == pytest.approx(mapped.scale, rel=0.05)
+    assert card.map.shift == pytest.approx(mapped.shift, abs=0.1)
+    critic = load_critic(str(folder), device="cpu")
+    assert critic.settings["probability-map"] == str(card.map)
+    found = _probabilities(critic, book)
+    assert found == pytest.approx(card.map(np.array(plain_p)).tolist(), abs=2e-3)
+    assert not np.allclose(found, plain_p, atol=1e-2)
+
+
+def _probabilities(critic, book):
+    found = judged(critic, read_folder(book, None).captions)
+    return found.p.tolist()
 
 
 def test_a_critic_without_card_says_so_and_a_profile_ends_it(tmp_path, caplog):
@@ -321,7 +359,7 @@ def test_a_critic_without_card_says_so_and_a_profile_ends_it(tmp_path, caplog):
     ("options", "said"),
     [
         ([], "give --out FILE for a profile, or --into-card"),
-        (["--into-card", "--map", "isotonic"], "no place for a map"),
+        (["--into-card", "--map", "isotonic"], "no place for an isotonic map"),
         (["--out", "there.json"], "exists"),
     ],
 )

@@ -64,7 +64,7 @@ class Calibration:
         bins: Reliability.
         curve: Precision and recall by threshold.
         wrong_share: Share of wrong sentences that threshold, macro-F1 and curve are for; None for
-            that of the sentences measured, which reliability is always of.
+            that of the sentences measured. Reliability is of the sentences as weighted.
         false_alarms: Largest share of true sentences that the threshold was to flag; None for any.
     """
 

@@ -46,7 +46,7 @@ class ProbabilityMap:
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
 
-    def __call__(self, p: Floats) -> Floats:
+    def __call__(self, p: Floats | np.float64) -> Floats:
         """Calibrated probabilities, rounded to four decimals."""
         if self.method == "none":
             return np.round(p, 4)
@@ -54,11 +54,26 @@ class ProbabilityMap:
             return np.round(np.interp(p, self.x, self.y), 4)
         return np.round(1 / (1 + np.exp(-(self.scale * _logit(p) + self.shift))), 4)
 
+    def after(self, first: ProbabilityMap) -> ProbabilityMap:
+        """This map of another's values. Neither is isotonic."""
+        scale, shift = self.scale * first.scale, self.scale * first.shift + self.shift
+        if (scale, shift) == (1.0, 0.0):
+            return IDENTITY
+        return ProbabilityMap("logistic" if shift else "temperature", scale, shift)
+
     def before(self, calibrated: float) -> float:
         """The least P (of four decimals) that is mapped to `calibrated` or more; 1 if none is."""
         grid = np.round(np.arange(10_001) / 10_000, 4)
         place = int(np.searchsorted(self(grid), calibrated - 1e-9))
         return float(grid[min(place, len(grid) - 1)])
+
+    def __str__(self) -> str:
+        """As settings name it: `logistic(temperature=1.250, shift=1.020)`."""
+        if self.method == "temperature":
+            return f"temperature({1 / self.scale:.3f})"
+        if self.method == "logistic":
+            return f"logistic(temperature={1 / self.scale:.3f}, shift={self.shift:.3f})"
+        return self.method
 
     def as_json(self) -> dict[str, Any]:
         if self.method == "isotonic":
@@ -87,7 +102,10 @@ class ProbabilityMap:
         return cls(method, scale=1 / temperature, shift=shift)
 
 
-def _logit(p: Floats) -> Floats:
+IDENTITY = ProbabilityMap()
+
+
+def _logit(p: Floats | np.float64) -> Floats:
     inside = np.clip(p, _EDGE, 1 - _EDGE)
     return np.asarray(np.log(inside / (1 - inside)))
 
