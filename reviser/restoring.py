@@ -76,6 +76,24 @@ def restored(text: str, sentence: str, rationale: str) -> str:
     return "".join([*pieces, *old[at:]]).strip()
 
 
+def strays(text: str, sentence: str, rationale: str) -> bool:
+    """Whether a rewrite changes only what is far from all that the rationale names.
+
+    "The sign is bright." is said of the sign's color rather than of a plank's at the other end.
+    """
+    old, new = _PIECE.findall(sentence), _PIECE.findall(text)
+    known = known_keys(rationale)
+    named = [
+        _Change(at, at + 1, (), ())
+        for at, piece in enumerate(old)
+        if any(keys & known for _, keys in content_keys(piece))
+    ]
+    changes = _changes(old, new)
+    return bool(text and changes and named) and not any(
+        _distance(change, place) <= REACH for change in changes for place in named
+    )
+
+
 def _changes(old: list[str], new: list[str]) -> list[_Change]:
     matcher = SequenceMatcher(None, [p.strip() for p in old], [p.strip() for p in new], False)
     changes = []

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,15 @@ from revise_captions.reviser.bundled_model.tokenizer import (
     VERSION,
     RewriteTokenizer,
 )
+from revise_captions.reviser.claims import VERSION as CLAIMS
+from revise_captions.reviser.claims import faults
 from revise_captions.reviser.decoding import generate
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.orders import VERSION as ORDERS
 from revise_captions.reviser.orders import without_orders
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.restoring import VERSION as RESTORING
-from revise_captions.reviser.restoring import restored
+from revise_captions.reviser.restoring import restored, strays
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, Qwen3ForCausalLM
@@ -145,17 +148,33 @@ class BundledReviser:
     strict: bool = True
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
-        if self.english:
-            requests = [replace(r, rationale=without_orders(r.rationale)) for r in requests]
+        return self._fault_by_fault(requests) if self.english else self._rewrite(requests)
+
+    def _fault_by_fault(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
+        """Mends the faults of each rationale one after the other, those of all requests in rounds.
+
+        Orders are left out, and what is not about the sentence. A step that the guards refuse is
+        left out if there are others. After failed rewrites all faults are asked for at once.
+        """
+        todo = [_faults(request) for request in requests]
+        answers: list[str | None] = [None] * len(requests)
+        for step in range(max(map(len, todo), default=0)):
+            chosen = [k for k, named in enumerate(todo) if step < len(named) and answers[k] != ""]
+            asked = [
+                replace(requests[k], sentence=answers[k] or requests[k].sentence,
+                        rationale=todo[k][step])
+                for k in chosen
+            ]  # fmt: skip
+            for k, request, text in zip(chosen, asked, self._rewrite(asked), strict=True):
+                if len(todo[k]) == 1 or _passes(request, text):
+                    answers[k] = text
+        return answers
+
+    def _rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
+        """One rewrite by the whole rationale."""
         prompts = self.tokenizer.prompts(requests)
         answers = [_affirmed(request) for request in requests]
-        open_ = [
-            k
-            for k, answer in enumerate(answers)
-            if answer is None
-            and prompts[k] is not None
-            and (requests[k].rationale or not self.english)  # without one, nothing is wrong
-        ]
+        open_ = [k for k, answer in enumerate(answers) if answer is None and prompts[k] is not None]
         first = [k for k in open_ if not requests[k].failed]
         again = [k for k in open_ if requests[k].failed]
         for chosen, beams in ((first, 1), (again, 1 + 2 * FAILED_TRIES)):
@@ -163,11 +182,10 @@ class BundledReviser:
             for k, texts in zip(chosen, found, strict=True):
                 answers[k] = texts[0] if texts else None
         if self.english:
-            refused = [k for k in first if not _passes(requests[k], answers[k])]
-            found = self._answers([requests[k] for k in refused], BEAMS)
-            for k, texts in zip(refused, found, strict=True):
-                passing = (text for text in texts if _passes(requests[k], text))
-                answers[k] = next(passing, answers[k])
+            doubted = [k for k in first if _doubt(requests[k], answers[k])]
+            found = self._answers([requests[k] for k in doubted], BEAMS)
+            for k, texts in zip(doubted, found, strict=True):
+                answers[k] = min([answers[k], *texts], key=partial(_doubt, requests[k]))
         return answers
 
     def foreign(self, requests: Sequence[RewriteRequest], known: float = KNOWN) -> list[bool]:
@@ -206,11 +224,24 @@ class BundledReviser:
         return result
 
 
+def _faults(request: RewriteRequest) -> list[str]:
+    rationale = without_orders(request.rationale)
+    named = faults(rationale, request.sentence)
+    return [rationale] if named and request.failed else named
+
+
 def _passes(request: RewriteRequest, text: str | None) -> bool:
     """Whether the guards let a rewrite through."""
     if text is None:
         return False
     return check(request.sentence, request.rationale, text, mode="strict").why is None
+
+
+def _doubt(request: RewriteRequest, text: str | None) -> int:
+    """2 where the guards refuse a rewrite, 1 where it changes what is far from what is named."""
+    if text is None or not _passes(request, text):
+        return 2
+    return int(strays(text, request.sentence, request.rationale))
 
 
 def _affirmed(request: RewriteRequest) -> str | None:
@@ -262,7 +293,11 @@ def load_bundled(
     }
     english = card.prompt == CHAT_VERSION
     if english:
-        settings |= {"reviser-orders": ORDERS, "reviser-restoring": RESTORING}
+        settings |= {
+            "reviser-orders": ORDERS,
+            "reviser-claims": CLAIMS,
+            "reviser-restoring": RESTORING,
+        }
     return BundledReviser(model, codec, settings, batch_size, english)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.reviser.restoring import restored
+from revise_captions.reviser.restoring import restored, strays
 
 LIST = "The picture features two girls, an orange cat, a tree, and a house."
 
@@ -44,3 +44,13 @@ def test_only_changes_with_a_reason_stay(
     sentence: str, rationale: str, rewrite: str, expected: str
 ) -> None:
     assert restored(rewrite, sentence, rationale) == expected
+
+
+def test_a_change_far_from_all_that_is_named_strays() -> None:
+    sentence = "A brown shed made of faint planks and, next to that, an open yellow sign."
+    there = sentence.replace("an open", "a bright")
+    elsewhere = sentence.replace("faint", "bright")
+    assert [strays(t, sentence, "The sign is bright.") for t in (there, elsewhere)] == [False, True]
+    assert not strays(elsewhere, sentence, "The wood is bright.")  # named otherwise
+    assert not strays(sentence, sentence, "The sign is bright.")
+    assert not strays("", sentence, "The sign is bright.")

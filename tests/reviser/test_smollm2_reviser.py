@@ -139,6 +139,44 @@ def test_it_knows_all_words_and_answers_one_by_one_as_in_a_batch(adapter: Path) 
     ]
 
 
+class Replacing(BundledReviser):
+    """Replaces "red" by "blue" where asked for it, deletes where told to, and fails at trees."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "english", True)
+        object.__setattr__(self, "asked", [])
+
+    def _rewrite(self, requests):
+        self.asked.append([request.rationale for request in requests])
+        return [
+            "" if "gone" in r.rationale
+            else "The lamp is on." if "tree" in r.rationale
+            else r.sentence.replace(*("red", "blue") if "blue" in r.rationale else ("old", "new"))
+            for r in requests
+        ]  # fmt: skip
+
+
+def test_faults_are_mended_one_by_one_in_rounds_of_all_requests() -> None:
+    sentence = "A red car and an old tree."
+    both = "The car is blue, not red. The tree is dead. It is new, not old."
+    asked = [
+        RewriteRequest("", sentence, both),
+        RewriteRequest("", sentence, "The car is blue."),
+        RewriteRequest("", sentence, "The tree is gone. The car is blue."),
+        RewriteRequest("", sentence, both, ("A failed one.",)),
+        RewriteRequest("", sentence, "The lamp is off."),
+    ]
+    reviser = Replacing()
+    assert reviser.rewrite(asked) == [
+        "A blue car and an new tree.", "A blue car and an old tree.", "", "The lamp is on.", None,
+    ]  # fmt: skip
+    assert reviser.asked == [
+        ["The car is blue, not red.", "The car is blue.", "The tree is gone.", both],
+        ["The tree is dead."],
+        ["It is new, not old."],
+    ]
+
+
 class Scripted(BundledReviser):
     """Answers with its name; what has the word "far" in it is foreign."""
 

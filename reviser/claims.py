@@ -1,0 +1,168 @@
+"""What a rationale says is wrong, fault by fault, and whether it is about the sentence at all.
+
+Of several faults a small model overlooks one, or puts one's words in the other's place; one by one
+it mends them all. Told what is wrong with something else, it puts the words in all the same.
+"""
+
+# ruff: noqa: SIM905  (word lists read better as text)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from revise_captions.reviser.content_words import content_keys, known_keys
+from revise_captions.text.sentences import split
+
+#: Of the rules here; part of the signature.
+VERSION = "claims/1"
+#: Each costs a rewrite: a rationale with more faults is taken as a whole.
+MOST = 6
+_MORE = r"(?:also|moreover|in\s+addition|additionally|furthermore|besides|finally|further)\b"
+_REST = r"(?:the\s+rest|everything\s+else|all\s+else|otherwise)\b"
+_JOINT = re.compile(
+    rf";\s*|,\s+and\s+|(?<=[.;,])\s+(?=\(?\d{{1,2}}[.)]\s|[-•*]\s|{_MORE}|{_REST})",
+    re.IGNORECASE,
+)
+_IS_REST = re.compile(_REST, re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:\(?\d{1,2}[.)]|[-•*])\s+")
+_ALSO = re.compile(rf"^(?:and\s+)?{_MORE},?\s*", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|‘[^’]*’|(?<!\w)'[^']*'(?!\w)")
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|do|does|not|no|none|nothing|cannot|can|should|shows?|says?|"
+    r"reads?|instead|rather|change|replace|remove|wrong|correct)\b|n['’]t|->|\?",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"\b(?:not?|none|nothing|never|neither|cannot|wrong|incorrect|unsupported|made\s+up)\b|n['’]t",
+    re.IGNORECASE,
+)
+#: Says what is wrong and what is right at once.
+_EXCHANGES = re.compile(
+    r",\s+not\b|\band\s+not\b|^not\b.+,|instead\s+of|rather\s+than|\bshould\s+be\b|->"
+    r"|\b(?:replace|change|while|but)\b",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"^(?:it|they|he|she|this|that|these|those|there|correct)\b|\binstead\b(?!\s+of)", re.IGNORECASE
+)
+_IS_WRONG = re.compile(r"\b(?:is|are)\s+(?:wrong|incorrect)$|\bdo(?:es)?\s+not\s+fit$", re.I)
+#: What is right, with or without more after it.
+_PRAISE = re.compile(r"\b(?:rightly|correctly|accurate(?:ly)?|indeed|fine|as\s+described)\b", re.I)
+_AFTER_PRAISE = re.compile(r"^[^,;]*(?:,\s+but|;\s+however|,)[\s,]+", re.IGNORECASE)
+#: Words for the sentence and the image, which say nothing of either.
+_META = frozenset(
+    "image picture photo photograph sentence caption description statement claim show shows shown "
+    "see seen not no none nothing".split()
+)
+#: Words for being wrong, or perhaps wrong; they may also be what the sentence is about ("a word").
+_FRAME = _META | frozenset(
+    "text word part hallucination hallucinated invention invented speculation evidence error "
+    "mistake correction wrong right correct incorrect inaccurate true false supported unsupported "
+    "supports made up pure whole completely entirely entire however actually quite point contains "
+    "align one visible describe describes described say says mention mentions "
+    "mentioned match matches kind all perhaps likely most probably seems appears believe tell "
+    "far".split()
+)
+_OPENING = re.compile(r"^(?!correct:)[^,:]*?(?:[,:]|\b(?:since|because))\s+(?=\S)", re.IGNORECASE)
+_POINTS = re.compile(
+    r"\b(?:this|these|that|those|text|lettering|persons?|people|individuals?|wom[ae]n|m[ae]n|"
+    r"child(?:ren)?|kids?|guys?|lad(?:y|ies)|females?|males?|animals?|vehicles?|objects?|items?|things?)\b",
+    re.IGNORECASE,
+)
+_IT = re.compile(r"\b(?:it|they|he|she|there|i|you|one)\b", re.IGNORECASE)
+
+
+def faults(rationale: str, sentence: str) -> list[str]:
+    """The faults that a rationale names, each in its own words.
+
+    "The cat is white, not black. Also, there is no dog; the rest is fine." names two. Clauses that
+    say of one fault what is wrong and what is right instead stay together ("There is no dog; it is
+    a cat.").
+
+    Returns:
+        The rationale itself where it plainly names one, or more than `MOST`; nothing where it is
+        not about the sentence.
+    """
+    found: list[str] = []
+    for piece, is_new in _pieces(rationale, sentence):
+        if found and not is_new and _continues(piece, found[-1]):
+            found[-1] = f"{found[-1]}{'' if found[-1].endswith('?') else ';'} {piece}"
+        else:
+            found.append(piece)
+    # "The shadow is on a table." is about a sentence that calls the shadow something else.
+    near = " ".join([sentence, *(piece for piece in found if _speaks_of(sentence, piece))])
+    named = [p for p in found if _speaks_of(near, p) and not _IS_REST.match(p)]
+    if len(named) == 1 == len(found) or not found or len(named) > MOST:
+        return [rationale] if rationale else []
+    return [f"{piece[:1].upper()}{piece[1:]}." for piece in named]
+
+
+def _speaks_of(sentence: str, claim: str) -> bool:
+    """Whether a claim is about a sentence.
+
+    It is if it has a content word of the sentence, or points at what the sentence says ("these",
+    "the person"). What says of an "it" what it is *not* names the fault, and the sentence should
+    have it.
+    """
+    if _shares(sentence, claim) or _POINTS.search(claim):
+        return True
+    exact = _DENIES.search(claim) or _EXCHANGES.search(claim)
+    return bool(_IT.search(claim)) and not exact
+
+
+def _shares(sentence: str, claim: str) -> bool:
+    said = known_keys(sentence)
+    return any(keys & said for word, keys in content_keys(claim) if word not in _META)
+
+
+def _says(text: str, sentence: str) -> bool:
+    """Whether a text says more than that something is wrong."""
+    return _shares(sentence, text) or any(w not in _FRAME for w, _ in content_keys(text))
+
+
+def _pieces(rationale: str, sentence: str) -> Iterator[tuple[str, bool]]:
+    """Sentences and joined clauses, without praise, numbers and what joins them; each with whether
+    it begins with a number or an "also"."""
+    for span in split(rationale):
+        for joint, clause in _clauses(span.of(rationale), sentence):
+            text = _ALSO.sub("", _NUMBER.sub("", clause))
+            is_new = text != clause or joint.startswith(",")
+            if _PRAISE.search(text):
+                match = _AFTER_PRAISE.match(text)
+                text = text[match.end() :] if match else ""
+            while (match := _OPENING.match(text)) and not _says(match[0], sentence):
+                text = text[match.end() :]
+            text = text.strip().rstrip(".;, ")
+            if _says(text, sentence):
+                yield text, is_new
+
+
+def _clauses(text: str, sentence: str) -> Iterator[tuple[str, str]]:
+    """A sentence of a rationale, cut where clauses are joined that each state something.
+
+    Each comes with what joins it to the one before. No joint is in quotation marks, or in words
+    that the sentence has.
+    """
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    start, last = 0, ""
+    for joint in _JOINT.finditer(text):
+        before, after = text[start : joint.start()], text[joint.end() :]
+        around = f"{before.split(' ')[-1]}{joint[0]}{after.split(' ')[0]}"
+        if around in sentence or any(a < joint.start() < b for a, b in quoted) or not after:
+            continue
+        if joint[0].startswith(",") and not (_STATES.search(before) and _STATES.search(after)):
+            continue
+        yield last, before.strip()
+        start, last = joint.end(), joint[0]
+    yield last, text[start:].strip()
+
+
+def _continues(piece: str, before: str) -> bool:
+    """Whether a clause goes on about the fault of the one before: what is wrong, what is right."""
+    if before.endswith("?"):
+        return True
+    if _EXCHANGES.search(piece) or _EXCHANGES.search(before):
+        return False
+    goes_on = _GOES_ON.search(piece) or _IS_WRONG.search(before)
+    return bool(goes_on) and bool(_DENIES.search(piece)) != bool(_DENIES.search(before))
