@@ -1,7 +1,8 @@
 """A critic by name, whatever computes it.
 
     charts                                 reading and claims      in process, no model
-    bundled, a folder with critic.json     our own PaliGemma 2     in process, packed, or vLLM
+    bundled, a folder with critic.json     our own PaliGemma 2     in process, packed, or vLLM;
+                                                                   charts go to `charts`
     a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              a server's model        OpenAI's protocol
@@ -111,6 +112,7 @@ def load_critic(
     samples: int = 0,
     compiled: bool = False,
     trust_remote_code: bool = False,
+    routed: bool = True,
 ) -> Critic:
     """Loads a critic. One without card and profile says in the log that it is uncalibrated.
 
@@ -132,10 +134,14 @@ def load_critic(
         samples: Answers to sample from a server that returns no log-probabilities.
         compiled: Compiles the layers: the same answers but for rounding.
         trust_remote_code: See `ModelSpec`.
+        routed: Whether `bundled` hands charts to the critic of charts. An adapter, a profile, a
+            target precision and another attention mode are about its own weights: with them, it
+            does not.
 
     Raises:
         UserError: The critic cannot be loaded as asked. Raised before any data is read.
     """
+    own_only = any(x is not None for x in (adapter, profile, target_precision, attention_mode))
     known = None if profile is None else read_profile(profile)
     limit = None if known is None else chosen_threshold(known, threshold, target_precision)
     if known is not None and limit is not None:
@@ -165,6 +171,8 @@ def load_critic(
         options |= {"dtype": spec.dtype, "device": spec.device, "attention_mode": attention_mode}
         options |= {"batch_size": batch_size, "packed": packed, "compiled": compiled}
         loaded = load_paligemma(spec.name, **options)
+    if spec.name == "bundled" and routed and not own_only:
+        return _routed(loaded)
     return _calibrated(loaded, spec.name, known, limit)
 
 
@@ -195,14 +203,30 @@ def _calibrated(
     return critic
 
 
-def _charts(*, threshold: float | None, target_precision: float | None) -> Critic:
-    """The critic of charts, where what reads them is installed."""
+def _routed(own: Critic) -> Critic:
+    """The bundled critic with the critic of charts beside it, where what reads them is installed.
+
+    The card's threshold, not the run's, is the scale: P(factual) does not depend on --threshold.
+    """
+    from revise_captions.critic.charts.critic import ChartCritic
+    from revise_captions.critic.routed import RoutedCritic
+
+    charts = None if _absent() else ChartCritic()
+    return RoutedCritic(own, charts, read_card(BUNDLED).threshold)
+
+
+def _absent() -> list[str]:
+    """The libraries that reading charts needs and that are not installed."""
     from importlib.util import find_spec
 
+    return [name for name in ("cv2", "rapidocr", "onnxruntime") if find_spec(name) is None]
+
+
+def _charts(*, threshold: float | None, target_precision: float | None) -> Critic:
+    """The critic of charts, where what reads them is installed."""
     from revise_captions.critic.charts.critic import ChartCritic
 
-    absent = [name for name in ("cv2", "rapidocr") if find_spec(name) is None]
-    if absent:
+    if absent := _absent():
         raise UserError(
             f"the critic charts needs the library {absent[0]}, which is not installed",
             hint="pip install 'revise-captions[charts]'",

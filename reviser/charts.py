@@ -51,12 +51,12 @@ class ChartReviser:
         can be put in."""
         return [self._rewrite(request) for request in requests]
 
+    def by_rule(self, request: RewriteRequest) -> bool:
+        """Whether the rationale is one of the critic of charts that a rule is for."""
+        return any(pattern.match(request.rationale) for pattern, _ in _RULES)
+
     def _rewrite(self, request: RewriteRequest) -> str | None:
-        rules: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
-            (_VALUE, _value), (_EXTREME, _extreme), (_PERIOD, _period), (_DIRECTION, _direction),
-            (_ORDER, _order),
-        )  # fmt: skip
-        for pattern, rule in rules:
+        for pattern, rule in _RULES:
             found = pattern.match(request.rationale)
             if found is not None:
                 rewrite = rule(request.sentence, found)
@@ -115,3 +115,9 @@ def _swapped(sentence: str, pairs: Sequence[tuple[str, str]], count: int = 0) ->
     table = dict(reversed(pairs))
     words = "|".join(sorted(map(re.escape, table), key=len, reverse=True))
     return re.sub(rf"\b(?:{words})\b", lambda match: table[match[0]], sentence, count=count)
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
+    (_VALUE, _value), (_EXTREME, _extreme), (_PERIOD, _period), (_DIRECTION, _direction),
+    (_ORDER, _order),
+)  # fmt: skip

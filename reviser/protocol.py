@@ -59,6 +59,15 @@ class Reviser(Protocol):
 
 
 @runtime_checkable
+class WritesByRule(Protocol):
+    """A reviser that writes some rewrites by rules, which no guard of a model's words is for."""
+
+    def by_rule(self, request: RewriteRequest) -> bool:
+        """Whether a rule writes the rewrite."""
+        ...
+
+
+@runtime_checkable
 class KnowsWords(Protocol):
     """A reviser of few words, which is not asked about sentences full of others."""
 

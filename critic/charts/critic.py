@@ -7,15 +7,16 @@ charts. The rationale is what the chart shows in the place of the claim that is 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from PIL.Image import Image
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.critic.charts.by_image import ByImage
 from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
 from revise_captions.critic.charts.weights import EvidenceWeights, read_weights
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
@@ -27,10 +28,14 @@ VERSION = "charts-1"
 
 @dataclass(frozen=True, slots=True)
 class ChartReading:
-    """What was read in an image: its charts, and its lines of text."""
+    """What was read in an image: its charts, and its lines of text.
+
+    `is_chart`: whether colors and text are those of a chart (`charts.gate`).
+    """
 
     charts: tuple[Chart, ...]
     lines: tuple[str, ...]
+    is_chart: bool = True
 
     @property
     def readable(self) -> bool:
@@ -46,14 +51,16 @@ def read_image(image: Image) -> ChartReading:
     """
     import numpy as np
 
+    from revise_captions.charts.gate import is_chart
     from revise_captions.charts.ocr import text_lines
     from revise_captions.charts.read import read, read_lines
 
     pixels = np.asarray(image.convert("RGB"))
     if min(pixels.shape[:2]) < 48:
-        return ChartReading(read(pixels), ())
+        return ChartReading(read(pixels), (), False)
     lines = text_lines(pixels)
-    return ChartReading(read_lines(pixels, lines), tuple(line.text for line in lines))
+    found = tuple(line.text for line in lines)
+    return ChartReading(read_lines(pixels, lines), found, is_chart(pixels, lines))
 
 
 class ChartCritic:
@@ -72,8 +79,9 @@ class ChartCritic:
         self.settings: Mapping[str, str] = {
             "critic": f"charts@{self.weights.digest}",
             "prompt": VERSION,
+            "rapidocr": version("rapidocr"),
         }
-        self._readings: dict[int, tuple[weakref.ref[Image], ChartReading]] = {}
+        self._readings: ByImage[ChartReading] = ByImage()
 
     def prepare(self, image: Image) -> None:
         """Reads an image that will be judged soon. Any thread may call it."""
@@ -81,13 +89,8 @@ class ChartCritic:
 
     def reading(self, image: Image) -> ChartReading:
         """What was read in the image, now or before."""
-        key = id(image)
-        owner, found = self._readings.get(key, (None, None))
-        if owner is None or found is None or owner() is not image:
-            gone = weakref.ref(image, lambda _: self._readings.pop(key, None))
-            found = read_image(image)
-            self._readings[key] = gone, found
-        return found
+        found = self._readings.get(image)
+        return self._readings.put(image, read_image(image)) if found is None else found
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per text asked about, in input order."""

@@ -156,7 +156,7 @@ def load_pair(name: str, *, device: str = "auto", dtype: str = "auto") -> PairEn
         return load_dual_encoder(name, device=device)
     if (way or "early") not in WAYS:
         raise UserError(f"--pair {name}: expected {' or '.join(f'{place}#{w}' for w in WAYS)}")
-    critic = load_critic(place, device=device, dtype=dtype)
+    critic = load_critic(place, device=device, dtype=dtype, routed=False)
     if not isinstance(critic, PaliGemmaCritic):
         raise UserError(f"--pair {name} is no PaliGemma critic in this process")
     return CriticPair(critic, way or "early", critic.settings.get("critic", place))

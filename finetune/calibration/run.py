@@ -84,7 +84,7 @@ def calibrate(
     read = read_benchmark(benchmark, data) if benchmark else read_folder(data, trained_on)
     if rewrites is not None:
         read = with_rewrites(read, read_folder(rewrites, None))
-    loaded = load_critic(critic, **models)
+    loaded = load_critic(critic, routed=False, **models)
     found = judged(loaded, read.captions)
     methods = tuple(name for name in METHODS if name != "isotonic" or not into_card)
     options = CalibrationOptions(method, methods, wrong_share, false_alarms, held_out, replicates)

@@ -34,6 +34,11 @@ def needs_other_critic(found: Probe) -> bool:
     )
 
 
+def needs_reading(found: Probe) -> bool:
+    """Whether most captions are of charts that cannot be read, or not yet."""
+    return found.main_reason in (Unscored.NEEDS_CHARTS, Unscored.UNREADABLE_CHART)
+
+
 def models_for(has: Machine) -> Iterator[str]:
     """Critics and revisers that fit into the machine's memory, as a table."""
     gpu = bool(has.gpus)

@@ -111,6 +111,7 @@ def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[
     """Prints what to do next. Returns the status of the run to expect."""
     from revise_captions.pipelines.doctor import advice
     from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED, QUARANTINED
+    from revise_captions.pipelines.report.headline import remedy
 
     for error in missing:
         echo(error)
@@ -122,6 +123,10 @@ def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[
     if found is not None and not found.opened + found.urls:
         echo("No sampled record can be processed: mend what is named above, then ask again.")
         return QUARANTINED
+    if found is not None and not missing and advice.needs_reading(found):
+        echo(f"The bundled critic cannot judge these captions: {found.main_reason}.")
+        echo(remedy(found.main_reason))
+        return NOTHING_JUDGED
     if found is None or missing or not advice.needs_other_critic(found):
         if missing or found is None:
             echo("\n".join(advice.models_for(has)))

@@ -100,7 +100,7 @@ def check_reviser(
         instruct, named = False, earlier or "bundled@"
     else:
         instruct = resolve_critic(named, engine=models.engine).kind == "instruct"
-    if instruct or named.startswith(("bundled@", "charts")):
+    if instruct or named.startswith(("bundled@", "charts@")) or named == "charts":
         return
     raise UserError(
         f"the critic {named} needs a reviser: it judges and explains, but cannot rewrite",

@@ -27,7 +27,12 @@ from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged,
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
 from revise_captions.records import Attempt, Sentence, Span, UnknownWord, Verdict, Why
 from revise_captions.reviser.guards import check
-from revise_captions.reviser.protocol import KnowsWords, Reviser, RewriteRequest
+from revise_captions.reviser.protocol import (
+    KnowsWords,
+    Reviser,
+    RewriteRequest,
+    WritesByRule,
+)
 
 if TYPE_CHECKING:
     from revise_captions.pipelines.verify.verifier import Verifier
@@ -221,7 +226,9 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: s
         tried: dict[int, Sentence] = {}
         for k, request in requests.items():
             sentence = draft.sentences[k]
-            attempt = _attempt(request, next(rewrites), guard, number, sentence.now.p_factual)
+            ruled = isinstance(reviser, WritesByRule) and reviser.by_rule(request)
+            mode = "warn" if ruled else guard
+            attempt = _attempt(request, next(rewrites), mode, number, sentence.now.p_factual)
             if attempt.text:
                 mark = list_mark(present_text(sentence, draft.caption))
                 attempt = replace(attempt, text=mark + attempt.text)

@@ -13,7 +13,8 @@
 format has always had: null where the critic does not report it, absent from rows that early
 versions wrote. `p_after` is P(factual) of what stands there now,
 in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
-`error` follows `rounds` only where an exception left the caption without answers.
+`error` follows `rounds` only where an exception left the caption without answers; `critic` only
+where the image chose it: "charts", for the bundled critic on a chart.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def to_json(revision: Revision, threshold: float, *, review: bool = False) -> di
     result: dict[str, Any] = {"signature": revision.signature, "rounds": revision.rounds}
     if revision.error:
         result["error"] = revision.error
+    if named := next((s.verdict.critic for s in revision.sentences if s.verdict.critic), ""):
+        result["critic"] = named
     if review:
         draft = Draft(None, revision.caption, revision.sentences)
         result["needs_review"] = bool(flagged(draft, threshold))
@@ -96,7 +99,8 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
     """
     try:
         stored = row["revision"]
-        sentences = tuple(_sentence(item) for item in stored["sentences"])
+        critic = _of(str, stored.get("critic", ""))
+        sentences = tuple(_sentence(item, critic) for item in stored["sentences"])
         rounds, signature = _round(stored["rounds"]), _of(str, stored["signature"])
         revised = _of(str, row["revised_caption"])
         error = _of(str, stored.get("error", ""))
@@ -129,7 +133,7 @@ def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
         raise ValueError(f"label is {item['label']!r:.80}")
 
 
-def _sentence(item: Mapping[str, Any]) -> Sentence:
+def _sentence(item: Mapping[str, Any], critic: str) -> Sentence:
     start, end = item["span"]
     p, unscored = item["p_factual"], item["reason"]
     reason = reason_of(unscored) if unscored is not None else None
@@ -139,7 +143,7 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     mass = item.get("share")
     _share("share", mass)
     assessable = _of(bool | None, item["assessable"])
-    verdict = Verdict(p, reason, assessable, mass)
+    verdict = Verdict(p, reason, assessable, mass, critic)
     dropped = bool(item["dropped"])
     after, reason_after = _share("p_after", item["p_after"]), item["reason_after"]
     unscored_after = reason_of(reason_after) if reason_after is not None else None
@@ -148,7 +152,7 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     elif (after is None) is (unscored_after is None):
         raise ValueError("a sentence has p_after or reason_after")
     else:
-        now = Verdict(after, unscored_after, assessable)
+        now = Verdict(after, unscored_after, assessable, critic=critic)
     attempts = tuple(_attempt(a) for a in item["attempts"])
     rationale = _of(str | None, item["rationale"])
     return Sentence(Span(int(start), int(end)), verdict, now, rationale, attempts, dropped)

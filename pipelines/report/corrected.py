@@ -21,21 +21,29 @@ from revise_captions.stats.error_correction import (
     as_written,
     revised,
 )
-from revise_captions.text.formatting import percent
+from revise_captions.text.formatting import percent, plural
 
 _PARTS = ("kept_after", "flagged_after", "rewritten_after")
 
 
-def corrected(sums: Sums, errors: ErrorRates | None) -> dict[str, Any] | None:
+def corrected(
+    sums: Sums, errors: ErrorRates | None, other: Sums | None = None
+) -> dict[str, Any] | None:
     """Shares of true sentences, before and after, with intervals, and what they rest on.
 
     The intervals cover both samples: the records of the run, and the sentences that the critic was
     measured on.
 
+    Args:
+        sums: Of the run.
+        errors: The critic's.
+        other: The part of `sums` that another critic judged, which is left out.
+
     Returns:
         None where nothing is known of the critic's errors, or the run is too small.
     """
     scored, factual = COLUMN["scored_before"], COLUMN["factual_before"]
+    sums = sums if other is None else sums - other
     if errors is None or sums.nonzero[scored] < MIN_RECORDS:
         return None
     total, drawn = sums.total, sums.resampled
@@ -62,6 +70,7 @@ def corrected(sums: Sums, errors: ErrorRates | None) -> dict[str, Any] | None:
             None if errors.rewrites_true is None else _measured(errors.rewrites_true)
         ),
         "rewrites": int(total[COLUMN["rewritten_after"]]),
+        "left_out": 0 if other is None else int(other.total[scored]),
     }
 
 
@@ -84,6 +93,9 @@ def trust(summary: Mapping[str, Any]) -> str:
         f"Corrected by {found['rests_on']}: it calls {percent(kept['share'])} of true and "
         f"{percent(passed['share'])} of wrong sentences factual."
     )
+    if found["left_out"]:
+        charts = plural(found["left_out"], "sentence")
+        text += f" Without {charts} about charts, which another critic judged."
     rewrites = found["accepted_rewrites_true"]
     if rewrites is not None:
         return f"{text} Of accepted rewrites {percent(rewrites['share'])} were true."

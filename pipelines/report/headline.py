@@ -15,13 +15,15 @@ from revise_captions.records import UnknownWord, Unscored, Why, kind_of_reason
 from revise_captions.text.formatting import percent, plural
 
 _REMEDIES = {
-    Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes only. For charts "
-    "there is `--critic charts` (extra `charts`). For other images name another critic: "
+    Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes and charts (extra "
+    "`charts`) only. For other images name another critic: "
     "`--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server (MODEL@http://host:8000/v1), or, "
     "with `--critic FOLDER`, one of your own (`finetune-critic`). `captions doctor IN` says which "
     "ones fit this machine.",
     Unscored.UNREADABLE_CHART: "`read-chart IMAGE` says what was not read. For images that are no "
     "charts, or charts of other kinds, name another critic with `--critic`.",
+    Unscored.NEEDS_CHARTS: "Charts are judged once what reads them is installed: "
+    "`pip install 'revise-captions[charts]'`.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`finetune-critic` can teach one.",
     UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "
@@ -115,7 +117,8 @@ def _corrected(summary: Mapping[str, Any]) -> str:
     else:
         low, high = percent(after["low"]), percent(after["high"])
         then = f"between {low} and {high} after"
-    return f" Corrected for its errors: {percent(before)} before, {then}."
+    but = " (without the charts)" if found["left_out"] else ""
+    return f" Corrected for its errors{but}: {percent(before)} before, {then}."
 
 
 def _causes(summary: Mapping[str, Any]) -> str:

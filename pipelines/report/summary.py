@@ -62,9 +62,11 @@ class Tally:
         self.seed = seed
         self.counts = Counts(threshold)
         self.sums = Sums(len(COLUMNS))
+        #: Of the records whose captions a critic judged of which these sums' errors say nothing.
+        self.other_critic = Sums(len(COLUMNS))
         self.groups: dict[str, _Group] = {}
         self.verification = VerificationTally(seed=seed)
-        self._pending: list[tuple[int, str | None, list[int]]] = []
+        self._pending: list[tuple[int, str | None, list[int], bool]] = []
 
     def add(
         self, row: Mapping[str, Any], *, line: int, source: str = "", group: object = None
@@ -72,12 +74,13 @@ class Tally:
         """Adds an output row; `source` and `line` together identify the record."""
         counts = [0] * len(COLUMNS)
         sentences = 0
-        changed = False
+        changed = other = False
         for _, _, revision in captions_of(row):
             found = revision["sentences"]
             part, touched = self.counts.add_caption(found)
             counts = [a + b for a, b in zip(counts, part, strict=True)]
             changed = changed or touched
+            other = other or bool(revision.get("critic"))
             sentences += len(found)
             self.counts.totals["captions"] += 1
             self.counts.totals["captions_changed"] += touched
@@ -86,7 +89,7 @@ class Tally:
         self.counts.totals["sentences"] += sentences
         name = self._group(group, sentences) if self.group_by is not None else None
         key = line ^ crc32(source.encode("utf-8", "replace")) << 32
-        self._pending.append((key, name, counts))
+        self._pending.append((key, name, counts, other))
         self.verification.add(row, key)
         if len(self._pending) >= _BUFFER:
             self._flush()
@@ -110,15 +113,17 @@ class Tally:
     def _flush(self) -> None:
         if not self._pending:
             return
-        keys = np.array([key for key, _, _ in self._pending], dtype=np.uint64)
-        values = np.array([counts for _, _, counts in self._pending], dtype=np.int64)
+        keys = np.array([row[0] for row in self._pending], dtype=np.uint64)
+        values = np.array([row[2] for row in self._pending], dtype=np.int64)
         # float32 sums of whole numbers are exact below 2**24, and four times as fast.
         exact = int(values.max()) * len(values) * 16 < 1 << 24
         dtype: type[np.floating[Any]] = np.float32 if exact else np.float64
         drawn: npt.NDArray[np.floating[Any]] = weights(keys, seed=self.seed).astype(dtype)
         self.sums.add(values, drawn)
+        if others := [index for index, row in enumerate(self._pending) if row[3]]:
+            self.other_critic.add(values[others], drawn[others])
         members: dict[str, list[int]] = {}
-        for index, (_, name, _) in enumerate(self._pending):
+        for index, (_, name, _, _) in enumerate(self._pending):
             if name is not None:
                 members.setdefault(name, []).append(index)
         for name, rows in members.items():
@@ -138,6 +143,7 @@ class Tally:
         other._flush()
         self.counts += other.counts
         self.sums += other.sums
+        self.other_critic += other.other_critic
         self.verification += other.verification
         for name, group in other.groups.items():
             known = name in self.groups or len(self.groups) < MAX_GROUPS
@@ -170,7 +176,7 @@ class Tally:
             "sentences": self._sentences(),
             "calibrated": calibrated,
             "factuality": factuality(self.sums),
-            "corrected": corrected(self.sums, errors),
+            "corrected": corrected(self.sums, errors, self.other_critic),
             "critic_on_flagged": table_6(self.sums),
             "attempts": self.counts.attempts_json(),
             "flow": self.counts.flow_json(),

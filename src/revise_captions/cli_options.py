@@ -84,8 +84,9 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     # models
     "--critic": {
         "default": "bundled",
-        "help": "Critic model: `bundled`, `charts`, a checkpoint folder, a Hugging Face model id, "
-        "or MODEL@http://host:8000/v1 for a model on an OpenAI-compatible server.",
+        "help": "Critic model: `bundled` (drawn scenes; charts with the extra `charts`), `charts`, "
+        "a checkpoint folder, a Hugging Face model id, or MODEL@http://host:8000/v1 for a model on "
+        "an OpenAI-compatible server.",
     },
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
     "--critic-profile": {

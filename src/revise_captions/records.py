@@ -37,6 +37,7 @@ class Unscored(StrEnum):
 
     OUTSIDE_DOMAIN = "outside the model's domain"
     UNREADABLE_CHART = "chart could not be read"
+    NEEDS_CHARTS = "may be a chart, and the extra charts is not installed"
     LANGUAGE = "language the critic does not know"
     TOO_LONG = "longer than the critic's context"
     NO_ANSWER = "the model's answer is neither yes nor no"
@@ -116,12 +117,15 @@ class Verdict:
             say.
         answer_mass: The probability of Yes and No together, in [0, 1], to four decimals; written as
             `share`. Low where the model does not answer the question. None where unknown.
+        critic: Which critic answered, where the image chooses it: "charts" for charts; "" for the
+            one that the settings name first.
     """
 
     p_factual: float | None
     unscored: Unscored | UnknownWord | None = None
     assessable: bool | None = None
     answer_mass: float | None = None
+    critic: str = ""
 
 
 @dataclass(frozen=True, slots=True)

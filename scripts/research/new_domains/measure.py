@@ -259,7 +259,7 @@ def evaluate(
             return dict(line)
     from revise_captions.critic.load import load_critic
 
-    critic = bare(load_critic(folder, device="cpu"))
+    critic = bare(load_critic(folder, device="cpu", routed=False))
     line = {"name": name, "captions": captions, **about}
     line |= on_new(critic, domain, captions) | on_scenes(critic, captions)
     with results.open("a", encoding="utf-8") as file:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,23 @@ class TextLine:
     words: tuple[TextWord, ...]
 
 
-@functools.cache
-def _engine() -> Any:
+#: Engines that are not in use. An engine keeps the steps of its last call in itself, so that two
+#: threads cannot share one.
+_IDLE: SimpleQueue[Any] = SimpleQueue()
+
+
+@contextmanager
+def _engine() -> Iterator[Any]:
     from rapidocr import RapidOCR
 
-    return RapidOCR(params=_PARAMETERS)
+    try:
+        engine = _IDLE.get_nowait()
+    except Empty:
+        engine = RapidOCR(params=_PARAMETERS)
+    try:
+        yield engine
+    finally:
+        _IDLE.put(engine)
 
 
 def text_lines(image: Pixels) -> tuple[TextLine, ...]:
@@ -88,8 +101,11 @@ def text_lines(image: Pixels) -> tuple[TextLine, ...]:
     Raises:
         ModuleNotFoundError: RapidOCR is not installed.
     """
-    engine = _engine()
-    pixels = np.ascontiguousarray(image[:, :, ::-1])
+    with _engine() as engine:
+        return _text_lines(engine, np.ascontiguousarray(image[:, :, ::-1]))
+
+
+def _text_lines(engine: Any, pixels: Pixels) -> tuple[TextLine, ...]:
     boxes = _detected(engine, pixels)
     crops = [_crop(pixels, corners) for corners in boxes]
     tall = [k for k, crop in enumerate(crops) if crop.shape[0] >= _TALL * crop.shape[1]]

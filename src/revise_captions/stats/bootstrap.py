@@ -135,6 +135,14 @@ class Sums:
         self.resampled += other.resampled
         return self
 
+    def __sub__(self, part: Sums) -> Sums:
+        """The sums over the records that `part` does not hold."""
+        rest = Sums(len(self.total), len(self.resampled))
+        rest.total = self.total - part.total
+        rest.nonzero = self.nonzero - part.nonzero
+        rest.resampled = self.resampled - part.resampled
+        return rest
+
     def ratio(self, numerator: int, denominator: int) -> Estimate:
         """The share column `numerator` / column `denominator`, each record's part at most 1."""
         top, bottom = int(self.total[numerator]), int(self.total[denominator])
