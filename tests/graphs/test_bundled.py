@@ -32,6 +32,12 @@ TREEBANK = ROOT.parent / "shared/data/ud_english_ewt/test.conllu"
         ("A group of people stand in snow.", {("people", "stand in", "snow")}),
         ("Two dogs lie here. One is black, the other is white.", {("dog", "is", "white")}),
         ("Above the door hangs a sign.", {("sign", "hang above", "door")}),
+        ("A woman with long hair lying on a bed.", {("woman", "lay on", "bed")}),
+        ("Two men looking toward the camera holding food.", {("men", "hold", "food")}),
+        ("A boy in a red shirt and gray pants on a skateboard.", {("boy", "on", "skateboard")}),
+        ("A man in a blue suit with orange hair.", {("man", "with", "hair")}),
+        ("A woman holds a phone to her ear.", {("phone", "to", "ear")}),
+        ("A vase with flowers standing on a table.", {("flowers", "stand on", "table")}),
     ],
 )
 def test_captions_become_graphs(text, expected):

@@ -319,3 +319,18 @@ def test_without_the_package_the_resolver_says_so():
 
     with pytest.raises(UserError, match="maverick-coref"):
         Maverick()
+
+
+@pytest.mark.parametrize(
+    ("name", "usual"),
+    [
+        ("lie down underneath", "lie under"),
+        ("to left of", "at left of"),
+        ("seat on", "sit on"),
+        ("look up", "look up"),
+    ],
+)
+def test_relations_in_the_notation_of_annotators(name, usual):
+    from revise_captions.graphs.triples import usual_name
+
+    assert usual_name(name) == usual

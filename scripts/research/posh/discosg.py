@@ -21,6 +21,7 @@ from revise_captions.graphs.triples import (
     is_counted,
     lemmas,
     said_of,
+    usual_name,
     written,
 )
 from revise_captions.graphs.words import listed
@@ -179,6 +180,7 @@ def _name(graph: Graph, edge: Relation) -> str:
         return "in"
     if name == "with" or (last == "with" and verb.replace(" ", "_") in _HAS):
         return "have"
+    name = usual_name(name)
     return _usual(_NAMES.get(name, name))
 
 

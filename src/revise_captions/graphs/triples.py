@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from revise_captions.graphs import lexicon, words
-from revise_captions.graphs.graph import Attribute, AttributeKind, Graph
+from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Relation
 
 Triple = tuple[str, ...]
 _TRIPLE = re.compile(r"\(\s*([^()]*?)\s*\)")
@@ -97,11 +97,48 @@ def convention(graph: Graph) -> list[Triple]:
         if is_counted(item) and (item.kind is not AttributeKind.PLACE or item.value in _SIDES)
     ]
     for edge in graph.relations:
-        name = "wear" if edge.name == "in" and is_clothing(graph, edge.target) else edge.name
+        name = "wear" if _is_worn(graph, edge) else usual_name(edge.name)
         found.append((names[edge.subject], name, names[edge.target]))
     told = {name for triple in found for name in (triple[0], triple[2])}
     alone = [(name,) for name in names if name not in told]
     return list(dict.fromkeys([*found, *alone]))
+
+
+#: Prepositions as FACTUAL's annotators write them.
+_USUAL = {
+    "beneath": "under", "underneath": "under", "below": "under", "in between": "between",
+    "in middle of": "on middle of", "in centre of": "in center of", "inside of": "inside",
+    "outside of": "outside", "at end of": "in end of", "at bottom of": "on bottom of",
+    "at top of": "on top of", "atop": "on top of", "at edge of": "on edge of",
+    "on other side of": "on side of", "on left side of": "at left of", "to left of": "at left of",
+    "to right of": "on right side of", "along side of": "alongside", "toward": "towards",
+    "besides": "beside",
+}  # fmt: skip
+
+
+@cache
+def usual_name(name: str) -> str:
+    """A relation's name as annotators write it: "lie down underneath" is "lie under"."""
+    parts = name.split()
+    if len(parts) > 2 and parts[1] in ("down", "up"):
+        del parts[1]
+    if parts[0] == "seat":
+        parts[0] = "sit"
+    for start in range(len(parts)):
+        usual = _USUAL.get(" ".join(parts[start:]))
+        if usual is not None:
+            return " ".join([*parts[:start], usual])
+    return " ".join(parts)
+
+
+def _is_worn(graph: Graph, edge: Relation) -> bool:
+    if not is_clothing(graph, edge.target):
+        return False
+    being = graph.objects[edge.subject].lemma.rpartition(" ")[2] in words.BEINGS
+    return edge.name == "in" or (being and edge.name in _WORN)
+
+
+_WORN = ("with", "have", "dress in", "clothe in", "sit with", "stand with")
 
 
 def written(graph: Graph) -> Graph:

@@ -188,9 +188,31 @@ WIDER = {
     "structure": listed("building tower bridge house church castle obelisk wheel"),
     "garment": listed("shirt jacket coat dress skirt robe"),
 }
+#: Who can do the deeds below.
+BEINGS = (
+    PERSONS
+    | WIDER["animal"]
+    | listed(
+        "male female adult parent son human family crowd audience friend jockey biker umpire "
+        "kitten pony lamb panda duck goose pigeon seagull cattle calf ram squirrel skater "
+        "waiter waitress chef golfer boater hiker climber runner walker swimmer toddler staff"
+    )
+)
+DEEDS = listed(
+    "wear hold look stare gaze watch ride eat drink play catch throw carry feed talk smile laugh "
+    "walk run jump kick read swing pet graze drive hit wait reach take cut ski surf snowboard "
+    "skateboard bend lie lay sit kneel crouch squat sleep pose touch pull push try"
+)
+#: What neither sits nor walks itself.
+BODY = listed(
+    "hair beard mustache goatee head face arm leg hand foot tongue mouth nose ear eye neck back "
+    "tail shoulder skin fur mane horn trunk beak spot stripe sunglasses glasses shoe boot glove "
+    "sneaker top bottom sock t-shirt tee swimsuit bikini sweatshirt vest backpack collar"
+)
 #: What a person in it wears.
 CLOTHES = listed(
     "shirt jacket coat dress suit hat cap uniform pants shorts jeans outfit attire clothes "
     "clothing tuxedo skirt vest sweater t-shirt wetsuit robe helmet tie hoodie gown costume "
-    "blouse apron"
+    "blouse apron short sweatshirt t-shirts bikini swimsuit scarf glove sunglasses goggles sneaker "
+    "shoe boot sandal cape collar jersey vest"
 )

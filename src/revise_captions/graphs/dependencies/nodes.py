@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from revise_captions.graphs.dependencies.attachment import attach
 from revise_captions.graphs.dependencies.repairs import repair
 from revise_captions.graphs.dependencies.schemes import read_labels
 from revise_captions.graphs.lexicon import verb_forms
@@ -48,6 +49,7 @@ def nodes(doc: Doc) -> list[Node]:
     repair(found)
     _first_conjuncts(found)
     _case_and_flags(found)
+    attach(found)
     for node in found:
         if node.head >= 0:
             found[node.head].children.append(node.index)

@@ -18,6 +18,8 @@ _STANDING = words.LINKING - {"look"} | {"be", "locate", "position", "situate", "
 _VERBAL = frozenset(("VERB", "AUX"))
 #: "A hill covered with trees": the trees cover it.
 _COVERING = listed("cover surround line adorn dot decorate")
+#: "Holds a racket in her hand", "puts a cup on the table": where the object is.
+_HOLDING = listed("hold have wear carry put place rest")
 _IRREGULAR = {"lie": "lay"}
 
 
@@ -64,6 +66,7 @@ def place_of(draft: GraphDraft, node: Node) -> tuple[str, int, list[int]]:
             draft.nodes[i].text
             for i in between.children
             if draft.nodes[i].text in ("left", "right", "either", "both", "other", "far")
+            and draft.nodes[i].text not in node.case
         ]
         name = " ".join([name, *side[-1:], between.text, *draft.nodes[inner].case])
         marks += [target, *draft.nodes[inner].marks]
@@ -194,6 +197,9 @@ def _placed(
     full = name if linking else f"{stem} {name}".strip()
     if not full:
         return
+    held = [draft.nodes[i] for i in verb.children if draft.nodes[i].role is Role.OBJECT]
+    if verb.lemma in _HOLDING and held and child.index > held[-1].index:
+        left, full, linking = conjuncts(draft, held[-1]), name, True
     for one in conjuncts(draft, draft.nodes[target]):
         said, end, at = full, one, marks
         if one.index != target and one.case and one.case != child.case:
