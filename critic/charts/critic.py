@@ -1,8 +1,9 @@
 """A critic of charts without a language model: it reads the chart and checks what is claimed.
 
 P(factual) weighs which claims the reading bears out or refutes, numbers that stand nowhere in the
-image, and signs of garbled text (`evidence`), by a logistic regression fitted to the world of
-charts. The rationale is what the chart shows in the place of the claim that is farthest off.
+image or beside other words, and signs of garbled text (`evidence`), in the sentence and in the rest
+of its caption, by a logistic regression fitted to the world of charts. The rationale is what the
+chart shows in the place of the claim that is farthest off.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from revise_captions.charts import Chart
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.by_image import ByImage
-from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
+from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.places import NumberPlace, places_of
 from revise_captions.critic.charts.weights import EvidenceWeights, read_weights
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.records import Span, Unscored, Verdict
+from revise_captions.records import Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-1"
+VERSION = "charts-2"
 
 
 @dataclass(frozen=True, slots=True)
 class ChartReading:
-    """What was read in an image: its charts, and its lines of text.
+    """What was read in an image: its charts, its lines of text, and where its numbers stand.
 
     `is_chart`: whether colors and text are those of a chart (`charts.gate`).
     """
@@ -36,6 +38,7 @@ class ChartReading:
     charts: tuple[Chart, ...]
     lines: tuple[str, ...]
     is_chart: bool = True
+    places: tuple[NumberPlace, ...] = ()
 
     @property
     def readable(self) -> bool:
@@ -60,7 +63,8 @@ def read_image(image: Image) -> ChartReading:
         return ChartReading(read(pixels), (), False)
     lines = text_lines(pixels)
     found = tuple(line.text for line in lines)
-    return ChartReading(read_lines(pixels, lines), found, is_chart(pixels, lines))
+    chart = is_chart(pixels, lines)
+    return ChartReading(read_lines(pixels, lines), found, chart, places_of(lines))
 
 
 class ChartCritic:
@@ -100,16 +104,20 @@ class ChartCritic:
         reading = self.reading(request.image)
         if not reading.readable:
             return [Verdict(None, Unscored.UNREADABLE_CHART)] * len(request.asked)
-        whole = self._evidence(reading, request.text, request.spans)
+        sentences = [span.of(request.text) for span in request.spans]
+        as_is = self._probabilities(reading, sentences)
         verdicts = []
         for index, said in request.asked:
-            evidence = whole[index]
-            if said != request.spans[index].of(request.text):
-                sentences = [span.of(request.text) for span in request.spans]
-                sentences[index] = said
-                evidence = gather(sentences, reading.charts, reading.lines)[index]
-            verdicts.append(Verdict(self.weights.probability(NAMES, evidence.values)))
+            found = as_is
+            if said != sentences[index]:
+                instead = [*sentences[:index], said, *sentences[index + 1 :]]
+                found = self._probabilities(reading, instead)
+            verdicts.append(Verdict(found[index]))
         return verdicts
+
+    def _probabilities(self, reading: ChartReading, sentences: Sequence[str]) -> list[float]:
+        found = gather(sentences, reading.charts, reading.lines, reading.places)
+        return self.weights.probabilities(NAMES, [one.values for one in found])
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
         """What the chart shows in the place of what each sentence claims; "" where it decided by
@@ -118,16 +126,11 @@ class ChartCritic:
 
     def _explained(self, request: ExplainRequest) -> str:
         reading = self.reading(request.image)
-        refuted = self._evidence(reading, request.text, request.spans)[request.index].refuted
+        sentence = request.spans[request.index].of(request.text)
+        refuted = gather([sentence], reading.charts, reading.lines)[0].refuted
         if refuted:
             return refuted[0].rationale
-        sentence = request.spans[request.index].of(request.text)
         printed = printed_numbers(reading.charts, reading.lines)
         stated = numbers_in(sentence, years_in(sentence))
         missing = [sentence[n.start : n.end] for n in stated if n.value not in printed]
         return f"The chart does not show {' or '.join(missing)}." if missing else ""
-
-    def _evidence(
-        self, reading: ChartReading, text: str, spans: Sequence[Span]
-    ) -> list[ChartEvidence]:
-        return gather([span.of(text) for span in spans], reading.charts, reading.lines)

@@ -11,21 +11,31 @@ from dataclasses import dataclass
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
-from revise_captions.charts.claims.mentions import fold, numbers_in, years_in
+from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
-from revise_captions.critic.charts.words import seen_in, unseen_words, words_of
+from revise_captions.critic.charts.places import NumberPlace, support, words_and_years
+from revise_captions.critic.charts.words import words_of
 
 #: Kinds of claims that are counted apart; the others are taken together with comparisons.
 _KINDS = tuple(ChartClaim(n) for n in ("value", "number", "extreme", "trend", "period"))
 NAMES = (
     *(f"{outcome} {kind}" for kind in (*_KINDS, "comparison") for outcome in ("false", "true")),
-    "undecided number", "undecided value", "how far off", "refuted share", "unseen words",
-    "unseen share", "unseen names", "unseen numbers", "unseen years", "repeated words", "fragment",
-    "refuted elsewhere", "borne out elsewhere", "unseen share elsewhere",
+    "undecided number", "undecided value", "undecided extreme", "undecided trend", "how far off",
+    "refuted share", "unprinted numbers", "unprinted years", "beside", "set apart",
+    "repeated words", "fragment", "of the chart", "reported",
 )  # fmt: skip
 #: How a whole sentence ends, and how one ends that was cut at a list's number or initial.
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
-_CUT = re.compile(r"(?:^|\s)(?:\d{1,2}|[A-Z]|[Nn]o|vs|[Ii]ncl)\.\s*$")
+_CUT = re.compile(r"^\W*\d{1,2}\.\s*$|(?:^|\s)(?:[A-Z]|vs|[Ii]ncl|[Rr]ep|[Dd]em)\.\s*$")
+#: Wording of sentences about the chart itself, and of reports from outside of it.
+_WORDING = tuple(
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for words in (
+        r"charts?|graph|table|data|axis|axes|figure|plot|bars?|lines?|legend|colou?rs?|dots?",
+        r"now|today|recent(?:ly)?|currently|last (?:year|week|month)|this (?:year|week|month)|week"
+        r"|ago|say|said|says|believe|think|feel|according to",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +59,39 @@ class ChartEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ChartText:
-    """All text in an image, prepared for comparison."""
+    """The text in an image, prepared for comparison.
 
-    lines: tuple[str, ...]
-    stems: frozenset[str]
-    joined: str
+    Attributes:
+        numbers: Every number in it.
+        places: Where they stand.
+        words: Stems of its content words, and years.
+        printed: Whether most marks have their value beside them.
+    """
+
     numbers: frozenset[float]
+    places: tuple[NumberPlace, ...]
+    words: frozenset[str]
+    printed: bool
 
 
-def text_of(charts: Sequence[Chart], lines: Sequence[str]) -> ChartText:
-    """The text of an image: its lines, and what the reading names."""
-    every = [*lines]
-    for chart in charts:
-        every += [chart.title, chart.source, *chart.notes, chart.x.label, chart.y.label]
-        every += [one.name for one in chart.series]
-        every += [mark.category for one in chart.series for mark in one.marks]
-    joined = fold(" ".join(every))
-    return ChartText(tuple(lines), seen_in(every), joined, printed_numbers(charts, lines))
+def text_of(
+    charts: Sequence[Chart], lines: Sequence[str], places: Sequence[NumberPlace] = ()
+) -> ChartText:
+    """The text of an image, from what `gather` takes."""
+    marks = [mark for chart in charts for one in chart.series for mark in one.marks]
+    return ChartText(
+        printed_numbers(charts, lines),
+        tuple(places),
+        frozenset().union(*(words_and_years(line) for line in lines)),
+        2 * sum(mark.printed for mark in marks) >= len(marks),
+    )
 
 
 def gather(
-    sentences: Sequence[str], charts: Sequence[Chart], lines: Sequence[str]
+    sentences: Sequence[str],
+    charts: Sequence[Chart],
+    lines: Sequence[str],
+    places: Sequence[NumberPlace] = (),
 ) -> list[ChartEvidence]:
     """The evidence on each sentence of a caption.
 
@@ -77,54 +99,56 @@ def gather(
         sentences: The sentences.
         charts: The charts that were read in its image.
         lines: The lines of text in its image.
+        places: Where numbers stand in its image.
     """
-    text = text_of(charts, lines)
+    text = text_of(charts, lines, places)
     checks = [check_sentence(sentence, charts, lines) for sentence in sentences]
-    own = [_own(s, found, text) for s, found in zip(sentences, checks, strict=True)]
-    share = NAMES.index("unseen share")
-    evidence = []
-    for k, found in enumerate(checks):
-        others = [check for j, other in enumerate(checks) if j != k for check in other]
-        false, true = (
-            sum(c.outcome is o for c in others) for o in (ClaimOutcome.FALSE, ClaimOutcome.TRUE)
-        )
-        shares = [values[share] for j, values in enumerate(own) if j != k]
-        elsewhere = (
-            false / (false + true + 2), true / (false + true + 2),
-            sum(shares) / len(shares) if shares else 0.15,
-        )  # fmt: skip
-        evidence.append(ChartEvidence(found, (*own[k], *elsewhere)))
-    return evidence
+    return [
+        ChartEvidence(found, _own(sentence, found, text))
+        for sentence, found in zip(sentences, checks, strict=True)
+    ]
 
 
 def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[float, ...]:
-    """The values that depend on the sentence alone."""
+    """The values of `NAMES`."""
     counts = Counter((c.claim if c.claim in _KINDS else "comparison", c.outcome) for c in checks)
     by_kind = [
         float(min(2, counts[kind, outcome]))
         for kind in (*_KINDS, "comparison")
         for outcome in (ClaimOutcome.FALSE, ClaimOutcome.TRUE)
     ]
+    undecided = [
+        float(min(2, counts[ChartClaim(kind), ClaimOutcome.UNDECIDED]))
+        for kind in ("number", "value", "extreme", "trend")
+    ]
     false = [c for c in checks if c.outcome is ClaimOutcome.FALSE]
     decided = [c for c in checks if c.outcome is not ClaimOutcome.UNDECIDED]
-    off = max((min(c.off, 20.0) for c in false), default=0.0)
     words = words_of(sentence)
-    unseen = unseen_words(sentence, text.stems, text.joined)
-    names = [w for w in unseen if w[0].isupper() and not sentence.startswith(w)]
-    years = years_in(sentence)
-    stated = [n for n in numbers_in(sentence, years) if not n.hedged and not n.change]
     pairs = Counter(itertools.pairwise(words))
     return (
         *by_kind,
-        float(min(2, counts[ChartClaim.NUMBER, ClaimOutcome.UNDECIDED])),
-        float(min(2, counts[ChartClaim.VALUE, ClaimOutcome.UNDECIDED])),
-        math.log1p(off),
+        *undecided,
+        math.log1p(max((min(c.off, 20.0) for c in false), default=0.0)),
         len(false) / len(decided) if decided else 0.3,
-        float(min(6, len(unseen))),
-        len(unseen) / max(4, len(words)),
-        float(min(3, len(names))),
-        float(min(4, sum(n.value not in text.numbers for n in stated))),
-        float(sum(float(y.name) not in text.numbers for y in years)),
+        *_printed(sentence, text),
         float(min(4, sum(n - 1 for n in pairs.values() if n > 1))),
         float(len(words) < 3 or not _ENDS.search(sentence) or bool(_CUT.search(sentence))),
+        *(float(bool(wording.search(sentence))) for wording in _WORDING),
+    )
+
+
+def _printed(sentence: str, text: ChartText) -> tuple[float, float, float, float]:
+    """Numbers and years that the image does not show, and numbers beside other words of it."""
+    years = years_in(sentence)
+    stated = [n for n in numbers_in(sentence, years) if not n.change]
+    absent = [n for n in stated if not n.hedged and n.value not in text.numbers]
+    mentioned = words_and_years(sentence) & text.words
+    shares = [
+        share for n in stated if (share := support(n.value, mentioned, text.places)) is not None
+    ]
+    return (
+        float(min(3, len(absent) * text.printed)),
+        float(min(2, sum(float(year.name) not in text.numbers for year in years))),
+        sum(shares) / len(shares) if shares else 0.4,
+        float(min(3, sum(share == 0 for share in shares))),
     )

@@ -1,10 +1,9 @@
-"""Content words of a sentence that neither its chart nor the language of chart captions has."""
+"""Content words: what is left of a text without function words and the language of charts."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 #: Letters by which two forms of a word are taken for one.
@@ -76,25 +75,7 @@ def words_of(text: str) -> list[str]:
     return [part for found in _WORD.findall(text) for part in re.split(r"[-'’]", found) if part]
 
 
-def seen_in(texts: Iterable[str]) -> frozenset[str]:
-    """Stems of all words in the chart's text."""
-    return frozenset(stem(word) for text in texts for word in words_of(text))
-
-
-def unseen_words(sentence: str, seen: frozenset[str], joined: str = "") -> list[str]:
-    """Content words of the sentence that the chart does not have, in order.
-
-    Args:
-        sentence: One sentence.
-        seen: See `seen_in`.
-        joined: The chart's text, folded: a word that stands in it without spaces around is seen.
-    """
-    general = general_stems()
-    return [
-        word
-        for word in words_of(sentence)
-        if len(word) > 2
-        and stem(word) not in general
-        and stem(word) not in seen
-        and not (len(word) > 4 and word.casefold()[: STEM + 1] in joined)
-    ]
+def content_stems(text: str) -> frozenset[str]:
+    """Stems of the words of a text that neither function words nor the language of charts has."""
+    stems = {stem(word) for word in words_of(text) if len(word) > 2}
+    return frozenset(stems - general_stems())

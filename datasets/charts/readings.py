@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from revise_captions.chart_world.tables import Table
-from revise_captions.charts.chart import Chart, ChartAxis, ChartMark, ChartSeries
+from revise_captions.charts.chart import Chart, ChartAxis, ChartMark, ChartSeries, number
 
 _KINDS = {"grouped bar": "bar", "text table": "table", "stacked bar": "stacked bar",
           "vertical bar": "bar", "horizontal bar": "bar"}  # fmt: skip
@@ -48,6 +48,26 @@ def exact_reading(table: Table) -> Chart:
 
 def _tolerance(table: Table) -> float:
     return 0.5 * 10.0**-table.decimals if table.printed else 0.006 * table.range
+
+
+def text_of_chart(chart: Chart, rng: random.Random) -> list[tuple[str, str]]:
+    """The lines of text in a chart that was drawn, each with the text that stands beside it.
+
+    Args:
+        chart: As `exact_reading` has it: OCR reads text nearly without error.
+        rng: Decides what stands beside a number, as layouts differ.
+    """
+    lines = [(text, text) for text in (chart.title, chart.source, chart.x.label, chart.y.label)]
+    for one in chart.series:
+        if one.name:
+            lines.append((one.name, one.name))
+        for mark in one.marks:
+            lines.append((mark.category, mark.category))
+            if mark.printed and mark.value is not None:
+                shown = number(mark.value)
+                beside = [mark.category] * (rng.random() < 0.9) + [one.name] * (rng.random() < 0.6)
+                lines.append((shown, " ".join([shown, *beside])))
+    return [line for line in lines if line[0]]
 
 
 def noisy_reading(table: Table, rng: random.Random) -> Chart:

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from revise_captions.chart_world.lexicon import ENTITIES, GROUPS
 from revise_captions.chart_world.tables import Table, TableColumn
 from revise_captions.chart_world.wording import amount, capitalized, digits, ordinal
 
@@ -179,13 +180,14 @@ def extreme(rng: random.Random, table: Table, error: str | None) -> ChartStateme
         return None
     if [round(v, 6) for v in values].count(round(values[true], 6)) > 1:
         return None
-    which, number = true, values[true]
+    which, number, instead = true, values[true], ""
     if error == "label":
         others = [k for k in order if clearly_apart(values[k], values[true], table)]
         if not others:
             return None
         which = rng.choice(others)
         number = values[rng.choice((which, true))]
+        instead = _absent(rng, table) if rng.random() < 0.45 else ""
     elif error == "value":
         wrong = _wrong_value(rng, table, number)
         if wrong is None:
@@ -194,13 +196,14 @@ def extreme(rng: random.Random, table: Table, error: str | None) -> ChartStateme
     with_value = error == "value" or rng.random() < 0.4
     template, seed = rng.choice(_EXTREMES if not table.temporal else _PEAKS), rng.random()
 
-    def written(category: int, said: float) -> str:
+    def written(category: int, said: float, label: str = "") -> str:
         own = random.Random(seed)
         word = own.choice(_HIGH if rank > 0 else _LOW)
         if rank > 1:
             word = f"{ordinal(rank)} {own.choice(('highest', 'largest'))}"
         text = template.format(
-            c=table.categories[category].strip("*"), w=word, n=subject_of(table, table.columns[s]),
+            c=label or table.categories[category].strip("*"), w=word,
+            n=subject_of(table, table.columns[s]),
             a=table.category_label.lower(), N=subject_of(table, table.columns[s])[4:],
         )  # fmt: skip
         if with_value:
@@ -213,10 +216,24 @@ def extreme(rng: random.Random, table: Table, error: str | None) -> ChartStateme
     first = "highest" if rank > 0 else "lowest"
     place = f"the {ordinal(rank)} highest" if rank > 1 else f"the {first}"
     rationale = f"{shown(table, s, true)} and is {place}"
-    rationale += "." if error == "value" else f", not {table.categories[which].strip('*')}."
-    return ChartStatement(
-        written(which, number), error, rationale, written(true, values[true]), ((s, true),)
+    rationale += (
+        "." if error == "value" else f", not {instead or table.categories[which].strip('*')}."
     )
+    return ChartStatement(
+        written(which, number, instead), error, rationale, written(true, values[true]), ((s, true),)
+    )
+
+
+def _absent(rng: random.Random, table: Table) -> str:
+    """A label of the same sort that the chart does not have."""
+    if table.temporal:
+        return str(rng.randint(1980, 2000))
+    for names in (*(names for _, names in ENTITIES.values()), *GROUPS):
+        own = set(table.categories) & set(names)
+        others = [name for name in names if name not in table.categories]
+        if own and others:
+            return rng.choice(others)
+    return rng.choice(rng.choice(list(ENTITIES.values()))[1])
 
 
 _HIGH = ("highest", "highest", "largest", "most", "greatest", "peak")

@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Callable, Sequence
 
-from revise_captions.chart_world.lexicon import CONTEXT, ENTITIES, POLLS
+from revise_captions.chart_world.lexicon import CONTEXT, ENTITIES, MEASURES, POLLS
 from revise_captions.chart_world.statements import (
     MAKERS,
     ChartStatement,
@@ -220,8 +220,11 @@ def _pick(error: str | None, texts: Sequence[str], truth: str) -> ChartStatement
 def remark(rng: random.Random, table: Table, error: str | None) -> ChartStatement | None:
     """A remark that the chart does not support, or a harmless one about its layout."""
     if error == "ooc":
-        if rng.random() < 0.6:
+        draw = rng.random()
+        if draw < 0.35:
             text = rng.choice(CONTEXT)
+        elif draw < 0.75:
+            text = _borrowed(rng, table)
         else:
             names = rng.choice(list(ENTITIES.values()))[1]
             name = rng.choice([n for n in names if n not in table.categories] or ["Atlantis"])
@@ -245,6 +248,23 @@ def remark(rng: random.Random, table: Table, error: str | None) -> ChartStatemen
     if table.temporal:
         lines.append("The horizontal axis shows the years.")
     return ChartStatement(rng.choice(lines))
+
+
+def _borrowed(rng: random.Random, table: Table) -> str:
+    """A number of the chart in a statement about something else."""
+    said = amount(rng.choice(rng.choice(table.columns).values), table, rng)
+    if table.unit == "%" or rng.random() < 0.4:
+        poll = rng.choice(POLLS)
+        people = rng.choice((poll.people, "Americans", "those surveyed", "the public"))
+        template = rng.choice((
+            "{v} of {p} now say {q}.", "{v} say {q}, according to the survey.",
+            "About {v} of {p} said {q} in the previous survey.", "Among {p}, {v} say {q}.",
+        ))  # fmt: skip
+        return capitalized(template.format(v=said, p=people, q=poll.question))
+    measure, place = rng.choice(MEASURES).name, rng.choice(ENTITIES["countries"][1])
+    template = rng.choice(("the {m} in {p} was {v}.", "{v} was the {m} of {p}.",
+                           "as of this year, {p} had a {m} of {v}."))  # fmt: skip
+    return capitalized(template.format(m=measure, p=place, v=said))
 
 
 def _nonsense(rng: random.Random, table: Table) -> ChartStatement:

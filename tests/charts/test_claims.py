@@ -62,6 +62,12 @@ def outcomes(sentence: str, chart: Chart) -> list[str]:
         ("Solar has more jobs than Coal.", LARGE, ["true"]),
         ("Coal has more jobs than Solar.", LARGE, ["false"]),
         ("No source has 95,000 jobs.", LARGE, ["false"]),
+        ("The peak was in 2010.", YEARS, ["true"]),
+        ("There was another peak in 2013.", YEARS, ["undecided"]),
+        ("The largest gap was seen in 2012.", YEARS, []),
+        ("Nuclear power has the most jobs.", LARGE, ["undecided"]),
+        ("The vertical axis runs from 0 to 900.", YEARS, []),
+        ("There were 254.4 cases in 2012.", YEARS, ["true"]),
     ],
 )
 def test_decides(sentence, chart, expected):

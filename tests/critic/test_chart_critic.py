@@ -10,11 +10,13 @@ from PIL import Image
 from revise_captions.chart_world.drawing import draw_table
 from revise_captions.chart_world.tables import Table, TableColumn
 from revise_captions.charts import Chart, ChartMark, ChartSeries
+from revise_captions.charts.ocr import TextLine
 from revise_captions.critic.charts import critic as chart_critic
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading
 from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.places import places_of, support, words_and_years
 from revise_captions.critic.charts.weights import read_weights
-from revise_captions.critic.charts.words import seen_in, unseen_words
+from revise_captions.critic.charts.words import content_stems
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored
@@ -117,9 +119,20 @@ def test_a_failed_rewrite_is_not_tried_again():
     assert ChartReviser().rewrite([asked]) == [None]
 
 
-def test_words_that_the_chart_lacks():
-    seen = seen_in(["Cases of measles in Norway"])
-    assert unseen_words("The chart shows measles cases in Sweden.", seen) == ["Sweden"]
+def test_content_words_are_what_charts_in_general_lack():
+    assert content_stems("The chart shows measles cases in Sweden.") == {"measl", "cases", "swede"}
+
+
+def test_a_number_has_the_words_of_its_row_and_above_it():
+    def line(text: str, left: int, top: int) -> TextLine:
+        return TextLine(text, (left, top, left + 60, top + 20), 1.0, 0.0, 20.0, ())
+
+    lines = [line("Favor", 200, 0), line("Oppose", 300, 0), line("Rural", 0, 40)]
+    lines += [line("25", 200, 40), line("61", 300, 40), line("Urban", 0, 80), line("70%", 200, 80)]
+    places = places_of(lines)
+    assert [place.value for place in places] == [25, 61, 70]
+    said = words_and_years("Rural people favor it")
+    assert [support(value, said, places) for value in (25, 61, 70, 8)] == [1.0, 0.5, 0.5, None]
 
 
 def test_weights_name_evidence():
@@ -128,12 +141,29 @@ def test_weights_name_evidence():
     assert weights.weights["false value"] < -1 < 0 < weights.weights["true value"]
 
 
-def test_evidence_counts_other_sentences():
-    (first, second) = gather(
-        ["In 2012, there were 202 cases.", "In 2010, there were 423 cases."], [YEARS], []
-    )
-    at = NAMES.index("borne out elsewhere")
-    assert first.values[at] > second.values[at] == 0
+def test_a_caption_that_errs_is_believed_less(critic):
+    said = "In 2010, there were 423 cases."
+    among = [
+        critic.judge([request(f"In 2012, there were {number} cases. {said}")])[0][1].p_factual
+        for number in (202, 254)
+    ]
+    assert among[0] < among[1]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("In 2012, there were 7,777 cases.", "unprinted numbers"),
+        ("In 1987, there were cases.", "unprinted years"),
+        ("Sweden had the highest number of cases.", "undecided extreme"),
+    ],
+)
+def test_evidence_against_a_sentence(sentence, name):
+    lines = [f"{year} {value:g}" for year, value in VALUES.items()]
+    evidence = gather([sentence, TRUE.partition(".")[0] + "."], [YEARS], lines)
+    at = NAMES.index(name)
+    assert [one.values[at] for one in evidence] == [1.0, 0.0]
+    assert read_weights().weights[name] < 0
 
 
 def test_reads_and_judges_a_drawn_chart():

@@ -5,7 +5,7 @@
 DIR is CHOCOLATE as published. What was read off each image is kept in a file of JSON lines: what it
 lacks is read with `--read`, about a second an image. Images are split in two by a digest of their
 name; choices were made on the development half, figures are of the other. Sentences whose chart
-could not be read count as chance (0.5) in the first column and are left out of the second.
+could not be read are unscored, and count as chance (0.5) in the columns that say so.
 """
 
 from __future__ import annotations
@@ -15,23 +15,30 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
 from revise_captions.benchmarks.readers.chocolate import read
 from revise_captions.charts import as_json, from_json
+from revise_captions.charts.claims.mentions import numbers_in, years_in
+from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.commands import echo
 from revise_captions.critic.charts.critic import ChartReading, read_image
 from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.places import NumberPlace
 from revise_captions.critic.charts.weights import read_weights
 from revise_captions.io.images import load_image
-from revise_captions.stats.classification import best_macro_f1, macro_f1, roc_auc
+from revise_captions.stats.classification import macro_f1, roc_auc
 from scripts.research.markdown import write_to_pages
 
+SCORED = "zero-shot, scored"
 NEED_THE_CHART = {"value_error", "trend_error", "magnitude_error", "label_error"}
 NEUTRAL = "grammatical_error"
 FEW = 8
+#: Of `fitted`.
+PRIOR, SHRINKAGE = 3.0, 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +50,9 @@ class MeasuredSentence:
         captioner: Which model wrote it.
         source: `pew` or `vistext`.
         errors: Its types of error, grammatical ones aside.
+        caption: Which caption of the collection it is in.
         readable: Whether a value was read off its chart.
-        p: P(factual) of the critic, zero-shot.
+        p: P(factual) of the critic, zero-shot; 0.5 if its chart was not read.
         values: Its evidence.
         numbers: Numbers that are printed nowhere in the image: a floor.
         length: Words: a floor.
@@ -54,6 +62,7 @@ class MeasuredSentence:
     captioner: str
     source: str
     errors: tuple[str, ...]
+    caption: int
     readable: bool
     p: float
     values: tuple[float, ...]
@@ -73,40 +82,48 @@ def readings_of(folder: Path, file: Path, more: bool) -> dict[str, ChartReading]
         for line in file.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             charts = tuple(from_json(chart) for chart in row["charts"])
-            found[row["image"]] = ChartReading(charts, tuple(row["lines"]))
+            places = tuple(NumberPlace(value, frozenset(words)) for value, words in row["places"])
+            found[row["image"]] = ChartReading(charts, tuple(row["lines"]), places=places)
     if more:
         with file.open("a", encoding="utf-8") as out:
             for example in read(folder):
                 name = Path(example.image).name
                 if name not in found:
                     found[name] = read_image(load_image(example.record.image))
-                    one = found[name]
-                    row = {"image": name, "charts": [as_json(c) for c in one.charts]}
-                    out.write(json.dumps({**row, "lines": one.lines}) + "\n")
+                    out.write(json.dumps(row_of(name, found[name])) + "\n")
     return found
+
+
+def row_of(name: str, reading: ChartReading) -> dict[str, Any]:
+    """A reading as a row of the file of readings."""
+    return {
+        "image": name,
+        "charts": [as_json(chart) for chart in reading.charts],
+        "lines": reading.lines,
+        "places": [(place.value, sorted(place.words)) for place in reading.places],
+    }
 
 
 def sentences_of(folder: Path, readings: dict[str, ChartReading]) -> list[MeasuredSentence]:
     """The sentences of all images that were read, with the critic's answers."""
     weights = read_weights()
-    unseen = NAMES.index("unseen numbers")
     sentences = []
-    for example in read(folder):
+    for number, example in enumerate(read(folder)):
         name = Path(example.image).name
         reading = readings.get(name)
         if reading is None:
             continue
         texts = [one.span.of(example.caption) for one in example.sentences]
-        for one, text, found in zip(
-            example.sentences, texts, gather(texts, reading.charts, reading.lines), strict=True
-        ):
-            errors = tuple(e for e in one.error_types if e != NEUTRAL)
-            p = weights.probability(NAMES, found.values)
+        printed = printed_numbers(reading.charts, reading.lines)
+        found = gather(texts, reading.charts, reading.lines, reading.places)
+        chances = weights.probabilities(NAMES, [one.values for one in found])
+        for one, text, evidence, p in zip(example.sentences, texts, found, chances, strict=True):
+            absent = sum(n.value not in printed for n in numbers_in(text, years_in(text)))
             sentences.append(
                 MeasuredSentence(
-                    name, example.captioner, name.partition("_")[0], errors, reading.readable,
-                    p if reading.readable else 0.5, found.values, found.values[unseen],
-                    len(text.split()),
+                    name, example.captioner, name.partition("_")[0],
+                    tuple(e for e in one.error_types if e != NEUTRAL), number, reading.readable,
+                    p if reading.readable else 0.5, evidence.values, absent, len(text.split()),
                 )
             )  # fmt: skip
     return sentences
@@ -117,28 +134,33 @@ def fitted(
 ) -> np.ndarray:
     """P(factual) of every row, for each captioner by weights fitted to `train` without it.
 
-    Captioners err at different rates and write differently: while fitting, each has a bias of its
-    own, which is left out afterwards, so that no weight stands for a captioner's style.
+    Captioners err at different rates: the right and the wrong sentences of each weigh the same, so
+    that no weight stands for a captioner's style, and the zero-shot log-odds, as one more piece of
+    evidence, are shrunk little (`PRIOR`, `SHRINKAGE`: chosen within the development half).
     """
     from sklearn.linear_model import LogisticRegression
 
     p = np.clip([r.p for r in rows], 0.001, 0.999)
-    zero = np.log(p / (1 - p))
-    values = np.column_stack([np.array([r.values for r in rows]), zero])
+    values = np.array([r.values for r in rows])
     values = values / np.where(values.std(0) > 0, values.std(0), 1.0)
+    values = np.column_stack([values, PRIOR * np.log(p / (1 - p))])
     truth = np.array([not r.errors for r in rows])
     readable = np.array([r.readable for r in rows])
     usable = readable & np.array([train(r) for r in rows])
-    captioners = sorted({r.captioner for r in rows})
-    own = np.array([[r.captioner == name for name in captioners] for r in rows], dtype=float)
+    names = np.array([r.captioner for r in rows])
     scores = np.full(len(rows), 0.5)
-    for k in range(len(captioners)):
-        part = usable & (own[:, k] == 0)
-        both = np.column_stack([values, 3 * own])
-        model = LogisticRegression(C=0.1, max_iter=1000).fit(both[part], truth[part])
-        left = (own[:, k] == 1) & readable
-        odds = values[left] @ model.coef_[0][: values.shape[1]] + model.intercept_[0]
-        scores[left] = 1 / (1 + np.exp(-odds))
+    for name in sorted(set(names)):
+        part = usable & (names != name)
+        weight = np.zeros(len(rows))
+        for other in set(names[part]):
+            for right in (False, True):
+                same = part & (names == other) & (truth == right)
+                weight[same] = min(1 / max(1, same.sum()), 1 / 15)
+        model = LogisticRegression(C=SHRINKAGE, max_iter=1000).fit(
+            values[part], truth[part], sample_weight=weight[part] / weight[part].mean()
+        )
+        left = (names == name) & readable
+        scores[left] = model.predict_proba(values[left])[:, 1]
     return scores
 
 
@@ -160,24 +182,26 @@ def interval(
 
 def line(name: str, rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> str:
     """A row of the table: ROC-AUC of each column, with its interval."""
+    read = np.array([r.readable for r in rows])
     truth = np.array([not r.errors for r in rows], dtype=float)
     images = np.array([r.image for r in rows])
     cells = []
-    for scores in columns.values():
-        if min(truth.sum(), len(truth) - truth.sum()) < FEW:
+    for column, scores in columns.items():
+        part = read if column == SCORED else np.ones(len(rows), dtype=bool)
+        right = truth[part].sum()
+        if min(right, part.sum() - right) < FEW:
             cells.append("—")
             continue
-        value, low, high = interval(roc_auc, scores, truth, images)
+        value, low, high = interval(roc_auc, scores[part], truth[part], images[part])
         cells.append(f"{value:.3f} ({low:.3f} to {high:.3f})")
-    return (
-        f"| {name} | {len(rows):,} | {100 * (1 - truth.mean()):.0f} % | " + " | ".join(cells) + " |"
-    )
+    shares = f"{100 * (1 - truth.mean()):.0f} % | {100 * (1 - read.mean()):.0f} %"
+    return f"| {name} | {len(rows):,} | {shares} | " + " | ".join(cells) + " |"
 
 
 def groups(rows: Sequence[MeasuredSentence]) -> dict[str, list[int]]:
     """Indexes of rows by source, captioner and type of error; true sentences are in every type."""
     every = range(len(rows))
-    found = {"all": list(every), "chart was read": [k for k in every if rows[k].readable]}
+    found = {"all": list(every)}
     for field in ("source", "captioner"):
         for name in sorted({getattr(row, field) for row in rows}):
             found[name] = [k for k in every if getattr(rows[k], field) == name]
@@ -223,28 +247,47 @@ def figures(every: Sequence[MeasuredSentence], development: bool) -> str:
     chosen = [k for k, r in enumerate(every) if is_development(r.image) == development]
     rows = [every[k] for k in chosen]
     zero = np.array([r.p for r in rows])
-    truth = np.array([not r.errors for r in rows], dtype=float)
-    images = np.array([r.image for r in rows])
     columns = {
-        "zero-shot": zero,
-        "fitted, captioner left out": scores[chosen],
-        "floor: numbers": -np.array([r.numbers for r in rows]),
+        SCORED: zero,
+        "zero-shot, unscored at chance": zero,
+        "fitted, captioner left out, unscored at chance": scores[chosen],
+        "floor: numbers": -np.array([float(r.numbers) for r in rows]),
         "floor: length": -np.array([float(r.length) for r in rows]),
     }
-    share = 100 * np.mean([r.readable for r in rows])
-    limit = read_weights().threshold
-    value, low, high = interval(lambda s, t: macro_f1(s, t, limit), zero, truth, images)
     half = "development" if development else "reporting"
+    images = {r.image for r in rows}
+    unread = {r.image for r in rows if not r.readable}
     return "\n".join([
-        f"ROC-AUC on the {half} half: {len(rows):,} sentences of {len(set(images)):,} images; "
-        f"{share:.0f} % of the sentences have a chart that was read, the others count as chance.\n",
-        f"| | sentences | wrong | {' | '.join(columns)} |",
-        f"| --- | --- | --- |{' --- |' * len(columns)}",
+        f"ROC-AUC on the {half} half: {len(rows):,} sentences of {len(images):,} images, "
+        f"{len(unread):,} of which could not be read. 95 % intervals over images.\n",
+        f"| | sentences | wrong | unscored | {' | '.join(columns)} |",
+        f"| --- | --- | --- | --- |{' --- |' * len(columns)}",
         *table(rows, columns),
-        f"\nMacro-F1 of zero-shot at {limit}: {value:.3f} ({low:.3f} to {high:.3f}). At the best "
-        f"threshold: {best_macro_f1(zero, truth):.3f}; fitted, "
-        f"{best_macro_f1(scores[chosen], truth):.3f}.",
+        "",
+        *(f"Macro-F1, {text}" for text in macro_f1_lines(rows, zero, scores[chosen])),
     ])  # fmt: skip
+
+
+def macro_f1_lines(
+    rows: Sequence[MeasuredSentence], zero: np.ndarray, fitted_: np.ndarray
+) -> list[str]:
+    """Macro-F1 at the critic's threshold; what is unscored counts as wrong, or is left out."""
+    limit = read_weights().threshold
+    truth = np.array([not r.errors for r in rows], dtype=float)
+    images = np.array([r.image for r in rows])
+    read = np.array([r.readable for r in rows])
+
+    def said(scores: np.ndarray, part: np.ndarray, at: float) -> str:
+        found = interval(lambda s, t: macro_f1(s, t, at), scores[part], truth[part], images[part])
+        return "{:.3f} ({:.3f} to {:.3f})".format(*found)
+
+    every = np.ones(len(rows), dtype=bool)
+    below = np.where(read, zero, 0.0)
+    return [
+        f"zero-shot at {limit}, scored sentences: {said(zero, read, limit)}; all sentences, "
+        f"unscored ones taken for wrong: {said(below, every, limit)}.\n",
+        f"fitted, at 0.5, scored sentences: {said(fitted_, read, 0.5)}.",
+    ]
 
 
 if __name__ == "__main__":

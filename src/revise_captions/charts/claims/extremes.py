@@ -10,7 +10,7 @@ from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, ru
 from revise_captions.charts.claims.mentions import NamedLabel
 
 _HIGH = (
-    r"highest|largest|greatest|biggest|peak(?:s|ed|ing)?|maximum|top|leading|leads|most (?:popular"
+    r"highest|largest|greatest|biggest|peak(?:ed|ing)?|maximum|leads|most (?:popular"
     r"|common|frequent|spoken|visited|used|expensive|prevalent|dominant|people)|the most"
     r"|record high|longest|best"
 )
@@ -24,24 +24,38 @@ _SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 #: "At least 5", "at most", "most of", "top 10", "among the highest": no claim about one mark.
+#: "The largest increase" ranks changes, not values.
+_OF_CHANGE = re.compile(
+    r"^(?:\W+\w+){0,2}?\W+(?:increase|decrease|decline|jump|drop|growth|gap|difference|change|reduction"
+    r"|rise|improvement|disparit|discrepanc|dip|spike|shift|fall|surge|variation|contrast)",
+    re.IGNORECASE,
+)
+#: A peak or low may be one of several.
+_LOCAL = re.compile(r"peak|bottom|low point", re.IGNORECASE)
 _NO_CLAIM = re.compile(r"\b(?:at|among|amongst|one of|some of|not)(?: the)? $", re.IGNORECASE)
+
+
+#: What is said to be highest is nothing that the chart has.
+_UNNAMED = ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED)
 
 
 def check_extremes(
     sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
 ) -> list[ChartCheck]:
     """Decides each superlative for the category nearest to it."""
-    categories = [label for label in labels if not label.series]
+    categories = [label for label in labels if not label.series and at_label(marks, label)]
     checks = []
     for match in _SUPERLATIVE.finditer(sentence):
         if _NO_CLAIM.search(sentence[: match.start()]) or not marks:
+            continue
+        if _OF_CHANGE.match(sentence[match.end() :]):
             continue
         if categories:
             label = min(categories, key=lambda one: _distance(sentence, match, one))
             pool = narrowed(marks, labels)
             check = _ranked(label, match, pool, tolerance)
         else:
-            check = _series_ranked(match, labels, marks, tolerance)
+            check = _series_ranked(match, labels, marks, tolerance) or _UNNAMED
         if check is not None:
             checks.append(check)
     return checks
@@ -73,7 +87,8 @@ def _ranked(
         off = abs(mine.value - there.value) / max(slack, 1e-9)
         if off <= 1 and not (off > 0 and mine.mark.printed and there.mark.printed):
             return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.TRUE, off, cells=(mine.cell,))
-        if off <= 1 or (_beside(mine, there) and off < 3):
+        local = _LOCAL.fullmatch(match[0]) and _is_turn(run, mine, high)
+        if off <= 1 or local or (_beside(mine, there) and off < 3):
             return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, off, cells=(mine.cell,))
         if best is None or off < best.off:
             word = "highest" if high else "lowest"
@@ -86,6 +101,13 @@ def _ranked(
                 (label.start, label.end), there.mark.category,
             )  # fmt: skip
     return best
+
+
+def _is_turn(run: Sequence[FoundMark], mine: FoundMark, high: bool) -> bool:
+    """Whether the marks next to it are both lower, or higher for a low."""
+    at, sign = run.index(mine), 1 if high else -1
+    near = [*run[max(0, at - 1) : at], *run[at + 1 : at + 2]]
+    return all(sign * other.value <= sign * mine.value for other in near)
 
 
 def _beside(one: FoundMark, other: FoundMark) -> bool:

@@ -11,7 +11,7 @@ from revise_captions.charts.chart import Chart
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _YEAR = re.compile(r"(?<![\d.,$€£-])(1[6-9]\d\d|20\d\d|2100)(?:s?)(?![\d%]|[.,]\d)")
 _NUMBER = re.compile(
-    r"(?<![\w.,/])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"(?<![\w.,/])(?<![A-Za-z]-)(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?P<unit>\s?%|\s(?:percent\b|per cent\b|percentage points?\b|points?\b|thousand\b|million\b"
     r"|billion\b|trillion\b|bn\b)|[kKmM]\b|(?:th|st|nd|rd|s)\b)?(?![\d/])"
 )
@@ -44,10 +44,16 @@ _CHANGE = re.compile(
 _FACTOR = re.compile(r"^(?:\s*(?:times|fold|years?\b|months?\b|days?\b)|-[a-z])", re.IGNORECASE)
 #: "18-29" and "per 1,000" are no amounts.
 _RANGE = re.compile(r"\d[-–]")
-_PER = re.compile(r"\b(?:per|ages?|aged|top|Q)\s?$", re.IGNORECASE)
+_PER = re.compile(
+    r"\b(?:per|ages?|aged|top|Q|rank(?:ed|s)?(?: \w+)?"
+    r"|(?:Jan|Feb|March|April|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?)\s?$",
+    re.IGNORECASE,
+)
+#: Ticks of an axis are no values of marks.
+_AXIS = re.compile(r"\b(?:[xy][- ]?|vertical |horizontal )(?:axis|axes)|\baxis\b", re.IGNORECASE)
 _BOUND = re.compile(
-    r"\b(?P<above>more than|over|above|at least|exceeding|surpassing)?"
-    r"(?P<below>less than|under|below|fewer than|up to|within)?\s+\D{0,4}$",
+    r"(?<!just )(?<!slightly )\b(?:(?P<above>more than|over|above|at least|exceed\w*|surpass\w*)"
+    r"|(?P<below>less than|under|below|fewer than|up to|within))\s+\D{0,4}$",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
@@ -55,6 +61,11 @@ _COUNT = re.compile(
     r"|regions|questions|people\b|bars|lines)",
     re.IGNORECASE,
 )
+
+
+_ASIDE = re.compile(r"\s*\([^)]*\)")
+#: A label that the chart cuts short.
+_CUT = re.compile(r"\s?(?:\.{2,}|…)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,7 @@ class Number:
         hedged: Whether "about" or the like precedes, or it is a share in words.
         change: Whether it is a difference ("by 5 points", "an increase of 3").
         digits_end: Where its digits end.
+        step: The last digit's worth if it has decimals, else 0: 0.1 for "2.3".
         bound: 1 after "more than" and the like, -1 after "less than", else 0.
     """
 
@@ -97,6 +109,7 @@ class Number:
     change: bool = False
     digits_end: int = 0
     bound: int = 0
+    step: float = 0.0
 
 
 def fold(text: str) -> str:
@@ -111,7 +124,8 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
         if one.name:
             names.setdefault(fold(one.name), (one.name, True))
         for mark in one.marks:
-            names.setdefault(fold(mark.category), (mark.category, False))
+            for form in _forms(mark.category):
+                names.setdefault(fold(form), (mark.category, False))
     words = [
         (m.start(), m.end(), fold(m[0]) if fold(m[0]) not in _COMMON or m[0][0].isupper() else "")
         for m in _WORD.finditer(sentence)
@@ -127,6 +141,19 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
         while at < len(words) and words[at][0] < label.end:
             at += 1
     return found or _by_head(words, names)
+
+
+def _forms(label: str) -> list[str]:
+    """The label, as a sentence may write it: without what is in parentheses, or what was cut."""
+    forms = [label]
+    bare = _ASIDE.sub(" ", label).strip()
+    if len(bare) > 2:
+        forms.append(bare)
+    if _CUT.search(label):
+        whole = _CUT.sub("", label).rpartition(" ")[0]
+        if len(whole) > 7:
+            forms.append(whole)
+    return forms
 
 
 def _longest(
@@ -173,6 +200,8 @@ def years_in(sentence: str) -> list[NamedLabel]:
 
 def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
     """The amounts that a sentence states, without years, counts, factors and parts of labels."""
+    if _AXIS.search(sentence):
+        return []
     spans = [(label.start, label.end) for label in taken]
     found = []
     for match in _NUMBER.finditer(sentence):
@@ -188,13 +217,14 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         if unit in ("th", "st", "nd", "rd", "s") or _FACTOR.match(rest) or _COUNT.match(rest):
             continue
         before = sentence[: match.start()]
+        decimals = match["number"].partition(".")[2]
         found.append(
             Number(
                 match.start(), match.end(), float(match["number"].replace(",", "")),
                 unit.startswith(("%", "per")), _SCALES.get(unit.lower(), 1.0),
                 bool(_HEDGE.search(before.lower())),
                 "point" in unit or bool(_CHANGE.search(before)), match.end("number"),
-                _bound(before),
+                _bound(before), 10.0 ** -len(decimals) if decimals else 0.0,
             )
         )  # fmt: skip
     for match in _SHARE.finditer(sentence):

@@ -13,6 +13,8 @@ from revise_captions.charts.claims.mentions import NamedLabel, Number
 #: A chart in thousands or millions may be told in either.
 _SCALES = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6)
 
+#: This many times a mark's value, a number may be told in full where the chart counts thousands.
+_LONG = 300
 #: Values above this are no percentages: a share in the sentence is not theirs.
 HIGHEST_SHARE = 250.0
 
@@ -35,7 +37,7 @@ def check_numbers(
         printed: Every number that stands in the image.
         tolerance: How far a number may be off.
     """
-    owners = _owners(sentence, numbers, labels)
+    owners = _owners(sentence, numbers, [x for x in labels if x.series or at_label(marks, x)])
     checks = []
     for index, one in enumerate(numbers):
         if one.change:
@@ -115,19 +117,28 @@ def _scaled(one: Number, value: float) -> float:
             if as_share
             else (one.value)
         )
-    choices = [one.value, *(stated * scale for scale in _SCALES)] if one.scale > 1 else [
-        one.value, *(one.value * scale for scale in _SCALES[1:4])
-    ]  # fmt: skip
+    scales = _SCALES if one.scale > 1 or one.value > _LONG * abs(value) else _SCALES[:4]
+    choices = [one.value, *(stated * scale for scale in scales)]
     return min(choices, key=lambda choice: abs(choice - value))
+
+
+def _off(one: Number, value: float) -> float:
+    """How far the number is from a value; a fall by 7 may stand in the chart as -7."""
+    return min(abs(_scaled(one, value) - value), abs(_scaled(one, -value) + value))
+
+
+def _rounding(one: Number, value: float) -> float:
+    """Half of the number's last digit, in the chart's units."""
+    return 0.51 * one.step * abs(_scaled(one, value) / one.value) if one.value else 0.0
 
 
 def _against(
     one: Number, candidates: Sequence[FoundMark], tolerance: Tolerance, claim: ChartClaim
 ) -> ChartCheck:
-    best = min(candidates, key=lambda found: abs(_scaled(one, found.value) - found.value))
-    off = abs(_scaled(one, best.value) - best.value)
+    best = min(candidates, key=lambda found: _off(one, found.value))
+    off = _off(one, best.value)
     width = tolerance.width(best.value, best.extent, best.mark.tolerance, one.hedged)
-    far = off / max(width, 1e-9)
+    far = off / max(width, _rounding(one, best.value), 1e-9)
     if far <= 1:
         return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
     if one.bound * (best.value - _scaled(one, best.value)) > 0:
