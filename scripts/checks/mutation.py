@@ -2,7 +2,7 @@
 
     python -m scripts.checks.mutation                        # a fortieth of every room's mutants
     python -m scripts.checks.mutation statistics --share 1   # all of one room
-    python -m scripts.checks.mutation --write                # the table, into docs/reliability.md
+    python -m scripts.checks.mutation bytes --write          # its row, into docs/reliability.md
 
 `mutation.toml` beside this file lists the modules by room, the fast tests that have to notice, and
 the changes that no test can notice. A mutant is one change, by mutmut's operators, inside a
@@ -188,21 +188,63 @@ def measure(room: MutationRoom, share: float, seed: int, patterns: Sequence[str]
     return MutationSample(room, len(names), counted, len(found) - len(counted))
 
 
-def as_table(results: Sequence[MutationSample]) -> str:
+@dataclass(frozen=True, slots=True)
+class MutationRow:
+    """A room in the table. `asked`: what the command was asked for to make it."""
+
+    room: str
+    modules: int
+    mutants: int
+    tried: int
+    killed: int
+    equivalent: int
+    asked: str = ""
+
+    @classmethod
+    def of(cls, found: MutationSample, share: float, seed: int) -> MutationRow:
+        tried, name = len(found.sample), found.room.name
+        return cls(
+            name,
+            len(found.room.modules),
+            found.mutants,
+            tried,
+            tried - len(found.lived),
+            found.equivalent,
+            f"`{name} --share {share:g} --seed {seed}`",
+        )
+
+
+_HEAD = (
+    "| room | modules | mutants | tried | killed | share killed | not to be noticed | asked for |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+
+
+def as_table(rows: Sequence[MutationRow]) -> str:
     """Markdown: a row for each room, and their sum; exact (Clopper–Pearson) 95 % intervals."""
-    lines = [
-        "| room | modules | mutants | tried | killed | share killed |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    rows = [
-        (r.room.name, len(r.room.modules), r.mutants, len(r.sample), len(r.lived)) for r in results
-    ]
-    numbers = [row[1:] for row in rows]
-    rows.append(("**all**", *map(sum, zip(*numbers, strict=True))))  # type: ignore[arg-type]
-    for name, modules, mutants, tried, lived in rows:
-        cells = f"{modules} | {mutants:,} | {tried:,} | {tried - lived:,}"
-        lines.append(f"| {name} | {cells} | {_share(tried - lived, tried)} |")
-    return "\n".join(lines)
+    counts = ((r.modules, r.mutants, r.tried, r.killed, r.equivalent) for r in rows)
+    total = MutationRow("**all**", *map(sum, zip(*counts, strict=True)))
+    return "\n".join(
+        [
+            _HEAD,
+            *(
+                f"| {r.room} | {r.modules} | {r.mutants:,} | {r.tried:,} | {r.killed:,} | "
+                f"{_share(r.killed, r.tried)} | {r.equivalent:,} | {r.asked} |"
+                for r in (*rows, total)
+            ),
+        ]
+    )
+
+
+def rows_of(table: str) -> list[MutationRow]:
+    """The rooms of a table that `as_table` made."""
+    found = []
+    for line in table.splitlines():
+        room, *numbers, asked = (cell.strip() for cell in line.strip("|").split("|"))
+        if asked.startswith("`"):
+            del numbers[4]  # the share follows from the counts
+            found.append(MutationRow(room, *(int(n.replace(",", "")) for n in numbers), asked))
+    return found
 
 
 def _share(part: int, whole: int) -> str:
@@ -214,37 +256,44 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.3f} ({bounds.low:.3f}–{bounds.high:.3f})"
 
 
+def written(rows: Sequence[MutationRow]) -> None:
+    """Puts rows into the page's table, in the order of the rooms; those of other rooms stay."""
+    text = markdown.page_with(ROOT, "mutation").read_text(encoding="utf-8")
+    before = text.split("<!-- mutation -->\n")[1].split("<!-- /mutation -->")[0]
+    known = {row.room: row for row in (*rows_of(before), *rows)}
+    order = [name for name in _config()["rooms"] if name in known]
+    markdown.write_to_pages(ROOT, {"mutation": as_table([known[name] for name in order])})
+
+
+def _config() -> Mapping[str, Any]:
+    return tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+
+
 @click.command(help=__doc__.splitlines()[0])
 @click.argument("names", nargs=-1)
 @click.option("--share", default=0.025, show_default=True, help="Of each room's mutants.")
 @click.option("--seed", default=22, show_default=True, help="Of the sample.")
-@click.option("--write", is_flag=True, help="The table also into docs/reliability.md.")
+@click.option(
+    "--write", is_flag=True, help="Each room's row also into docs/reliability.md, when it is done."
+)
 def main(names: tuple[str, ...], share: float, seed: int, write: bool) -> None:
     if not importlib.util.find_spec("mutmut"):
         raise click.UsageError("mutmut is not installed: pip install '.[mutation]'")
-    config: Mapping[str, Any] = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
-    rooms = [
-        MutationRoom(name, tuple(room["modules"]), tuple(room["tests"]))
-        for name, room in config["rooms"].items()
-        if name in names or not names
-    ]
+    config = _config()
+    if unknown := sorted(set(names) - set(config["rooms"])):
+        raise click.UsageError(f"no such room: {', '.join(unknown)}")
     patterns = [entry["pattern"] for entry in config["equivalent"]]
-    results = []
-    for room in rooms:
-        results.append(measure(room, share, seed, patterns))
-        for mutant in results[-1].lived:
+    rows = []
+    for name in names or config["rooms"]:
+        listed = config["rooms"][name]
+        room = MutationRoom(name, tuple(listed["modules"]), tuple(listed["tests"]))
+        found = measure(room, share, seed, patterns)
+        for mutant in found.lived:
             click.echo(f"{mutant.name}\n{mutant.change}\n")
-        click.echo(as_table(results[-1:]), err=True)
-    left_out = sum(result.equivalent for result in results)
-    asked = " ".join(["scripts.checks.mutation", *names])
-    command = f"`python -m {asked} --share {share:g} --seed {seed}`"
-    block = (
-        f"{as_table(results)}\n\n{command}; {left_out:,} more of the sample changed only what no "
-        "test can notice (`scripts/checks/mutation.toml`)."
-    )
-    click.echo(block)
-    if write:
-        markdown.write_to_pages(ROOT, {"mutation": block})
+        rows.append(MutationRow.of(found, share, seed))
+        if write:
+            written(rows[-1:])
+    click.echo(as_table(rows))
 
 
 if __name__ == "__main__":

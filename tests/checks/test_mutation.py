@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from scripts.checks import mutation
-from scripts.checks.mutation import Mutant, MutationRoom, MutationSample
+from scripts.checks.mutation import Mutant, MutationRoom, MutationRow, MutationSample
 
 CONFIG = tomllib.loads(mutation.CONFIG.read_text(encoding="utf-8"))
 PATTERNS = [entry["pattern"] for entry in CONFIG["equivalent"]]
@@ -33,16 +33,34 @@ def test_only_changes_to_what_a_pattern_finds_are_left_out():
     assert not left_out("a < b", "a <= b")
 
 
-def test_the_table_counts_rooms_and_their_sum():
-    room = MutationRoom("bytes", ("m",), ("t",))
-    sample = tuple(Mutant(str(k), "", k == 0) for k in range(20))
-    table = mutation.as_table(
-        [MutationSample(room, 400, sample, 3), MutationSample(room, 0, (), 0)]
+def sampled(name: str, lived: int) -> MutationRow:
+    sample = tuple(Mutant(str(k), "", k < lived) for k in range(20))
+    found = MutationSample(MutationRoom(name, ("m",), ("t",)), 4000, sample, 3)
+    return MutationRow.of(found, 0.005, 7)
+
+
+def test_the_table_counts_rooms_and_their_sum_and_can_be_read_again():
+    rows = [sampled("bytes", 1), sampled("verdicts", 0)]
+    table = mutation.as_table(rows)
+    first, _, whole = table.splitlines()[2:]
+    assert first == (
+        "| bytes | 1 | 4,000 | 20 | 19 | 0.950 (0.751–0.999) | 3 | `bytes --share 0.005 --seed 7` |"
     )
-    first, empty, whole = table.splitlines()[2:]
-    assert first == "| bytes | 1 | 400 | 20 | 19 | 0.950 (0.751–0.999) |"
-    assert empty == "| bytes | 1 | 0 | 0 | 0 |  |"
-    assert whole == "| **all** | 2 | 400 | 20 | 19 | 0.950 (0.751–0.999) |"
+    assert whole == "| **all** | 2 | 8,000 | 40 | 39 | 0.975 (0.868–0.999) | 6 |  |"
+    assert mutation.rows_of(table) == rows
+
+
+def test_a_room_that_is_measured_again_replaces_its_row_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutation, "ROOT", tmp_path)
+    page = tmp_path / "docs/page.md"
+    page.parent.mkdir()
+    before = mutation.as_table([sampled("verdicts", 2), sampled("bytes", 9)])
+    page.write_text(f"a\n<!-- mutation -->\n{before}\n<!-- /mutation -->\nb\n", encoding="utf-8")
+    mutation.written([sampled("bytes", 1)])
+    after = mutation.as_table([sampled("verdicts", 2), sampled("bytes", 1)])
+    assert page.read_text(encoding="utf-8") == (
+        f"a\n<!-- mutation -->\n{after}\n<!-- /mutation -->\nb\n"
+    )
 
 
 def test_a_room_is_planted_as_packages_are_imported(tmp_path):

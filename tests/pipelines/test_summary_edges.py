@@ -6,6 +6,7 @@ import pytest
 from tallied import DELETED, FINE, FIXED, LATER, MOOD, REFUSED, SPEECHLESS, STRANGE, row, tally_of
 
 from revise_captions.pipelines.output.outcomes import Outcome
+from revise_captions.pipelines.output.shares import COLUMN
 from revise_captions.pipelines.report.counts import Counts
 from revise_captions.pipelines.report.summary import MAX_GROUPS, OTHER, Tally
 
@@ -101,3 +102,9 @@ def test_a_caption_of_nothing_judged_is_not_clean():
         counts, changed = Counts(0.5).add_caption(sentences)
         assert [int(value) for value in counts[columns]] == wanted, sentences
         assert changed == any(s in (FIXED, DELETED) for s in sentences)
+
+
+def test_every_accepted_rewrite_of_a_caption_counts():
+    columns, changed = Counts(0.5).add_caption([FIXED, FIXED, FINE])
+    assert (columns[COLUMN["rewritten_after"]], columns[COLUMN["kept_after"]]) == (2, 1)
+    assert changed

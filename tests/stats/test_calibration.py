@@ -113,3 +113,20 @@ def test_false_alarms_stay_below_the_share_with_confidence():
     assert (found.false_alarms, calibrate(p, factual).false_alarms) == (0.01, None)
     with pytest.raises(UserError, match="too few"):
         calibrate(p[300:600], factual[300:600], false_alarms=0.01)
+
+
+def test_to_flag_everything_is_among_the_thresholds():
+    threshold, macro = best_threshold(np.array([0.2, 0.9, 0.95]), np.array([True, False, False]))
+    assert macro == pytest.approx(0.4)  # F1 .8 of the wrong ones, 0 of the true one
+    assert threshold > 0.95
+
+
+def test_a_given_threshold_is_measured_at_the_given_share_of_wrong_sentences():
+    p = np.array([0.1, 0.3, 0.4, 0.6, 0.7, 0.9])
+    factual = np.array([False, True, False, False, True, True])
+    copies = np.repeat(np.arange(6), np.where(factual, 4, 1))
+    found = calibrate(p, factual, threshold=0.5, wrong_share=0.2)
+    assert found.macro_f1 == pytest.approx(
+        calibrate(p[copies], factual[copies], threshold=0.5).macro_f1
+    )
+    assert found.macro_f1 != pytest.approx(calibrate(p, factual, threshold=0.5).macro_f1)
