@@ -1,32 +1,39 @@
-"""How well the gate tells charts from photographs, other pictures and picture-book scenes.
+"""Which way `bundled` sends an image: to its own critic, to that of charts, or to neither.
 
     python -m scripts.research.charts.gate ../shared/data [--each]
 
-Thresholds were chosen on the other half of each collection (`tuning_half`).
+The whole way as it is in a run: domain gate, first look, OCR. Thresholds were chosen on the other
+half of each collection (`tuning_half`); scenes are of a split that trained nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import click
-import numpy as np
-from numpy.typing import NDArray
+from PIL.Image import Image
 
-from revise_captions.charts.gate import is_chart, may_be_chart
-from revise_captions.charts.ocr import text_lines
+from revise_captions.critic.load import load_critic
+from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.errors import BadRecord
+from revise_captions.io.decoding import reduced
 from revise_captions.io.images import load_image
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
-from revise_captions.records import ImageRef
+from revise_captions.records import ImageRef, Span, Unscored, Verdict
 
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
-#: Collections and whether their images are charts.
-COLLECTIONS = {"chocolate": True, "flickr8k_expert": False, "contextual_descriptions": False}
+#: Where the images of a collection belong.
+COLLECTIONS = {
+    "chocolate": "charts",
+    "flickr8k_expert": "neither",
+    "contextual_descriptions": "neither",
+}
+TEXT = "There is a dog."
 
 
 def tuning_half(image: str) -> bool:
@@ -34,47 +41,62 @@ def tuning_half(image: str) -> bool:
     return int(hashlib.sha256(image.encode()).hexdigest(), 16) % 2 == 0
 
 
-def images(folder: Path, most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+def images(folder: Path, most: int) -> Iterator[tuple[str, Image]]:
     """Reporting images of a collection, by name, at most so many, in an order of their hashes."""
     found = [path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES]
     found = [path for path in found if not tuning_half(path.name)]
     found.sort(key=lambda path: hashlib.sha256(path.name.encode()).digest())
     for path in found[:most]:
         try:
-            yield path.name, np.asarray(load_image(ImageRef(path=str(path))))
+            yield path.name, reduced(load_image(ImageRef(path=str(path))))
         except BadRecord:
             continue
 
 
-def scenes(most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+def scenes(most: int) -> Iterator[tuple[str, Image]]:
     """Picture-book scenes that trained nothing."""
     for number in range(most):
-        yield f"scene {number}", np.asarray(draw(sample_scene(number, "test")).convert("RGB"))
+        yield f"scene {number}", draw(sample_scene(number, "test")).convert("RGB")
+
+
+def way(verdict: Verdict) -> str:
+    """Which critic an image was sent to, as a verdict on it tells."""
+    if verdict.unscored is Unscored.OUTSIDE_DOMAIN:
+        return "neither"
+    return "charts" if verdict.critic else "own"
+
+
+def ways(critic: Critic, source: Iterator[tuple[str, Image]]) -> Iterator[tuple[str, str]]:
+    """Images by name with the way that each was sent, and whether it could be judged there."""
+    while part := list(islice(source, 16)):
+        asked = [JudgeRequest(image, TEXT, (Span(0, len(TEXT)),)) for _, image in part]
+        for (name, _), (verdict,) in zip(part, critic.judge(asked), strict=True):
+            unread = verdict.unscored is Unscored.UNREADABLE_CHART
+            yield name, "unread" if unread else way(verdict)
 
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--most", default=300, help="Images of each collection.")
-@click.option("--each", is_flag=True, help="Also name the images that are told wrong.")
+@click.option("--most", default=250, show_default=True, help="Images of each collection.")
+@click.option("--each", is_flag=True, help="Also name the images that are sent wrong.")
 def main(data: Path, most: int, each: bool) -> None:
-    """Print what the gate says of the images in DATA's collections and of drawn scenes."""
-    print("| images | number | charts at first look | charts | wrong | ms of first look |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    sources = {name: (images(data / name, most), chart) for name, chart in COLLECTIONS.items()}
-    for name, (source, chart) in {**sources, "picture book": (scenes(most), False)}.items():
-        number = first = second = 0
-        wrong, spent = [], 0.0
-        for image, pixels in source:
-            start = time.process_time()
-            maybe = may_be_chart(pixels)
-            spent += time.process_time() - start
-            found = maybe and is_chart(pixels, text_lines(pixels))
-            number, first, second = number + 1, first + maybe, second + found
-            wrong += [image] if found != chart else []
-        share = f"{len(wrong) / number:.1%}"
-        print(f"| {name} | {number} | {first} | {second} | {share} | {1000 * spent / number:.0f} |")
+    """Print where `bundled` sends the images in DATA's collections and drawn scenes."""
+    critic = load_critic("bundled", device="cpu")
+    print("| images | number | own critic | charts | … unreadable | neither | wrong |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    sources = {name: (images(data / name, most), right) for name, right in COLLECTIONS.items()}
+    for name, (source, right) in {**sources, "picture book": (scenes(most), "own")}.items():
+        found = dict(ways(critic, source))
+        sent = {image: "charts" if one == "unread" else one for image, one in found.items()}
+        count, unread = Counter(sent.values()), sum(one == "unread" for one in found.values())
+        wrong = [image for image, one in sent.items() if one != right]
+        print(
+            f"| {name} | {len(found)} | {count['own']} | {count['charts']} | {unread} "
+            f"| {count['neither']} | {len(wrong) / len(found):.1%} |",
+            flush=True,
+        )
         if each:
-            print("\n".join(wrong))
+            print("\n".join(f"{image}: {sent[image]}" for image in wrong), flush=True)
 
 
 if __name__ == "__main__":
