@@ -209,8 +209,9 @@ def _routed(own: Critic) -> Critic:
     The card's threshold, not the run's, is the scale: P(factual) does not depend on --threshold.
     """
     from revise_captions.critic.charts.critic import ChartCritic
-    from revise_captions.critic.routed import RoutedCritic
+    from revise_captions.critic.routed import HasDomain, RoutedCritic
 
+    assert isinstance(own, HasDomain)
     charts = None if _absent() else ChartCritic()
     return RoutedCritic(own, charts, read_card(BUNDLED).threshold)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -57,6 +57,15 @@ class ExplainRequest:
     text: str
     spans: tuple[Span, ...]
     index: int
+
+
+#: Completes a critic's verdicts on requests, where images are outside its domain.
+Beyond = Callable[[Sequence[JudgeRequest], list[list[Verdict]]], list[list[Verdict]]]
+
+
+def as_judged(_: Sequence[JudgeRequest], verdicts: list[list[Verdict]]) -> list[list[Verdict]]:
+    """The verdicts as they are."""
+    return verdicts
 
 
 class Critic(Protocol):

@@ -14,13 +14,19 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from PIL.Image import Image
 
 from revise_captions.critic.charts.by_image import ByImage
 from revise_captions.critic.charts.critic import ChartCritic
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest, PreparesImages
+from revise_captions.critic.protocol import (
+    Beyond,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+    PreparesImages,
+)
 from revise_captions.records import Unscored, Verdict
 
 logger = logging.getLogger(__name__)
@@ -34,6 +40,13 @@ class _Route(Enum):
     CHARTS = "charts"
 
 
+@runtime_checkable
+class HasDomain(Critic, Protocol):
+    """A critic that lets another one complete its verdicts."""
+
+    beyond: Beyond
+
+
 class RoutedCritic:
     """Two critics, of which the image chooses.
 
@@ -41,13 +54,13 @@ class RoutedCritic:
     threshold, so that this one comes to lie on `scale`.
 
     Args:
-        own: The critic with a domain gate.
+        own: The critic with a domain gate; its verdicts are completed from now on.
         charts: The critic of charts; None: what reads them is not installed, and what may be one
             is unscored.
         scale: The threshold that `own` has by itself.
     """
 
-    def __init__(self, own: Critic, charts: ChartCritic | None, scale: float) -> None:
+    def __init__(self, own: HasDomain, charts: ChartCritic | None, scale: float) -> None:
         self.own, self.charts, self.scale = own, charts, scale
         self.threshold = own.threshold
         of_charts: dict[str, str] = {"critic": "not installed"}
@@ -59,6 +72,9 @@ class RoutedCritic:
         }
         self._routes: ByImage[_Route | Unscored] = ByImage()
         self._told = False
+        own.beyond = self._complete
+        #: `own` completes its answers by those of the critic of charts.
+        self.judge = own.judge
 
     @property
     def gate(self) -> Any:
@@ -70,27 +86,19 @@ class RoutedCritic:
         if isinstance(self.own, PreparesImages):
             self.own.prepare(image)
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        """One verdict per text asked about, in input order.
-
-        Raises:
-            EngineDead: As `own`.
-        """
-        known = [self._routes.get(request.image) or _Route.OWN for request in requests]
-        asked = [k for k, route in enumerate(known) if route is _Route.OWN]
-        verdicts: list[list[Verdict]] = [[] for _ in requests]
-        for k, found in zip(asked, self.own.judge([requests[k] for k in asked]), strict=True):
-            verdicts[k] = found
-            if not _refused(found):
-                self._routes.put(requests[k].image, _Route.OWN)
-        self._look_at([requests[k].image for k in asked if _refused(verdicts[k])])
-        charts = []
-        for k, request in enumerate(requests):
-            route = self._routes.get(request.image)
-            if route is _Route.CHARTS:
-                charts.append(k)
-            elif isinstance(route, Unscored):
-                verdicts[k] = [Verdict(None, route)] * len(request.asked)
+    def _complete(
+        self, requests: Sequence[JudgeRequest], verdicts: list[list[Verdict]]
+    ) -> list[list[Verdict]]:
+        """The verdicts of `own`, those on images that it refuses replaced where they are charts."""
+        for request, found in zip(requests, verdicts, strict=True):
+            if self._routes.get(request.image) is None and not _refused(found):
+                self._routes.put(request.image, _Route.OWN)
+        self._look_at([r.image for r in requests if self._routes.get(r.image) is None])
+        routes = [self._routes.get(request.image) for request in requests]
+        charts = [k for k, route in enumerate(routes) if route is _Route.CHARTS]
+        for k, route in enumerate(routes):
+            if isinstance(route, Unscored):
+                verdicts[k] = [Verdict(None, route)] * len(requests[k].asked)
         if charts and self.charts is not None:
             answers = self.charts.judge([requests[k] for k in charts])
             for k, found in zip(charts, answers, strict=True):

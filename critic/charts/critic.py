@@ -20,6 +20,7 @@ from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.by_image import ByImage
 from revise_captions.critic.charts.evidence import NAMES, gather
 from revise_captions.critic.charts.places import NumberPlace, places_of
+from revise_captions.critic.charts.recent import Recent
 from revise_captions.critic.charts.weights import EvidenceWeights, read_weights
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored, Verdict
@@ -46,12 +47,20 @@ class ChartReading:
         return any(chart.readable for chart in self.charts)
 
 
+#: Some kilobytes each.
+_RECENT: Recent[ChartReading] = Recent(512)
+
+
 def read_image(image: Image) -> ChartReading:
-    """Reads the charts of an RGB image.
+    """Reads the charts of an RGB image, unless it was read lately.
 
     Raises:
         ModuleNotFoundError: The extra `charts` is not installed.
     """
+    return _RECENT.of(image, _read)
+
+
+def _read(image: Image) -> ChartReading:
     import numpy as np
 
     from revise_captions.charts.gate import is_chart

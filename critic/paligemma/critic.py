@@ -55,7 +55,7 @@ from revise_captions.critic.paligemma.queries import (
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, as_judged
 from revise_captions.engines.batches import reported
 from revise_captions.records import Unscored, Verdict
 
@@ -142,7 +142,7 @@ class PaliGemmaCritic:
         packed: bool = True,
     ) -> None:
         self.model, self.tokenizer, self.card = model.eval(), tokenizer, card
-        self.map = card.map
+        self.map, self.beyond = card.map, as_judged
         self.vocabulary, self.gate = vocabulary, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
         self.packed = packed and card.attention_mode is not AttentionMode.PREFIX
@@ -191,7 +191,7 @@ class PaliGemmaCritic:
             for row, number, verdict in self._verdicts(done, answers):
                 verdicts[row.request][number] = verdict
             self._drop_factual(requests, verdicts)
-            return verdicts
+        return self.beyond(requests, verdicts)
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
         """A rationale per request, greedily decoded.

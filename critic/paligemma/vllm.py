@@ -35,7 +35,7 @@ from revise_captions.critic.paligemma.queries import (
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, as_judged
 from revise_captions.engines.protocol import AnswerScores, Failed
 from revise_captions.engines.vllm.requests import (
     Vllm,
@@ -84,7 +84,7 @@ class VllmCritic:
         settings: Mapping[str, str],
     ) -> None:
         self.vllm, self.tokenizer, self.card = vllm, tokenizer, card
-        self.map = card.map
+        self.map, self.beyond = card.map, as_judged
         self.vocabulary, self.gate, self.size, self.images = vocabulary, gate, size, images
         self.threshold, self.settings = threshold, settings
 
@@ -109,7 +109,7 @@ class VllmCritic:
                 prompts.append(self._prompt(trunk, branch, resized[id(request.image)]))
         for (number, place), verdict in zip(places, self._verdicts(prompts), strict=True):
             verdicts[number][place] = verdict
-        return verdicts
+        return self.beyond(requests, verdicts)
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
         """A rationale per request, greedily decoded; "" where the prompt is over the context."""

@@ -99,8 +99,9 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
     """
     try:
         stored = row["revision"]
+        items = stored["sentences"]
         critic = _of(str, stored.get("critic", ""))
-        sentences = tuple(_sentence(item, critic) for item in stored["sentences"])
+        sentences = tuple(_sentence(item, critic) for item in items)
         rounds, signature = _round(stored["rounds"]), _of(str, stored["signature"])
         revised = _of(str, row["revised_caption"])
         error = _of(str, stored.get("error", ""))

@@ -22,6 +22,7 @@ from revise_captions.pipelines.annotate.tasks.decided import (
 )
 from revise_captions.pipelines.annotate.tasks.units import RunCaption
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
+from revise_captions.pipelines.report.chart_view import noted
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.verify.findings import findings
@@ -100,7 +101,7 @@ def render_cards(
     cards: list[Card] = []
     size = left_out = 0
     rows = list(rows)
-    images = _embedded([row.image for row in rows])
+    images = _embedded([_picture(row, threshold) for row in rows])
     for number, (row, image) in enumerate(zip(rows, images, strict=True), 1):
         decide = partial(_decided_here, row)
         text = render_card(environment, row, number, image, threshold, decide=decide)
@@ -144,6 +145,7 @@ def render_card(
         notes=list({mark.note.number: mark.note for mark in marks}.values()),
         revised=visible(clip(row.revised_caption, CAPTION_LIMIT)),
         found=findings(row.revision),
+        tables=[] if row.chart is None else row.chart.tables(),
         ranked=ranking(row.caption, sentences, threshold, row.labeled),
         threshold=threshold,
         beside=beside,
@@ -172,6 +174,14 @@ def deciding_of(row: ReportRow, sentence: int) -> Deciding | None:
     text = row.caption[start:end] if rewrite is None else rewrite
     other = bool(rewrite) and rewrite != row.caption[start:end]
     return Deciding(sentence, text, other or bool(found["dropped"]))
+
+
+def _picture(row: ReportRow, threshold: float) -> Image.Image | None:
+    """The image; of a chart with the marks outlined that the notes are about."""
+    if row.image is None or row.chart is None:
+        return row.image
+    notes = ((mark.note.number, mark.note.sentence) for mark in _marks(row, threshold, None))
+    return row.chart.outlined(row.image, noted(row.chart, row.caption, notes))
 
 
 def _embedded(images: Sequence[Image.Image | None]) -> list[Mapping[str, object] | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from revise_captions.io.readers import Source
     from revise_captions.pipelines.options import JobOptions, RunOptions
     from revise_captions.pipelines.output.writers import OutputCounts
+    from revise_captions.pipelines.report.chart_view import ChartView
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
     from revise_captions.records import Record
 
@@ -180,7 +183,9 @@ def _text_of(row: Row | BadRow) -> str:
 
 def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
     """The sampled rows, with the images that can be read. Reads the input once more."""
-    lines = {row.line for row in sampler.rows(lambda row: None) if row.revision is not None}
+    shown = [row for row in sampler.rows(lambda row: None) if row.revision is not None]
+    lines = {row.line for row in shown}
+    charts = {row.line for row in shown if row.revision and row.revision.get("critic")}
     wanted: list[Row] = []
     for row in source.rows(parsed=False):
         if not lines:
@@ -189,16 +194,28 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
             wanted.append(row)
         lines.discard(row.line)
 
-    def picture(row: Row) -> Image | None:
+    def picture(row: Row) -> tuple[Image | None, ChartView | None]:
         with suppress(BadRecord):  # a record without a picture is shown without one
             image = load(to_record(row, source.fields, source=source.name))
+            view = _chart_view(image) if row.line in charts else None
             image.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
-            return image
-        return None
+            return image, view
+        return None, None
 
     with ThreadPoolExecutor() as pool:
-        pictures = dict(zip((row.line for row in wanted), pool.map(picture, wanted), strict=True))
-    return sampler.rows(lambda row: pictures.get(row.line))
+        found = dict(zip((row.line for row in wanted), pool.map(picture, wanted), strict=True))
+    none = (None, None)
+    rows = sampler.rows(lambda row: found.get(row.line, none)[0])
+    return [replace(row, chart=found.get(row.line, none)[1]) for row in rows]
+
+
+def _chart_view(image: Image) -> ChartView:
+    """What the run read in the image; read again where that is too long ago."""
+    from revise_captions.critic.charts.critic import read_image
+    from revise_captions.pipelines.report.chart_view import ChartView
+
+    seen = reduced(image)
+    return ChartView(read_image(seen), seen.size)
 
 
 def show(summary: Mapping[str, Any], options: RunOptions, written: OutputCounts) -> None:

@@ -10,12 +10,15 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
 from revise_captions.pipelines.output.outcomes import Outcome, captions_of, outcome_of
 from revise_captions.pipelines.verify.findings import went_wrong
+
+if TYPE_CHECKING:
+    from revise_captions.pipelines.report.chart_view import ChartView
 
 SIZE = 60
 #: Runs of at most this many captions are shown whole.
@@ -43,6 +46,7 @@ class ReportRow:
             `detail`.
         image_name: `decided.image_name` of the record's image.
         labeled: For each sentence the kinds of error that the record names, if it does.
+        chart: What was read in the image, where the critic of charts judged the caption.
     """
 
     source: str
@@ -58,6 +62,7 @@ class ReportRow:
     image: Image.Image | None = None
     image_name: str = ""
     labeled: tuple[tuple[str, ...], ...] = ()
+    chart: ChartView | None = None
 
 
 def report_rows(

@@ -14,9 +14,8 @@ from revise_captions.chart_world.drawing import draw_table
 from revise_captions.chart_world.tables import Table, TableColumn
 from revise_captions.critic.charts import critic as chart_critic
 from revise_captions.critic.charts.critic import ChartCritic
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, as_judged
 from revise_captions.critic.routed import RoutedCritic
-from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.output.schema import from_json, to_json
@@ -46,12 +45,24 @@ def drawn() -> Image.Image:
     return chart()
 
 
-@pytest.fixture
-def own() -> ScriptedCritic:
-    def verdict(request: JudgeRequest, _: int) -> Verdict:
-        return Verdict(0.9) if request.image is SCENE else Verdict(None, Unscored.OUTSIDE_DOMAIN)
+class SceneCritic:
+    """Knows one scene, and lets another critic complete its verdicts."""
 
-    return ScriptedCritic(verdict, lambda request: "of its own", threshold=CARD)
+    threshold, settings, beyond = CARD, {"critic": "scenes"}, staticmethod(as_judged)
+
+    def judge(self, requests):
+        known = Verdict(0.9), Verdict(None, Unscored.OUTSIDE_DOMAIN)
+        found = [[known[request.image is not SCENE]] * len(request.asked) for request in requests]
+        return self.beyond(requests, found)
+
+    def explain(self, requests):
+        assert all(request.image is SCENE for request in requests)
+        return ["of its own"] * len(requests)
+
+
+@pytest.fixture
+def own() -> SceneCritic:
+    return SceneCritic()
 
 
 def asked(image: Image.Image, caption: str = CAPTION) -> JudgeRequest:
@@ -81,7 +92,7 @@ def test_scenes_and_photographs_are_never_read(own, monkeypatch):
     photo = Image.effect_noise((200, 150), 80).convert("RGB")
     critic.prepare(SCENE)
     scene, other = critic.judge([asked(SCENE), asked(photo)])
-    assert scene == own.judge([asked(SCENE)])[0]
+    assert scene == [Verdict(0.9)] * 2
     assert other[0].unscored is Unscored.OUTSIDE_DOMAIN
 
 
@@ -111,7 +122,7 @@ def test_one_threshold_serves_both(own):
 def test_settings_name_both_critics(own):
     charts = ChartCritic()
     settings = RoutedCritic(own, charts, CARD).settings
-    assert settings["critic"] == "scripted"
+    assert settings["critic"] == "scenes"
     assert settings["charts-critic"] == charts.settings["critic"]
     assert settings["charts-rapidocr"] == version("rapidocr")
     assert settings["charts-threshold"] == f"{charts.threshold:.4f}"

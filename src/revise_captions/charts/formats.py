@@ -42,6 +42,21 @@ def _value(mark: ChartMark) -> str:
     return text if mark.printed or mark.value is None else f"~{text}"
 
 
+def table_rows(chart: Chart) -> list[tuple[str, ...]]:
+    """A row per category, with its name and a cell per series, as people read tables."""
+    categories = dict.fromkeys(mark.category for one in chart.series for mark in one.marks)
+    return [
+        (
+            category,
+            *(
+                ", ".join(_value(mark) for mark in one.marks if mark.category == category)
+                for one in chart.series
+            ),
+        )
+        for category in categories
+    ]
+
+
 def csv_rows(image: str, charts: Sequence[Chart]) -> list[tuple[str, ...]]:
     """A row per mark, in the order of `CSV_HEADER`; charts are counted from 1."""
     return [

@@ -9,8 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from revise_captions.charts.chart import Chart, number
-from revise_captions.charts.formats import CSV_HEADER, as_json, as_text, csv_line, csv_rows
+from revise_captions.charts.chart import Chart
+from revise_captions.charts.formats import (
+    CSV_HEADER,
+    as_json,
+    as_text,
+    csv_line,
+    csv_rows,
+    table_rows,
+)
 from revise_captions.charts.read import read
 from revise_captions.commands import echo
 from revise_captions.errors import BadRecord, UserError
@@ -121,21 +128,10 @@ def _print_table(chart: Chart) -> None:
         table.add_column("")
         for one in chart.series:
             table.add_column(plain(one.name), justify="right")
-        for category in dict.fromkeys(m.category for one in chart.series for m in one.marks):
-            cells = []
-            for one in chart.series:
-                own = [mark for mark in one.marks if mark.category == category]
-                cells.append(
-                    ", ".join(_cell(mark.value, mark.tolerance, mark.printed) for mark in own)
-                )
+        for category, *cells in table_rows(chart):
             table.add_row(plain(category), *cells)
         console.print(table, markup=False)
     for note in chart.notes:
         echo(note)
     if chart.source:
         echo(chart.source)
-
-
-def _cell(value: float | None, tolerance: float, printed: bool) -> str:
-    text = number(value, tolerance)
-    return text if printed or value is None else f"~{text}"
