@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.engines.batches import reported
+from revise_captions.engines.batches import in_batches
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -42,19 +42,16 @@ def generate(
     settings: Callable[..., Any] = transformers.GenerationConfig
     write: Any = model.generate
 
-    order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), i))
-    answers: list[list[list[int]]] = [[] for _ in prompts]
-    every = (order[first : first + batch_size] for first in range(0, len(order), batch_size))
-    for chosen in reported("rewriting", every, len(order)):
-        width = max(len(prompts[i]) for i in chosen)
+    def decoded(chosen: Sequence[tuple[Sequence[int], int]]) -> list[list[list[int]]]:
+        width = max(len(prompt) for prompt, _ in chosen)
         ids = torch.full((len(chosen), width), pad)
         mask = torch.zeros_like(ids)
-        for row, i in enumerate(chosen):
-            start = width - len(prompts[i])
-            ids[row, start:] = torch.tensor(prompts[i])
+        for row, (prompt, _) in enumerate(chosen):
+            start = width - len(prompt)
+            ids[row, start:] = torch.tensor(prompt)
             mask[row, start:] = 1
         config = settings(
-            max_new_tokens=max(limits[i] for i in chosen),
+            max_new_tokens=max(limit for _, limit in chosen),
             do_sample=False,
             num_beams=beams,
             num_return_sequences=beams,
@@ -69,10 +66,17 @@ def generate(
                 generation_config=config,
             )
         rows = output[:, width:].tolist()
-        for row, i in enumerate(chosen):
-            found = rows[row * beams : (row + 1) * beams]
-            answers[i] = [_until(answer, eos)[: limits[i]] for answer in found]
-    return answers
+        return [
+            [_until(answer, eos)[:limit] for answer in rows[row * beams : (row + 1) * beams]]
+            for row, (_, limit) in enumerate(chosen)
+        ]
+
+    order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), i))
+    asked = [(tuple(prompts[i]), limits[i]) for i in order]
+    name = str(model.name_or_path)
+    found = in_batches(name, f"rewriting {beams}", asked, batch_size, decoded)
+    back = dict(zip(order, found, strict=True))
+    return [back[i] for i in range(len(prompts))]
 
 
 def _until(ids: list[int], eos: Sequence[int]) -> list[int]:

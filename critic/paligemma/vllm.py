@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from revise_captions.critic.checkpoints import CriticCard, map_settings, read_card
 from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
@@ -36,8 +36,10 @@ from revise_captions.critic.paligemma.queries import (
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, as_judged
-from revise_captions.engines.protocol import AnswerScores, Failed
+from revise_captions.engines.batches import in_batches
+from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.engines.vllm.requests import (
+    TOGETHER,
     Vllm,
     VllmRequest,
     device_type,
@@ -51,6 +53,7 @@ from revise_captions.records import Span, Unscored, Verdict
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+Answer = TypeVar("Answer")
 #: For each image, whether it is of a kind that the critic was trained on.
 Gate = Callable[[Sequence["Image"]], list[bool]]
 
@@ -132,11 +135,17 @@ class VllmCritic:
             stop_token_ids=[self.tokenizer.eos],
             detokenize=False,
         )
-        outputs = self._outputs(prompts, options, MAX_RATIONALE) if prompts else []
-        for number, found in zip(numbers, outputs, strict=True):
+
+        def read(found: Any) -> Completion:
+            ids = [i for i in found.outputs[0].token_ids if i != self.tokenizer.eos]
+            return Completion(self.tokenizer.decode(ids).strip(), complete=True)
+
+        written = self._answers(
+            f"explaining {MAX_RATIONALE}", prompts, options, MAX_RATIONALE, read
+        )
+        for number, found in zip(numbers, written, strict=True):
             if not isinstance(found, Failed):
-                ids = [i for i in found.outputs[0].token_ids if i != self.tokenizer.eos]
-                texts[number] = self.tokenizer.decode(ids).strip()
+                texts[number] = found.text
         return texts
 
     def check(self) -> None:
@@ -194,19 +203,45 @@ class VllmCritic:
             ids, max_tokens=2, allowed_token_ids=[tokenizer.yes], ignore_eos=True, detokenize=False
         )
 
+    def _answers(
+        self,
+        kind: str,
+        prompts: Sequence[VllmRequest],
+        options: Any,
+        new: int,
+        read: Callable[[Any], Answer],
+    ) -> list[Answer | Failed]:
+        """What is read in vLLM's output for each prompt. `kind`: see `batches.kept`."""
+
+        def ask(some: Sequence[tuple[Any, ...]]) -> list[Answer | Failed]:
+            requests = [VllmRequest(ids, pictures) for ids, *pictures in some]
+            return [
+                found if isinstance(found, Failed) else read(found)
+                for found in self._outputs(requests, options, new)
+            ]
+
+        items = [(tuple(prompt.ids), *prompt.pictures) for prompt in prompts]
+        return in_batches(self.settings["critic"], kind, items, TOGETHER, ask)
+
     def _verdicts(self, prompts: Sequence[VllmRequest]) -> list[Verdict]:
         tokenizer = self.tokenizer
+
+        def read(found: Any) -> tuple[float, float, float]:
+            answer, follow = found.outputs[0].logprobs
+            nothing = follow[tokenizer.nothing].logprob > follow[tokenizer.eos].logprob
+            return answer[tokenizer.yes].logprob, answer[tokenizer.no].logprob, float(nothing)
+
         verdicts = []
-        for found in self._outputs(prompts, self._options(), 2) if prompts else []:
+        for found in self._answers("judging", prompts, self._options(), 2, read):
             if isinstance(found, Failed):
                 verdicts.append(Verdict(None, found.reason))
                 continue
-            answer, follow = found.outputs[0].logprobs
-            yes, no = answer[tokenizer.yes].logprob, answer[tokenizer.no].logprob
+            yes, no, nothing = found
             scores = AnswerScores((yes, no), math.exp(yes) + math.exp(no))
-            nothing = follow[tokenizer.nothing].logprob > follow[tokenizer.eos].logprob
             verdicts.append(
-                verdict_of(factual(scores), scores.answer_mass, nothing, self.threshold, self.map)
+                verdict_of(
+                    factual(scores), scores.answer_mass, bool(nothing), self.threshold, self.map
+                )
             )
         return verdicts
 

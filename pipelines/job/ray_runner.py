@@ -31,7 +31,12 @@ from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check
-from revise_captions.pipelines.job.window import journalled, revise_window, sentences_of
+from revise_captions.pipelines.job.window import (
+    journalled,
+    outcomes_of,
+    revise_window,
+    sentences_of,
+)
 from revise_captions.pipelines.job.window_images import windows_of, with_images
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.pipelines.output.journal import Journal, window_digest
@@ -140,12 +145,13 @@ def process(
     job: JobOptions,
     journal: Journal,
     progress: Progress,
+    threshold: float,
     check: Check,
 ) -> None:
     """Journals every window that is not done yet, wherever it is computed.
 
-    Raises `EngineDead` and `UserError` as the local runner does. `check` may end the run at the
-    first window that comes back.
+    Raises `EngineDead` and `UserError` as the local runner does. `threshold`: of the counts that
+    are shown. `check` may end the run at the first window that comes back.
     """
     finished = journal.finished()
     progress.skip(WINDOW * len(finished))
@@ -157,7 +163,8 @@ def process(
             if not len(journal):
                 check(results)
             journal.append(row["window"], row["digest"], results)
-            progress.advance(len(results), sentences_of(results))
+            counts = outcomes_of(results, threshold)
+            progress.advance(len(results), sentences_of(results), counts)
 
 
 def _windows(job: JobOptions, finished: Mapping[int, str]) -> Dataset:

@@ -168,7 +168,7 @@ def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
         models, decisive = ray_runner.describe(job)
         with open_journal(job.run, decisive) as journal:
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
-                ray_runner.process(job, journal, progress, _check_of(job.run))
+                ray_runner.process(job, journal, progress, models.threshold, _check_of(job.run))
             return finish(source, job, models, decisive, journal, progress)
 
 

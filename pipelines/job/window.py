@@ -6,7 +6,8 @@ what is computed together never depends on where a run was cut, resumed or shard
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -208,7 +209,6 @@ def journal_windows(
     counts them on the way. `check` may end the run at its first window, which is waited for.
     """
     load = None if settings.stage == "revise" else image_loader(source, inputs)
-    finished = len(journal)
 
     def keep(
         number: int,
@@ -220,26 +220,55 @@ def journal_windows(
         if not len(journal):
             check(rows)
         journal.append(number, digest, rows)
-        batches.clear()
         if tallied is not None:
             tallied.add_window(asked, rows)
         progress.advance(len(rows), sentences_of(rows), outcomes_of(rows, models.threshold))
 
-    with Behind() as behind:
-        batches = BatchJournal(
-            *(journal.path, journal.run_key, progress.batch, behind.settled),
-            resumed=journal.resumed,
-        )
+    with WindowKeeper(journal, progress) as keeper:
         for number, digest, loaded in unfinished_windows(
             source, inputs.image_root, journal, load, progress, models.critic
         ):
-            with batches.window(number, digest):
+            with keeper.computing(number, digest):
                 results = revise_window(loaded, models, settings)
             asked = [row if isinstance(row, BadRow) else row[0] for row in loaded]
-            behind.do(partial(keep, number, digest, asked, results))
-            if not finished:
-                behind.wait()
-                finished = 1
+            keeper.keep(partial(keep, number, digest, asked, results))
+
+
+class WindowKeeper:
+    """A context manager that has a thread keep each window while the next one is computed.
+
+    A run's first window is waited for. Batches of the window in work are kept beside the journal.
+    """
+
+    def __init__(self, journal: Journal, progress: Progress) -> None:
+        self._first = not len(journal)
+        self._behind = Behind()
+        self._batches = BatchJournal(
+            *(journal.path, journal.run_key, progress.batch, self._behind.settled),
+            resumed=journal.resumed,
+        )
+
+    def computing(self, number: int, digest: str) -> AbstractContextManager[None]:
+        """Inside of it the window is computed."""
+        return self._batches.window(number, digest)
+
+    def keep(self, work: Callable[[], None]) -> None:
+        """Has `work` put the window into the journal. Raises what that of the one before raised."""
+
+        def kept() -> None:
+            work()
+            self._batches.clear()
+
+        self._behind.do(kept)
+        if self._first:
+            self._behind.wait()
+            self._first = False
+
+    def __enter__(self) -> WindowKeeper:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._behind.__exit__(*error)
 
 
 def unfinished_windows(

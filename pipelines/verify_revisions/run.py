@@ -7,8 +7,9 @@ report are the main job's, so the command streams, keeps the order, and continue
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.run import check_outputs, finish, open_journal, refuse_unfinished
 from revise_captions.pipelines.job.window import (
     Result,
+    WindowKeeper,
+    outcomes_of,
+    sentences_of,
     stored_signature,
     unfinished_windows,
     verified,
@@ -100,12 +104,18 @@ def _journal_windows(
 ) -> None:
     """Journals every window that is not done yet."""
     load = image_loader(source, inputs) if verifier.critic is not None else None
-    for number, digest, loaded in unfinished_windows(
-        source, inputs.image_root, journal, load, progress
-    ):
-        rows = verified_rows(loaded, verifier)
+
+    def keep(number: int, digest: str, rows: Sequence[RowResult | BadRow]) -> None:
         journal.append(number, digest, rows)
-        progress.advance(len(rows), sum(map(_sentences, rows)))
+        progress.advance(len(rows), sentences_of(rows), outcomes_of(rows, verifier.threshold))
+
+    with WindowKeeper(journal, progress) as keeper:
+        for number, digest, loaded in unfinished_windows(
+            source, inputs.image_root, journal, load, progress
+        ):
+            with keeper.computing(number, digest):
+                rows = verified_rows(loaded, verifier)
+            keeper.keep(partial(keep, number, digest, rows))
 
 
 def verified_rows(
@@ -165,9 +175,3 @@ def _with_verification(result: Result) -> RowResult:
             for name, part in row["revision"].items()
         }
     return RowResult(result.record.line, row)
-
-
-def _sentences(row: RowResult | BadRow) -> int:
-    if isinstance(row, BadRow):
-        return 0
-    return sum(len(part["sentences"]) for _, _, part in captions_of(row.revised))

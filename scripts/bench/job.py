@@ -1,14 +1,22 @@
-"""The whole job with the bundled models: how much of its time is not the models'?
+"""The whole job: how much of its time is not the models', with and without overlap of windows?
 
-    python -m scripts.bench.job [--captions 256] [--threads 2] [--clock wall]
+    python -m scripts.bench.job [--captions 256] [--threads 2] [--clock wall] [--write]
+    python -m scripts.bench.job --sleeping 4 [--captions 256] [--write]
 
 Writes picture-book pictures (PNG, 384 pixels) and captions to a temporary folder and runs
-`revise-captions` on them in this process: reading, decoding, resizing, splitting, the loop, the
-journal, the output, the report. The networks' layers are timed by hooks, and the critic's domain
-gate, a small network of its own, with them; everything else is outside. `seconds_images`, processor
-time in which threads decode and resize images ahead of the model, is a part of that. The last line
-is JSON. The figure is the wall's, so the machine must be idle; on a busy one `--threads 1
---clock cpu` counts the processor's time, in which waiting costs nothing.
+`revise-captions` on them in this process twice, first with one step after the other, then with
+windows overlapping: reading, decoding, resizing, splitting, the loop, the journal, the output, the
+report. Both runs must write the same bytes.
+
+The bundled networks' layers are timed by hooks, and the critic's domain gate, a small network of
+its own, with them; everything else is outside. With `--sleeping MS`, models that sleep so many
+milliseconds a sentence stand in for ones on a GPU: the processor is left to everything else.
+`seconds_images`, processor time of decoding and resizing, is a part of what is outside.
+
+Clocks: `wall`, for an idle machine; `main`, processor time of the thread that runs the models,
+which is what the wall shows where other threads have cores of their own and never keep it waiting;
+`cpu`, processor time of all threads, in which nothing can be hidden. The last two hold on a busy
+machine and need `--threads 1`. `--write` puts the figures into docs/engines.md.
 """
 
 from __future__ import annotations
@@ -21,21 +29,48 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 
 from revise_captions.critic.gates.image_domain import DomainGate
 from revise_captions.critic.paligemma import image_prefetch
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.pipelines import overlap
 from revise_captions.pipelines.job import inputs, models, run
 from revise_captions.pipelines.options import JobOptions
+from revise_captions.records import Verdict
+from revise_captions.reviser.scripted import ScriptedReviser
 from scripts.bench.critic import hardware
+from scripts.research import markdown
 from scripts.research.bundled_models.held_out import held_out
 
+ROOT = Path(__file__).resolve().parents[2]
 TARGET = 0.10
 Clock = Callable[[], float]
+
+
+class Asleep:
+    """How long models have slept, as they were told to: no processor time, but theirs."""
+
+    seconds = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+        self.seconds += seconds
+
+
+ASLEEP = Asleep()
+CLOCKS: dict[str, Clock] = {
+    "wall": time.perf_counter,
+    "main": lambda: time.thread_time() + ASLEEP.seconds,
+    "cpu": time.process_time,
+}
+#: Side in pixels to which images are resized for a critic that sleeps.
+SIDE = 448
 
 
 class Stopwatch:
@@ -117,21 +152,58 @@ def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
     return loaded
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--captions", type=int, default=256)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--clock", default="wall", choices=("wall", "cpu"))
-    given = parser.parse_args()
-    if given.clock == "cpu" and given.threads != 1:
-        parser.error("--clock cpu needs --threads 1: two threads' time is not twice as long")
-    torch.set_num_threads(given.threads)
-    clock = time.process_time if given.clock == "cpu" else time.perf_counter
-    watch, images = Stopwatch(clock), Threads()
-    critic = watched(models.load_critic_of, "critic", watch)
-    reviser = watched(models.load_reviser_of, "reviser", watch)
-    began, loading = 0.0, 0.0
-    load_models = run.load_models
+class SleepingCritic:
+    """Sleeps for each sentence; takes images as a real critic does; flags a sentence in seven."""
+
+    threshold = 0.5
+    settings: Mapping[str, str] = {"critic": "sleeping"}
+
+    def __init__(self, sleep: Callable[[float], None], seconds: float) -> None:
+        self.sleep, self.seconds = sleep, seconds
+        self.prefetcher = image_prefetch.ImagePrefetcher(SIDE)
+        self.prepare = self.prefetcher.prepare
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        for image in {id(request.image): request.image for request in requests}.values():
+            self.prefetcher.take(image)
+        self.sleep(self.seconds * sum(len(request.asked) for request in requests))
+        return [[_verdict(said) for _, said in request.asked] for request in requests]
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+        self.sleep(self.seconds * len(requests))
+        return ["It is blue." for _ in requests]
+
+
+def _verdict(sentence: str) -> Verdict:
+    return Verdict(0.9 if crc32(sentence.encode()) % 7 else 0.1, assessable=True)
+
+
+def put_models(clock: Clock, sleeping: float | None) -> Stopwatch:
+    """Has the job load watched models: the bundled ones, or such that sleep."""
+    watch = Stopwatch(clock)
+    if sleeping is None:
+        critic = watched(load_critic_of, "critic", watch)
+        reviser = watched(load_reviser_of, "reviser", watch)
+        gate = watch.timed("gate", gate_score)
+        setattr(DomainGate, "score", gate)  # noqa: B010
+    else:
+        slept = watch.timed("asleep", ASLEEP.sleep)
+        critic = lambda *_: SleepingCritic(slept, sleeping)  # noqa: E731
+        reviser = lambda *_: ScriptedReviser(lambda r: r.sentence.replace("red", "blue"))  # noqa: E731
+    setattr(models, "load_critic_of", critic)  # noqa: B010
+    setattr(models, "load_reviser_of", reviser)  # noqa: B010
+    return watch
+
+
+load_critic_of, load_reviser_of = models.load_critic_of, models.load_reviser_of
+load_image, resized, gate_score = inputs.load_image, image_prefetch.resized, DomainGate.score
+load_models = run.load_models
+
+
+def measured(folder: Path, clock: Clock, sleeping: float | None, enabled: bool) -> dict[str, Any]:
+    """One job; seconds by the clock, without those of loading models."""
+    watch, images = put_models(clock, sleeping), Threads()
+    loading = 0.0
 
     def timed_loading(*arguments: Any) -> Any:
         nonlocal loading
@@ -141,37 +213,78 @@ def main() -> None:
         return made
 
     for module, name, value in (
-        (models, "load_critic_of", critic),
-        (models, "load_reviser_of", reviser),
         (run, "load_models", timed_loading),
-        (inputs, "load_image", images.timed(inputs.load_image)),
-        (image_prefetch, "resized", images.timed(image_prefetch.resized)),
-        (DomainGate, "score", watch.timed("gate", DomainGate.score)),
+        (inputs, "load_image", images.timed(load_image)),
+        (image_prefetch, "resized", images.timed(resized)),
+        (overlap, "ENABLED", enabled),
     ):
         setattr(module, name, value)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_input(folder, given.captions)
-        names = {"source": str(folder / "in.jsonl"), "out": str(folder / "out.jsonl")}
-        options = JobOptions.of({**names, "report": folder / "report.html"})
-        began = clock()
-        with contextlib.redirect_stdout(io.StringIO()):
-            summary = run.run(options)
-        took = clock() - began - loading
-    result = {
-        "captions": given.captions,
+    out = folder / f"out-{enabled}.jsonl"
+    names = {"source": str(folder / "in.jsonl"), "out": str(out)}
+    options = JobOptions.of({**names, "report": out.with_suffix(".html")})
+    began = clock()
+    with contextlib.redirect_stdout(io.StringIO()):
+        summary = run.run(options)
+    took = clock() - began - loading
+    return {
         "sentences": summary["sentences"]["total"],
         "seconds": round(took, 2),
         "seconds_loading": round(loading, 2),
         **{f"seconds_{name}": round(value, 2) for name, value in watch.seconds.items()},
         "seconds_images": round(images.seconds, 2),
         "share_of_time_outside_the_models": round(1 - sum(watch.seconds.values()) / took, 3),
+    }
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Markdown rows of both runs."""
+    rows = ["| windows | seconds | in the models | outside |", "| --- | --- | --- | --- |"]
+    for key, name in (("off", "one step after the other"), ("on", "overlapping")):
+        one = found[key]
+        share = one["share_of_time_outside_the_models"]
+        inside = one["seconds"] * (1 - share)
+        rows.append(f"| {name} | {one['seconds']:.1f} | {inside:.1f} | {100 * share:.1f} % |")
+    what = (
+        f"{found['captions']:,} captions, {found['hardware']}, {found['cores']} cores with a load"
+    )
+    return "\n".join([*rows, "", f"{what} of {found['load']:.1f}, clock: {found['clock']}."])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--captions", type=int, default=256)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", default="wall", choices=CLOCKS)
+    parser.add_argument("--sleeping", type=float, metavar="MS")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    if given.clock != "wall" and given.threads != 1:
+        parser.error("clocks of processor time need --threads 1")
+    torch.set_num_threads(given.threads)
+    sleeping = None if given.sleeping is None else given.sleeping / 1000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_input(folder, given.captions)
+        found = {
+            key: measured(folder, CLOCKS[given.clock], sleeping, key == "on")
+            for key in ("off", "on")
+        }
+        one, other = ((folder / f"out-{on}.jsonl").read_bytes() for on in (True, False))
+        if one != other:
+            raise SystemExit("overlap changed the output")
+    result = {
+        "captions": given.captions,
+        **found,
         "target": TARGET,
         "clock": given.clock,
         "hardware": hardware(given.threads),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
     }
     print(json.dumps(result))
+    if given.write:
+        block = f"job-{'bundled' if sleeping is None else 'sleeping'}-{given.clock}"
+        markdown.write_to_pages(ROOT, {block: table(result)})
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import VllmCritic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead, UserError
+from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.records import Unscored, Verdict
 from revise_captions.text.sentences import split
 
@@ -259,3 +260,35 @@ def test_without_vllm_and_with_an_adapter_there_is_one_line(folders, tmp_path):
         f'{{"base_model_name_or_path": "{folders[AttentionMode.CAUSAL]}"}}'
     )
     assert "cannot add an adapter" in refused(folders[AttentionMode.CAUSAL], adapter=str(tmp_path))
+
+
+def test_an_interrupted_call_goes_on_at_its_batch(
+    fakes, folders, paragraphs, tmp_path, monkeypatch
+):
+    """What vLLM has answered is not asked again, and the verdicts are the same."""
+    monkeypatch.setattr("revise_captions.critic.paligemma.vllm.TOGETHER", 2)
+    _, fake = fakes(AttentionMode.IMAGE_PREFIX)
+    name = str(folders[AttentionMode.IMAGE_PREFIX])
+    critic = load_critic(name, engine="vllm", dtype="float32")
+    claims = [ExplainRequest(paragraphs[0].image, paragraphs[0].text, paragraphs[0].spans, 1)]
+    expected = critic.judge(paragraphs), critic.explain(claims)
+    shown: list[tuple[str, int, int]] = []
+
+    def answers() -> tuple[object, object]:
+        def show(*told):
+            shown.append(told)
+
+        batches = BatchJournal(tmp_path / "journal", "run", show, resumed=True)
+        with batches.window(0, "digest"):
+            return critic.judge(paragraphs), critic.explain(claims)
+
+    asked = len(fake.asked)
+    with monkeypatch.context() as patch:
+        cut = asked + 2
+        patch.setattr(fake, "refuse", lambda _: EngineDead("") if len(fake.asked) > cut else None)
+        with pytest.raises(EngineDead):
+            answers()
+    before, asked = shown[-1], len(fake.asked)
+    assert before[:2] == ("judging", 4)
+    assert answers() == expected
+    assert len(fake.asked) - asked == (before[2] - 4 + 1) // 2 + 1  # the rest, and the rationale

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tinyvlm
+import torch
 from commands import write_input
 from PIL import Image
 
 from revise_captions.engines.batches import kept, key_of, observed_by, reported, restored, stored
 from revise_captions.engines.protocol import AnswerScores, Completion, Data, Failed, Picture, Prompt
-from revise_captions.errors import EngineDead
+from revise_captions.errors import EngineDead, Reason
+from revise_captions.io.rows import BadRow
 from revise_captions.pipelines import cli
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.output.batch_journal import MAGIC, BatchJournal
@@ -34,6 +38,7 @@ ANSWERS = [
     Completion("“Ja” \ud83d \n</s>", True),
     Failed(Unscored.TOO_LONG, "over 7"),
     (0.1, -3.0),
+    [[3, 1, 2], []],
 ]
 
 
@@ -169,6 +174,49 @@ def test_an_instruct_model_loses_a_batch_not_a_window(tmp_path, monkeypatch, cap
     assert len(done) == total
     assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
     assert not list(Path().glob("out.jsonl.journal*"))
+
+
+def test_a_reviser_s_batches_are_kept(tmp_path):
+    """Ids come back as they were decoded, without the model."""
+    from revise_captions.reviser.decoding import generate
+
+    class Doubling:
+        """Writes its prompt's ids again and ends."""
+
+        device, name_or_path, calls = "cpu", "doubling", 0
+
+        def generate(self, input_ids, attention_mask, generation_config):
+            self.calls += 1
+            return torch.cat([input_ids, input_ids, torch.full((len(input_ids), 1), 9)], dim=1)
+
+    model = Doubling()
+
+    def decode(size: int = 2) -> list[list[list[int]]]:
+        prompts = [[3, 4, 5], [6], [7, 8], [6]]
+        return generate(model, prompts, [8] * 4, pad=0, eos=[9], batch_size=size)  # type: ignore[arg-type]
+
+    expected = decode()
+    assert expected == [[[3, 4, 5, 9]], [[6, 9]], [[0, 7, 8, 9]], [[6, 9]]]
+    for calls in (2, 0):
+        model.calls = 0
+        with journal(tmp_path).window(0, "d"):
+            assert decode() == expected
+        assert model.calls == calls
+
+
+def test_ray_shows_counts(monkeypatch, tmp_path):
+    """What a window that a replica sends back holds is counted as a local one is."""
+    from revise_captions.pipelines.job import ray_runner
+    from revise_captions.pipelines.output.journal import Journal
+
+    bad = BadRow("in.jsonl", 1, Reason.IMAGE_UNREADABLE, "gone")
+    row = {"window": 0, "digest": "d", "results": pickle.dumps([bad]), "error": ""}
+    windows = SimpleNamespace(iter_rows=lambda: iter([row]))
+    monkeypatch.setattr(ray_runner, "_windows", lambda *_: windows)
+    progress = Progress(1)
+    with Journal.open(tmp_path / "journal", {}) as kept_:
+        ray_runner.process(None, kept_, progress, 0.5, lambda rows: None)  # type: ignore[arg-type]
+    assert progress.counts == {"flagged": 0, "rewritten": 0, "unscored": 0, "quarantined": 1}
 
 
 def test_progress_shows_counts_and_batches(capsys, monkeypatch):

@@ -11,6 +11,7 @@ from commands import Command, command, read, read_in_full, write_input  # noqa: 
 
 import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.output.journal import Journal
 from revise_captions.pipelines.verify import load
 from revise_captions.pipelines.verify_revisions import cli
@@ -100,12 +101,25 @@ def test_without_verify_nothing_of_it_is_there(command: Command):  # noqa: F811
     assert all("verification" not in row["revision"] for row in read("out.jsonl"))
 
 
-def test_verifying_afterwards_changes_nothing_else(command: Command, verify):  # noqa: F811
+def test_verifying_afterwards_changes_nothing_else(
+    command: Command,  # noqa: F811
+    verify,
+    monkeypatch,
+):
     write_input(Path("in.jsonl"), 70)
     command("in.jsonl", "out.jsonl", "--verify", "text")
     command("in.jsonl", "plain.jsonl")
+    shown: list[Progress] = []
+
+    def progress(total: int | None) -> Progress:
+        shown.append(Progress(total))
+        return shown[-1]
+
+    monkeypatch.setattr(verifying, "Progress", progress)
     code, out, err = verify("plain.jsonl", "verified.jsonl")
     assert code == 0, err
+    sentences = [s for row in read("out.jsonl") for s in row["revision"]["sentences"]]
+    assert shown[0].counts["rewritten"] == sum(bool(s["accepted"]) for s in sentences) > 0
     assert read("verified.jsonl") == read("out.jsonl")
     assert "Preservation" in out
     for before, after in zip(read("plain.jsonl"), read("verified.jsonl"), strict=True):

@@ -11,12 +11,14 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Picture, Prompt
 from revise_captions.records import Unscored
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 Batch = TypeVar("Batch", bound=Sequence[Any])
 
 
@@ -70,8 +72,10 @@ def kept(
         model: The model's name.
         kind: What is asked for, and with which settings; "" for answers that are drawn, of which
             none is kept: each moves the generator on.
-        items: `Prompt`s or `EncodedPrompt`s, alone or in tuples with settings of their own.
-        compute: Makes the answers: `AnswerScores`, `Completion`, `Failed` or tuples of floats.
+        items: `Prompt`s or `EncodedPrompt`s; or tuples of `Prompt`s, images, and what tells its
+            content by its `repr`.
+        compute: Makes the answers: `AnswerScores`, `Completion`, `Failed`, tuples of floats, or
+            lists that JSON holds.
     """
     observer = _OBSERVER.get()
     if observer is None or not kind:
@@ -84,6 +88,26 @@ def kept(
     computed = compute()
     observer.keep(name, [stored(answer) for answer in computed])
     return computed
+
+
+def in_batches(
+    model: str,
+    kind: str,
+    items: Sequence[Item],
+    size: int,
+    compute: Callable[[Sequence[Item]], list[Answer]],
+) -> list[Answer]:
+    """The answers of at most `size` items at a time, reported and kept.
+
+    `model`, `kind`: see `kept`; the first word of `kind` is for people.
+    """
+    doing = kind.partition(" ")[0] or "writing"
+    every = (items[start : start + size] for start in range(0, len(items), size))
+    return [
+        answer
+        for batch in reported(doing, every, len(items))
+        for answer in kept(model, kind, batch, partial(compute, batch))
+    ]
 
 
 def key_of(kind: str, items: Sequence[Any]) -> str:
@@ -106,7 +130,10 @@ def _content(item: Any) -> Iterator[bytes]:
                 yield f"{type(part).__name__} {part.text}".encode("utf-8", "surrogatepass")
     elif isinstance(item, tuple):
         for part in item:
-            yield from _content(part) if isinstance(part, Prompt) else [repr(part).encode()]
+            if hasattr(part, "tobytes"):
+                yield repr(part.size).encode() + part.tobytes()
+            else:
+                yield from _content(part) if isinstance(part, Prompt) else [repr(part).encode()]
     else:
         yield repr((item.ids, sorted(item.kinds.items()), item.answer)).encode()
         for name, value in sorted(item.pictures.items()):
@@ -123,10 +150,14 @@ def stored(answer: object) -> list[Any]:
         return ["failed", str(answer.reason), answer.detail]
     if isinstance(answer, tuple):
         return ["floats", list(answer)]
+    if isinstance(answer, list):
+        return ["list", answer]
     raise TypeError(f"no answer of an engine: {answer!r}")
 
 
-def restored(found: Sequence[Any]) -> AnswerScores | Completion | Failed | tuple[float, ...]:
+def restored(
+    found: Sequence[Any],
+) -> AnswerScores | Completion | Failed | tuple[float, ...] | list[Any]:
     """What `stored` was given."""
     match found:
         case ["scores", logprobs, mass]:
@@ -137,4 +168,6 @@ def restored(found: Sequence[Any]) -> AnswerScores | Completion | Failed | tuple
             return Failed(Unscored(reason), detail)
         case ["floats", values]:
             return tuple(values)
+        case ["list", values]:
+            return list(values)
     raise ValueError(f"no stored answer: {found!r}")

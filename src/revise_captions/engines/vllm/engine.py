@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from revise_captions.engines.answer_words import answer_of, log_sum, word_ids
+from revise_captions.engines.batches import in_batches
 from revise_captions.engines.model_files import explained, find_model
 from revise_captions.engines.protocol import (
     AnswerScores,
@@ -22,6 +23,7 @@ from revise_captions.engines.protocol import (
 )
 from revise_captions.engines.transformers.inputs import PromptEncoder, load_prompt_encoder, try_out
 from revise_captions.engines.vllm.requests import (
+    TOGETHER,
     Vllm,
     VllmRequest,
     find_vllm,
@@ -48,10 +50,14 @@ class VllmEngine:
         """See `protocol.Engine`. Raises UserError where a word is no single token."""
         ids = word_ids(self.encoder.tokenizer.get_vocab(), words, self.encoder.name)
         options = scoring([number for numbers in ids for number in numbers], max_tokens=1)
-        return [
-            found if isinstance(found, Failed) else _answer(found.outputs[0], ids)
-            for found in self.vllm.outputs(self._requests(prompts), options, 1)
-        ]
+
+        def ask(some: Sequence[Prompt]) -> list[AnswerScores | Failed]:
+            return [
+                found if isinstance(found, Failed) else _answer(found.outputs[0], ids)
+                for found in self.vllm.outputs(self._requests(some), options, 1)
+            ]
+
+        return in_batches(self.encoder.name, f"judging {words}", prompts, TOGETHER, ask)
 
     def generate(
         self, prompts: Sequence[Prompt], max_tokens: int, sampling: Sampling | None = None
@@ -66,32 +72,40 @@ class VllmEngine:
         from vllm.sampling_params import StructuredOutputsParams
 
         guided = StructuredOutputsParams(json=dict(schema))
-        return self._completions(prompts, max_tokens, structured_outputs=guided)
+        return self._completions(prompts, max_tokens, None, schema, structured_outputs=guided)
 
     def _completions(
         self,
         prompts: Sequence[Prompt],
         max_tokens: int,
         sampling: Sampling | None = None,
+        schema: Mapping[str, Any] | None = None,
         **guided: Any,
     ) -> list[Completion | Failed]:
         from vllm import SamplingParams
 
-        options: Any = SamplingParams(temperature=0.0, max_tokens=max_tokens, **guided)
-        if sampling is not None:
-            options = [
-                SamplingParams(
-                    temperature=sampling.temperature,
-                    top_p=sampling.top_p,
-                    seed=sampling.seed + number,
-                    max_tokens=max_tokens,
-                )
-                for number in range(len(prompts))
+        def options(number: int) -> Any:
+            if sampling is None:
+                return SamplingParams(temperature=0.0, max_tokens=max_tokens, **guided)
+            return SamplingParams(
+                temperature=sampling.temperature,
+                top_p=sampling.top_p,
+                seed=sampling.seed + number,
+                max_tokens=max_tokens,
+            )
+
+        def ask(some: Sequence[tuple[Prompt, int]]) -> list[Completion | Failed]:
+            requests = self._requests([prompt for prompt, _ in some])
+            own = options(0) if sampling is None else [options(number) for _, number in some]
+            return [
+                found if isinstance(found, Failed) else _written(found.outputs[0])
+                for found in self.vllm.outputs(requests, own, max_tokens)
             ]
-        return [
-            found if isinstance(found, Failed) else _written(found.outputs[0])
-            for found in self.vllm.outputs(self._requests(prompts), options, max_tokens)
-        ]
+
+        numbered = [(prompt, number) for number, prompt in enumerate(prompts)]
+        # what is drawn has a seed of its own, so it may be kept, too
+        kind = f"writing {max_tokens} {sampling} {schema}"
+        return in_batches(self.encoder.name, kind, numbered, TOGETHER, ask)
 
     def _requests(self, prompts: Sequence[Prompt]) -> list[VllmRequest]:
         return [VllmRequest(self.encoder.unexpanded(p), p.pictures) for p in prompts]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 logger = logging.getLogger(__name__)
+#: Prompts that vLLM gets in one call: many times what it computes in a step, and what an interrupt
+#: costs.
+TOGETHER = 128
 
 
 @dataclass(frozen=True, slots=True)
