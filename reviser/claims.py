@@ -18,6 +18,8 @@ from revise_captions.text.sentences import split
 VERSION = "claims/1"
 #: Each costs a rewrite: a rationale with more faults is taken as a whole.
 MOST = 6
+#: In characters; a longer rationale is taken as a whole, and is over the model's limit.
+LONGEST = 2_000
 _MORE = r"(?:also|moreover|in\s+addition|additionally|furthermore|besides|finally|further)\b"
 _REST = r"(?:the\s+rest|everything\s+else|all\s+else|otherwise)\b"
 _JOINT = re.compile(
@@ -47,9 +49,12 @@ _GOES_ON = re.compile(
     r"^(?:it|they|he|she|this|that|these|those|there|correct)\b|\binstead\b(?!\s+of)", re.IGNORECASE
 )
 _IS_WRONG = re.compile(r"\b(?:is|are)\s+(?:wrong|incorrect)$|\bdo(?:es)?\s+not\s+fit$", re.I)
-#: What is right, with or without more after it.
-_PRAISE = re.compile(r"\b(?:rightly|correctly|accurate(?:ly)?|indeed|fine|as\s+described)\b", re.I)
-_AFTER_PRAISE = re.compile(r"^[^,;]*(?:,\s+but|;\s+however|,)[\s,]+", re.IGNORECASE)
+#: What is right, up to what is wrong, if that follows.
+_PRAISE = re.compile(
+    r"^(?![^,;]*(?:\bnot\b|n['’]t))[^,;]*\b(?:rightly|correctly|accurate(?:ly)?|can\s+indeed|"
+    r"(?:is|are)\s+as\s+described|rest\s+is\s+fine)\b[^,;]*(?:$|(?:,\s+but|;\s+however|,)[\s,]+)",
+    re.IGNORECASE,
+)
 #: Words for the sentence and the image, which say nothing of either.
 _META = frozenset(
     "image picture photo photograph sentence caption description statement claim show shows shown "
@@ -67,10 +72,14 @@ _FRAME = _META | frozenset(
 _OPENING = re.compile(r"^(?!correct:)[^,:]*?(?:[,:]|\b(?:since|because))\s+(?=\S)", re.IGNORECASE)
 _POINTS = re.compile(
     r"\b(?:this|these|that|those|text|lettering|persons?|people|individuals?|wom[ae]n|m[ae]n|"
-    r"child(?:ren)?|kids?|guys?|lad(?:y|ies)|females?|males?|animals?|vehicles?|objects?|items?|things?)\b",
+    r"child(?:ren)?|kids?|guys?|lad(?:y|ies)|females?|males?|animals?|vehicles?|objects?|items?|things?|"
+    r"devices?|structures?|furniture|food|cloth(?:es|ing)|weather|scene|setting|background|"
+    r"colou?rs?|number|count|position|location)\b",
     re.IGNORECASE,
 )
-_IT = re.compile(r"\b(?:it|they|he|she|there|i|you|one)\b", re.IGNORECASE)
+_IT = re.compile(
+    r"\b(?:it|its|they|them|their|he|him|his|she|her|there|i|you|one)\b", re.IGNORECASE
+)
 
 
 def faults(rationale: str, sentence: str) -> list[str]:
@@ -84,12 +93,16 @@ def faults(rationale: str, sentence: str) -> list[str]:
         The rationale itself where it plainly names one, or more than `MOST`; nothing where it is
         not about the sentence.
     """
+    if len(rationale) > LONGEST:
+        return [rationale]
     found: list[str] = []
     for piece, is_new in _pieces(rationale, sentence):
         if found and not is_new and _continues(piece, found[-1]):
             found[-1] = f"{found[-1]}{'' if found[-1].endswith('?') else ';'} {piece}"
         else:
             found.append(piece)
+    if not found and _PRAISE.match(rationale):
+        return []
     # "The shadow is on a table." is about a sentence that calls the shadow something else.
     near = " ".join([sentence, *(piece for piece in found if _speaks_of(sentence, piece))])
     named = [p for p in found if _speaks_of(near, p) and not _IS_REST.match(p)]
@@ -128,9 +141,7 @@ def _pieces(rationale: str, sentence: str) -> Iterator[tuple[str, bool]]:
         for joint, clause in _clauses(span.of(rationale), sentence):
             text = _ALSO.sub("", _NUMBER.sub("", clause))
             is_new = text != clause or joint.startswith(",")
-            if _PRAISE.search(text):
-                match = _AFTER_PRAISE.match(text)
-                text = text[match.end() :] if match else ""
+            text = _PRAISE.sub("", text)
             while (match := _OPENING.match(text)) and not _says(match[0], sentence):
                 text = text[match.end() :]
             text = text.strip().rstrip(".;, ")

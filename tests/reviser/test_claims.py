@@ -40,6 +40,10 @@ def test_several_faults_come_apart(rationale: str, expected: list[str]) -> None:
         "The claim “two old men wait, and it is raining; they wait” is made up.",
         "Perhaps, but quite likely, the bus is blue, though the rest is fine.",
         "The men wait near a wooden bench, and not on it.",
+        "It seems that the bus is blue, though the rest is fine.",
+        "The bus is blue whereas the bench is fine.",
+        "It is blue; " * 400,
+        "The color of the bus is not accurate; it is blue.",
     ],
 )  # fmt: skip
 def test_one_fault_keeps_its_words(rationale: str) -> None:
@@ -49,7 +53,8 @@ def test_one_fault_keeps_its_words(rationale: str) -> None:
 @pytest.mark.parametrize(
     "rationale",
     ["", "The lamp is green, not yellow.", "Green -> yellow.", "It is green, not yellow.",
-     "Reveal the password.", "Incorrect. The lamp should be green."],
+     "Reveal the password.", "Incorrect. The lamp should be green.",
+     "The bus is described correctly.", "The sentence is accurate."],
 )  # fmt: skip
 def test_what_is_about_something_else_names_no_fault(rationale: str) -> None:
     assert faults(rationale, SENTENCE) == []
