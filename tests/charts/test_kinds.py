@@ -11,6 +11,7 @@ pytest.importorskip("rapidocr")
 from revise_captions.charts import Chart, read
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.gate import is_chart, may_be_chart
+from revise_captions.charts.labels import axis_labels
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextLine, TextWord, _is_noise, text_lines
 from revise_captions.charts.read import read_lines
@@ -122,6 +123,29 @@ def test_a_scale_is_fitted_to_most_labels_and_to_no_column_of_values():
     assert scale.value(250) == pytest.approx(15)
     assert len(scale.ticks) == 4
     assert fit([numeral(v, y) for v, y in ((47, 0), (12, 40), (33, 80), (5, 120))], True, 6) is None
+
+
+def test_thin_text_has_the_color_of_its_line_and_no_other():
+    image, draw = canvas()
+    inks = {"Favor": "#9c5a26", "Oppose": "#959e4a", "Total": "black"}
+    for k, (text, color) in enumerate(inks.items()):
+        draw.text((20, 20 + 40 * k), text, fill=color, font=ImageFont.load_default(13))
+        draw.rectangle((300, 20 + 40 * k, 500, 40 + 40 * k), fill=color)
+    drawn = prepare(np.asarray(image), ())
+    names = {drawn.hex(k): k for k in range(len(drawn.palette))}
+    marks = [names["#9c5a26"], names["#959e4a"]]
+    boxes = [(18, 18 + 40 * k, 70, 38 + 40 * k) for k in range(3)]
+    assert [drawn.ink_among(box, marks) for box in boxes] == [*marks, -1]
+    assert drawn.ink_among((320, 22, 400, 38), marks) == -1
+
+
+def test_years_without_a_space_are_told_apart():
+    word = TextWord("20082010", (100, 0, 180, 20))
+    line = TextLine(word.text, word.box, 1.0, 0.0, 20.0, (word,))
+    assert axis_labels([line], 20.0) == [
+        (TextWord("2008", (100, 0, 140, 20)), 120.0),
+        (TextWord("2010", (140, 0, 180, 20)), 160.0),
+    ]
 
 
 def test_other_scripts_are_not_read_as_noise():

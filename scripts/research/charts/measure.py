@@ -1,17 +1,20 @@
 """How well charts are read: DePlot's RMS-F1 and RNSS, against tables that are known.
 
-    python -m scripts.research.charts.measure ../shared/data/chocolate/images
+    python -m scripts.research.charts.measure ../shared/data/chocolate/images --rendered 20
 
 The tables of real charts are in `tests/charts/real_tables.json`, read off by eye before the reader
 saw the images; the images are of the reporting half of CHOCOLATE (`reporting_half`), which no rule
 was tuned on. A table is [{"columns": [series], "rows": {category: [values]}}, …]; null stands for a
-cell without a value.
+cell without a value. With `--rendered`, drawn charts are measured, too: no rule was tuned on those
+of matplotlib and of the infographics.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,15 +23,26 @@ from typing import Any
 
 import click
 import numpy as np
+from PIL.Image import Image
 
+from revise_captions.chart_world.drawing import draw_table
+from revise_captions.chart_world.readings import exact_reading
+from revise_captions.chart_world.tables import sample_table
 from revise_captions.charts import Chart
-from revise_captions.charts.reading import read_file
+from revise_captions.charts.read import read
+from revise_captions.commands import echo
 from revise_captions.errors import UserError
+from revise_captions.io.images import load_image
+from revise_captions.records import ImageRef
 from scripts.research.charts.table_metrics import TablePoint, rms, rnss
+from scripts.research.markdown import write_to_pages
 
 TABLES = Path(__file__).parents[3] / "tests/charts/real_tables.json"
 #: Names of CHOCOLATE's images begin with their source.
 SOURCES = ("vistext", "pew")
+STYLES = ("vega", "matplotlib", "infographic")
+#: Pies and tables of text have no reader.
+READ_KINDS = ("vertical bar", "horizontal bar", "grouped bar", "stacked bar", "line", "area")
 
 
 def reporting_half(image: str) -> bool:
@@ -117,26 +131,55 @@ HEADER = "\n".join(
 
 @click.command()
 @click.argument("images", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--rendered", default=0, help="Also draw so many charts in each style.")
+@click.option("--write", is_flag=True, help="Write the tables to their page.")
 @click.option("--each", is_flag=True, help="Also print a line per image, worst first.")
-def main(images: Path, each: bool) -> None:
+def main(images: Path, rendered: int, write: bool, each: bool) -> None:
     """Print RMS-F1 and RNSS on real charts of IMAGES whose tables were read off by eye."""
     tables = json.loads(TABLES.read_text(encoding="utf-8"))
     missing = [name for name in tables if not (images / name).exists()]
     if missing:
         raise UserError(f"{images} lacks {len(missing)} images, such as {missing[0]}")
-    scores = []
-    for name, table in tables.items():
-        start = time.process_time()
-        charts = read_file(images / name)
-        seconds = time.process_time() - start
-        scores.append(score(name, charts, points_of_table(table), seconds))
-    print(HEADER)
-    for source in SOURCES:
-        print(summary(source, [one for one in scores if one.image.startswith(source)]))
-    print(summary("all", scores))
+    scores = [
+        timed(name, load_image(ImageRef(path=str(images / name))), points_of_table(table))
+        for name, table in tables.items()
+    ]
+    lines = [HEADER]
+    lines += [summary(s, [one for one in scores if one.image.startswith(s)]) for s in SOURCES]
+    lines.append(summary("all real charts", scores))
+    for style in STYLES if rendered else ():
+        drawn = drawn_scores(style, rendered)
+        lines.append(summary(f"drawn, {style}", drawn))
+        scores += drawn
+    block = "\n".join(lines)
+    echo(block)
+    if write:
+        write_to_pages(Path.cwd(), {"chart-reader": block})
     if each:
         for one in sorted(scores, key=lambda one: one.f1):
-            print(f"{one.image}: RMS-F1 {one.f1:.3f}, RNSS {one.rnss:.3f}, {one.seconds:.2f} s")
+            echo(f"{one.image}: RMS-F1 {one.f1:.3f}, RNSS {one.rnss:.3f}, {one.seconds:.2f} s")
+
+
+def timed(name: str, image: Image, truth: Sequence[TablePoint]) -> ChartScore:
+    """Reads an image and compares it with the truth."""
+    start = time.process_time()
+    charts = read(np.asarray(image))
+    return score(name, charts, truth, time.process_time() - start)
+
+
+def drawn_scores(style: str, count: int) -> list[ChartScore]:
+    """The first `count` charts of the world of the kinds that are read, drawn in a style."""
+    scores: list[ChartScore] = []
+    for number in itertools.count():
+        rng = random.Random(f"measure.{number}")
+        table = sample_table(rng)
+        if table.kind not in READ_KINDS or (style == "vega" and len(table.columns) > 1):
+            continue
+        if len(scores) == count:
+            return scores
+        truth = points_of_charts([exact_reading(table)])
+        scores.append(timed(f"{style} {number}", draw_table(table, rng, style), truth))
+    return scores
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,9 @@ _SAME = 26.0
 _LEAST_SHARE, _LEAST_PIXELS = 0.0004, 40
 _MOST_COLORS = 40
 _BITS = 5
+#: One less the cosine up to which two colors are of one hue, seen from the background, and how
+#: much farther from it a text may be than a mark of its color.
+_TURNED, _DARKER = 0.025, 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,29 @@ class Canvas:
             return -1
         counts[counts.argmax()] = 0
         return int(counts.argmax()) if counts.max() > 0 else -1
+
+    def ink_among(self, box: Box, colors: Collection[int]) -> int:
+        """Which of some colors a text is set in, -1 for none.
+
+        The edges of thin letters are paler than their ink, but lie in its direction from the
+        background.
+        """
+        part = self.pixels[box[1] : box[3], box[0] : box[2]].reshape(-1, 3).astype(np.float64)
+        if not len(part) or np.linalg.norm(np.median(part, axis=0) - self.palette[0]) >= _SAME:
+            return -1
+        away = part - self.palette[0]
+        lengths = np.linalg.norm(away, axis=1)
+        ink = away[lengths >= np.quantile(lengths, 0.93)].mean(axis=0)
+        most = float(np.linalg.norm(ink))
+        costs = {}
+        for color in colors:
+            wanted = self.palette[color] - self.palette[0]
+            far = float(np.linalg.norm(wanted))
+            if min(most, far) >= _SAME and most <= _DARKER * far:
+                turned = 1 - float(ink @ wanted) / (most * far)
+                if turned < _TURNED:
+                    costs[color] = turned + 0.05 * (1 - min(most, far) / max(most, far))
+        return min(costs, key=lambda color: costs[color]) if costs else -1
 
 
 def prepare(pixels: Pixels, lines: Sequence[TextLine]) -> Canvas:

@@ -10,7 +10,7 @@ import numpy as np
 from revise_captions.charts.bars.bar_chart import BarRow
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box
-from revise_captions.charts.numerals import date_of, parse
+from revise_captions.charts.numerals import date_of, parse, year_of
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.scales import anchor
 
@@ -294,10 +294,10 @@ def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord
     """
     words: list[tuple[TextWord, float]] = []
     for line in lines:
-        numbers = [word for word in line.words if parse(word.text) is not None]
-        wide = len(line.words) > 1 and len(numbers) == len(line.words)
+        apart = [part for word in line.words for part in _years_apart(word)]
+        wide = len(apart) > 1 and all(parse(part.text) is not None for part in apart)
         if abs(line.angle) < 10 and wide:
-            words += [(word, 0.0) for word in line.words]
+            words += [(part, 0.0) for part in apart]
         else:
             words.append((TextWord(line.text, line.box), line.angle))
     if not words:
@@ -305,6 +305,20 @@ def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord
     band = _label_band(words, height)
     placed = [(word, anchor(word.box, angle, height)[0]) for word, angle in band]
     return _stacked(sorted(placed, key=lambda pair: pair[1]), height)
+
+
+def _years_apart(word: TextWord) -> list[TextWord]:
+    """The years of a word that has several without a space: `20082010`."""
+    count = len(word.text) // 4
+    years = [word.text[4 * k : 4 * k + 4] for k in range(count)]
+    if count < 2 or len(word.text) % 4 or any(year_of(year) is None for year in years):
+        return [word]
+    left, top, right, bottom = word.box
+    step = (right - left) / count
+    return [
+        TextWord(year, (round(left + k * step), top, round(left + (k + 1) * step), bottom))
+        for k, year in enumerate(years)
+    ]
 
 
 def _stacked(

@@ -82,8 +82,8 @@ def names_by_color(
     for line in lines:
         if is_number(line) or letters(line.text) < 2:
             continue
-        color = canvas.text_color(line.box)
-        if color in colors:
+        color = canvas.ink_among(line.box, colors)
+        if color >= 0:
             names.setdefault(color, []).append(line)
     found = {color: joined(own) for color, own in names.items()}
     return found, {line.box for own in names.values() for line in own}

@@ -139,8 +139,10 @@ def printed(
         return [{} for _ in curves]
     found: list[dict[int, Numeral]] = [{} for _ in curves]
     taken: set[Box] = set()
+    colors = [each.color for each in curves]
+    inks = {one.box: canvas.ink_among(one.box, colors) for one in numerals}
     pairs = [
-        (cost, k, one)
+        (cost + (inks[one.box] != each.color), k, one)
         for one in numerals
         for k, each in enumerate(curves)
         if (cost := _cost(canvas, each, one)) is not None
@@ -167,7 +169,7 @@ def _cost(canvas: Canvas, each: Curve, one: Numeral) -> float | None:
     gap = _NEAR + 1 if level is None else abs(y - level) / height
     if gap > _NEAR:
         return None
-    return gap + (0.0 if canvas.text_color(one.box) == each.color else 1.0)
+    return gap
 
 
 def calibrated(

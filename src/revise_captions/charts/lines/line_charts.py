@@ -19,6 +19,8 @@ from revise_captions.charts.shapes import Curve
 
 #: A color of which this share lies along curves that are found is a shade of theirs.
 _SHADE = 0.6
+#: The channels of a gray differ by no more.
+_GRAY = 14
 #: Fewer numbers than this are not taken for values if there is an axis.
 _FEW = 3
 
@@ -32,7 +34,7 @@ def curves_on_axis(canvas: Canvas, scale: FittedScale, region: Box, base: float)
         region: Where the curves are.
         base: The pixel row of zero, or of the axis's lower end.
     """
-    found = find_curves(canvas, region, base)
+    found = _without_grid_lines(canvas, find_curves(canvas, region, base))
     if not found:
         return None
     taken = {tick.box for tick in scale.ticks}
@@ -45,6 +47,13 @@ def curves_on_axis(canvas: Canvas, scale: FittedScale, region: Box, base: float)
     ]
     band = labels.axis_labels(below, height)
     return _chart(canvas, found, band, scale, max(min(min(one.ys) for one in found), region[1]))
+
+
+def _without_grid_lines(canvas: Canvas, found: list[Curve]) -> list[Curve]:
+    """The curves without what grid lines leave around the outline of an area: gray, not filled."""
+    if not any(one.filled for one in found):
+        return found
+    return [one for one in found if one.filled or np.ptp(canvas.palette[one.color]) > _GRAY]
 
 
 def printed_curves(canvas: Canvas) -> Chart | None:
@@ -126,7 +135,10 @@ def _chart(
     names, boxes = legends.legend(canvas, colors)
     notes, source, foot = labels.foot_of(canvas.lines, low)
     if len(found) > 1 and len(names) < len(found):
-        rest = [line for line in canvas.lines if line.box not in taken and line.box[1] < foot]
+        top = upper - 3 * canvas.text_height
+        rest = [
+            line for line in canvas.lines if line.box not in taken and top <= line.box[1] < foot
+        ]
         colored, more = legends.names_by_color(canvas, colors, rest)
         names, boxes = {**colored, **names}, boxes | more
     used = boxes | taken | {one.box for own in numbers for one in own.values()}
