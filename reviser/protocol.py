@@ -17,6 +17,7 @@ class RewriteRequest:
         rationale: What is wrong, and what is there instead.
         failed: Earlier rewrites of the sentence that were refused, oldest first.
         after: The caption after the sentence; of a long one, its beginning.
+        critic: Who flagged it, as in `Verdict.critic`.
     """
 
     context: str
@@ -24,6 +25,7 @@ class RewriteRequest:
     rationale: str
     failed: tuple[str, ...] = ()
     after: str = ""
+    critic: str = ""
 
 
 class Reviser(Protocol):

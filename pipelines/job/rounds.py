@@ -259,6 +259,7 @@ def _requests(draft: Draft, threshold: float) -> dict[int, RewriteRequest]:
             sentence.rationale or "",
             failed,
             text[span.end : span.end + CONTEXT_CHARACTERS],
+            sentence.now.critic,
         )
     return requests
 

@@ -11,10 +11,13 @@ from revise_captions.reviser.protocol import KnowsWords, Reviser, RewriteRequest
 
 @dataclass(frozen=True, slots=True)
 class ChartsFirst:
-    """Two revisers, of which the rationale chooses.
+    """Two revisers, of which the critic chooses that flagged a sentence.
+
+    What the reviser of charts has no rule for stays as it is: the other one cannot see a chart, and
+    would make something up.
 
     Attributes:
-        other: Rewrites what the reviser of charts has no rule for.
+        other: Rewrites what is not about charts.
         charts: Puts in what a rationale says that a chart shows.
     """
 
@@ -30,11 +33,11 @@ class ChartsFirst:
         return self.other.strict
 
     def by_rule(self, request: RewriteRequest) -> bool:
-        """Whether a rule writes the rewrite; see `WritesByRule`."""
-        return self.charts.by_rule(request)
+        """Whether rules write the rewrite, if anything does; see `WritesByRule`."""
+        return request.critic == "charts" or self.charts.by_rule(request)
 
     def foreign(self, requests: Sequence[RewriteRequest]) -> list[bool]:
-        """See `KnowsWords`: rationales of charts are known, whatever their words."""
+        """See `KnowsWords`: sentences about charts need none of the words."""
         if not isinstance(self.other, KnowsWords):
             return [False] * len(requests)
         unknown = self.other.foreign(requests)

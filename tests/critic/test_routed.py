@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
@@ -143,6 +144,8 @@ def test_rewrites_of_charts_are_made_by_rule_and_pass_the_guard():
     other = RewriteRequest("", "It rose.", "There is no dog.")
     assert reviser.rewrite([other, trend]) == ["", "It fell."]
     assert [reviser.by_rule(r) for r in (other, trend)] == [False, True]
+    unruled = replace(other, rationale="The chart does not show 7.", critic="charts")
+    assert reviser.rewrite([unruled]) == [None]
     assert reviser.settings["reviser-of-charts"] == "charts-1"
 
 
