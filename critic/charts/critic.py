@@ -63,17 +63,19 @@ def read_image(image: Image) -> ChartReading:
 def _read(image: Image) -> ChartReading:
     import numpy as np
 
-    from revise_captions.charts.gate import is_chart
+    from revise_captions.charts.gate import has_chart_text, is_chart
     from revise_captions.charts.ocr import text_lines
-    from revise_captions.charts.read import read, read_lines
+    from revise_captions.charts.read import has_room, read_lines
 
     pixels = np.asarray(image.convert("RGB"))
-    if min(pixels.shape[:2]) < 48:
-        return ChartReading(read(pixels), (), False)
+    if not has_room(pixels):
+        return ChartReading((), (), False)
     lines = text_lines(pixels)
     found = tuple(line.text for line in lines)
     chart = is_chart(pixels, lines)
-    return ChartReading(read_lines(pixels, lines), found, chart, places_of(lines))
+    # values without words are guesses: other scripts leave nothing but numbers
+    charts = read_lines(pixels, lines) if has_chart_text(lines) else ()
+    return ChartReading(charts, found, chart, places_of(lines))
 
 
 class ChartCritic:

@@ -81,7 +81,8 @@ class ChartView:
             pen.rectangle((left, top, right, bottom), outline=_INK, width=2)
             font = ImageFont.load_default(size)
             width = pen.textlength(str(number), font)
-            corner = (min(right + 2, drawn.width - width - 6), max(0, top - size // 2))
+            # inside, at the mark's left end: beside it there are its label and its value
+            corner = (max(0, left - 2), max(0, min(bottom - size - 4, drawn.height - size - 4)))
             room = (*corner, corner[0] + width + 6, corner[1] + size + 4)
             pen.rectangle(room, fill=_INK, outline=_RIM)
             pen.text((corner[0] + 3, corner[1] + 1), str(number), fill=_RIM, font=font)

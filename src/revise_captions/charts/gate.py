@@ -51,8 +51,11 @@ def is_chart(pixels: Pixels, lines: Sequence[TextLine]) -> bool:
         pixels: uint8 (height, width, 3).
         lines: Its text.
     """
-    if not may_be_chart(pixels):
-        return False
+    return may_be_chart(pixels) and has_chart_text(lines)
+
+
+def has_chart_text(lines: Sequence[TextLine]) -> bool:
+    """Whether there are numbers and words, as in a chart whose script the OCR knows."""
     numbers = sum(any(parse(word.text) is not None for word in line.words) for line in lines)
     words = sum(letters(line.text) >= 3 for line in lines)
     return numbers >= _NUMBERS and words >= _WORDS

@@ -18,6 +18,8 @@ from revise_captions.charts.scales import FittedScale
 
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
+#: Its longer side is at most so many times as long.
+_MOST_ASPECT = 30
 #: A second value axis has at least so many labels.
 _SECOND = 4
 
@@ -34,9 +36,15 @@ def read(pixels: Pixels) -> tuple[Chart, ...]:
     Raises:
         ModuleNotFoundError: The extra `charts` is not installed.
     """
-    if min(pixels.shape[:2]) < _LEAST_SIDE:
+    if not has_room(pixels):
         return (_unknown(pixels, "the image is too small"),)
     return read_lines(pixels, text_lines(pixels))
+
+
+def has_room(pixels: Pixels) -> bool:
+    """Whether an image can hold a chart; OCR fails on those that are as narrow as a line."""
+    short, long = sorted(pixels.shape[:2])
+    return short >= _LEAST_SIDE and long <= _MOST_ASPECT * short
 
 
 def read_lines(pixels: Pixels, lines: Sequence[TextLine]) -> tuple[Chart, ...]:
