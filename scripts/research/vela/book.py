@@ -47,6 +47,7 @@ WAYS: Mapping[str, tuple[Mapping[str, Any], int]] = {
     ),
     "`#verdict` alone": ({"language": "none", "pair": "bundled#verdict"}, 3000),
     "R2C and `#verdict`": ({"language": _READER, "pair": "bundled#verdict"}, 3000),
+    "`#verdict` alone, more captions": ({"language": "none", "pair": "bundled#verdict"}, 12000),
 }
 
 

@@ -21,7 +21,7 @@ from revise_captions.picturebook.generate import image_name, rows_of_scene
 from revise_captions.picturebook.oracle.coverage import coverage
 from revise_captions.picturebook.world.sample import sample_scene
 
-SCENES = {"train": 1500, "validation": 150, "test": 250}
+SCENES = {"train": 6000, "validation": 150, "test": 250}
 
 
 def rows(out: Path, split: str, scenes: int, captions: int, size: int) -> Iterator[dict[str, Any]]:
