@@ -222,8 +222,14 @@ _HEAD = (
 
 def as_table(rows: Sequence[MutationRow]) -> str:
     """Markdown: a row for each room, and their sum; exact (Clopper–Pearson) 95 % intervals."""
-    counts = ((r.modules, r.mutants, r.tried, r.killed, r.equivalent) for r in rows)
-    total = MutationRow("**all**", *map(sum, zip(*counts, strict=True)))
+    total = MutationRow(
+        "**all**",
+        sum(r.modules for r in rows),
+        sum(r.mutants for r in rows),
+        sum(r.tried for r in rows),
+        sum(r.killed for r in rows),
+        sum(r.equivalent for r in rows),
+    )
     return "\n".join(
         [
             _HEAD,
@@ -243,7 +249,8 @@ def rows_of(table: str) -> list[MutationRow]:
         room, *numbers, asked = (cell.strip() for cell in line.strip("|").split("|"))
         if asked.startswith("`"):
             del numbers[4]  # the share follows from the counts
-            found.append(MutationRow(room, *(int(n.replace(",", "")) for n in numbers), asked))
+            modules, mutants, tried, killed, equal = (int(n.replace(",", "")) for n in numbers)
+            found.append(MutationRow(room, modules, mutants, tried, killed, equal, asked))
     return found
 
 
