@@ -5,7 +5,7 @@ stand: "red hat" finds "red" on anybody's hat. Here a component's own evidence d
 (`posh.evidence`): an object is looked up by its name and by what is a kind of it, an attribute at
 its object, a relation between its two ends in their direction. What is found
 
-* agrees: the grade is from 2.5 to 5;
+* agrees: the grade is from 2.5 to 5 for an object, above 3 for what is said of objects;
 * says nothing of it: from 1 to 2.5;
 * excludes it ("dog bites man", "right of", "three", "plastic", "not riding" against "man bites
   dog", "left of", "two", "glass", "riding"): below 2.
@@ -42,7 +42,7 @@ from revise_captions.posh.judge import LEAST, MOST, Grade, GradingTask
 from revise_captions.text.sentence_encoder import SentenceEncoder
 
 Vectors = npt.NDArray[np.float32]
-VERSION = "4"
+VERSION = "5"
 #: Parts of a grade's place in its band that are the similarity of whole texts.
 GIST = 0.9
 #: The mixture in the middle of a band, for what agrees and for all else, and the curve's width.
@@ -51,6 +51,8 @@ HALF_UNSAID = 0.35
 SLOPE = 0.1
 #: The least and the highest grade of what agrees, is silent, excludes.
 _BANDS = {AGREES: (2.5, MOST), SILENT: (LEAST, 2.5), EXCLUDES: (LEAST, 1.9)}
+#: The least grade of an attribute or relation that agrees: structure alone keeps it from a mark.
+_SAID = 3.05
 UNKNOWN = "denied, and the other text does not say"
 
 
@@ -98,8 +100,10 @@ class OfflineJudge:
         half = np.where(found.verdicts == AGREES, HALF, HALF_UNSAID)
         shares = 1 / (1 + np.exp((half - mixed) / SLOPE))
         scores = np.zeros(source.size)
-        for verdict, (low, high) in _BANDS.items():
-            scores = np.where(found.verdicts == verdict, low + (high - low) * shares, scores)
+        claimed = np.arange(source.size) >= len(source.names)
+        for verdict, (least, most) in _BANDS.items():
+            low = np.where(claimed & (verdict == AGREES), _SAID, least)
+            scores = np.where(found.verdicts == verdict, low + (most - low) * shares, scores)
         excluded = found.verdicts[: len(source.names)] == EXCLUDES
         grades = []
         for k, part in enumerate(components(source.graph)):

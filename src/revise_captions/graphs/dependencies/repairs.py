@@ -20,11 +20,38 @@ _BEFORE_NOUNS = (Role.DETERMINER, Role.ADJECTIVE, Role.NUMBER, Role.COMPOUND, Ro
 
 def repair(found: list[Node]) -> None:
     """Changes roles, heads and parts of speech; `children` and `case` are not filled yet."""
+    _hyphenated(found)
     _adjectives(found)
     _nouns(found)
     _rows(found)
     _inverted(found)
     _next_to(found)
+
+
+def _hyphenated(found: Sequence[Node]) -> None:
+    """ "Two wing-backed chairs stand": what looks like a verb there is a quality."""
+    for node in found:
+        if node.pos != "VERB" or "-" not in node.text:
+            continue
+        end = node.index + 1
+        while end < len(found) and found[end].pos == "ADJ":
+            end += 1
+        if end == len(found) or found[end].pos != "NOUN" or found[end].head != node.index:
+            continue
+        noun, top = found[end], found[end]
+        verbs = (one for one in found[end : end + _REACH] if one.head == node.index)
+        verb = next((one for one in verbs if one.role is Role.COMPLEMENT), None)
+        if verb is not None:
+            top, noun.head, noun.role = verb, verb.index, Role.SUBJECT
+        top.head, top.role = node.head, node.role
+        for one in found[max(0, node.index - _REACH) : node.index + _REACH]:
+            if one.head == node.index and one is not top and one.text not in node.text:
+                one.head = noun.index if one.index < noun.index else top.index
+        node.head, node.role, node.pos = noun.index, Role.ADJECTIVE, "ADJ"
+
+
+#: So far from a word are those that hang on it.
+_REACH = 60
 
 
 def _adjectives(found: Sequence[Node]) -> None:
@@ -45,10 +72,6 @@ def _nouns(found: Sequence[Node]) -> None:
             node.pos, node.tag = "NOUN", ""
             node.plural = node.text.endswith("s") and not node.text.endswith("ss")
             node.lemma = node.text[:-1] if node.plural else node.text
-
-
-#: So far from a noun are the words that hang on it.
-_REACH = 60
 
 
 def _rows(found: Sequence[Node]) -> None:

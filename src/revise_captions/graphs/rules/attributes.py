@@ -169,7 +169,7 @@ def _of_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
         yield from _hues(draft, node)
     elif node.pos in NOMINAL and node.lemma in words.COLORS:
         yield from _blue_of(draft, node)
-    elif node.lemma in words.PLACES and node.case:
+    elif node.case and (node.lemma in words.PLACES or _is_side(draft, node)):
         yield from _placed(draft, node)
 
 
@@ -316,6 +316,12 @@ def _blue_of(draft: GraphDraft, node: Node) -> Iterator[Said]:
             yield from _adjective(draft, i, node)
 
 
+def _is_side(draft: GraphDraft, node: Node) -> bool:
+    """ "On the left of the picture", where "left of" is a preposition."""
+    side = node.case[-1] == "of" and words.PLACES.intersection(node.case)
+    return bool(side) and node.lemma in words.FRAMES and draft.thing_of(node.index) is None
+
+
 def _placed(draft: GraphDraft, node: Node) -> Iterator[Said]:
     """ "On the left side of the image", "in the corner": where in the picture something is."""
     inner = draft.places.get(node.index)
@@ -331,14 +337,16 @@ def _placed(draft: GraphDraft, node: Node) -> Iterator[Said]:
         source = subject_of(draft, node)
     if source is None or (draft.thing_of(source.index) is None and not refers(source)):
         return
-    first = min([node.index, *node.marks])
-    if node.index - first > 5:
+    first, last = min([node.index, *node.marks]), node.index
+    if node.lemma in words.FRAMES:
+        last = max(i for i in node.marks if draft.nodes[i].text in words.PLACES)
+    if last - first > 5:
         return
-    kept = draft.nodes[first : node.index + 1]
+    kept = draft.nodes[first : last + 1]
     value = " ".join(one.text for one in kept)
-    span = Span(kept[0].start, node.end)
+    span = Span(kept[0].start, kept[-1].end)
     if above is not None and first - 3 <= above.index < first and _acts(above):
-        value, span = f"{_doing(above)} {value}", Span(above.start, node.end)
+        value, span = f"{_doing(above)} {value}", Span(above.start, span.end)
     for one in conjuncts(draft, source):
         yield Said(one.index, value, span, AttributeKind.PLACE, node.negated)
 

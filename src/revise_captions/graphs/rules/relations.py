@@ -18,6 +18,8 @@ _STANDING = words.LINKING - {"look"} | {"be", "locate", "position", "situate", "
 _VERBAL = frozenset(("VERB", "AUX"))
 #: "A hill covered with trees": the trees cover it.
 _COVERING = listed("cover surround line adorn dot decorate")
+#: What says of a thing no more than that it is somewhere.
+_SEEN = listed("visible present apparent noticeable located situated")
 #: "Holds a racket in her hand", "puts a cup on the table": where the object is.
 _HOLDING = listed("hold have wear carry put place rest")
 _IRREGULAR = {"lie": "lay"}
@@ -94,8 +96,9 @@ def _attached(draft: GraphDraft, node: Node) -> Iterator[Told]:
     ):
         source = subject_of(draft, node)
     elif node.role is Role.PLACE and above is not None and above.pos not in _VERBAL:
-        source = subject_of(draft, above)
-        if above.pos == "ADJ" and name:
+        after = above.role is Role.ADJECTIVE and above.index > above.head
+        source = draft.nodes[above.head] if after else subject_of(draft, above)
+        if above.pos == "ADJ" and name and above.text not in _SEEN:
             name, marks = f"{above.text} {name}", [above.index, *marks]
     else:
         return

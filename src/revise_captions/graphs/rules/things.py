@@ -64,7 +64,7 @@ def _names_a_thing(draft: GraphDraft, node: Node) -> bool:
         return False
     if node.copula and node.role is not Role.PARTICIPLE and not node.case:
         return _has_no_subject(draft, node)
-    if not lexicon.is_depictable(node.lemma) or _is_frame(draft, node):
+    if not (lexicon.is_depictable(node.lemma) or _is_joined(draft, node)) or _is_frame(draft, node):
         return False
     return not _is_effect(draft, node)
 
@@ -83,6 +83,13 @@ def _is_effect(draft: GraphDraft, node: Node) -> bool:
             return False
         node = above
     return False
+
+
+def _is_joined(draft: GraphDraft, node: Node) -> bool:
+    """ "Rock formation", "bed spread": things together, though the second word alone is none."""
+    before = draft.nodes[node.index - 1] if node.index - 1 in node.children else None
+    compound = before is not None and before.role is Role.COMPOUND
+    return compound and lexicon.is_one(draft.nodes[node.index - 1].text, node.lemma)
 
 
 _LIGHTS = listed("light glow hue warmth shine spell")
