@@ -36,6 +36,13 @@ TREEBANK = ROOT.parent / "shared/data/ud_english_ewt/test.conllu"
         ("Two men looking toward the camera holding food.", {("men", "hold", "food")}),
         ("A boy in a red shirt and gray pants on a skateboard.", {("boy", "on", "skateboard")}),
         ("A man in a blue suit with orange hair.", {("man", "with", "hair")}),
+        ("The black curtains are on the left of the frame.", {("curtains", "is", "on the left")}),
+        (
+            "Two wing-backed chairs sit on a rug.",
+            {("chairs", "is", "2"), ("chairs", "sit on", "rug")},
+        ),
+        ("There are thin clouds visible above the towns.", {("clouds", "above", "towns")}),
+        ("A rock formation is behind a zebra.", {("rock formation", "behind", "zebra")}),
         ("A woman holds a phone to her ear.", {("phone", "to", "ear")}),
         ("A vase with flowers standing on a table.", {("flowers", "stand on", "table")}),
     ],

@@ -234,6 +234,13 @@ def test_an_attribute_must_match_on_the_matched_object():
     assert max(crossed[2:]) < 4
 
 
+def test_what_agrees_is_not_marked_however_unlike_the_whole_texts_are():
+    one = scene(("man", "tall"), ("horse", ""), edges=[(0, "on", 1)])
+    other = replace(one, text="zzzz qqqq")
+    objects, claims = np.split(np.array(offline(one, other, judge=OfflineJudge(Letters()))), [2])
+    assert min(claims) > 3 > max(objects)
+
+
 def test_a_relation_has_a_direction():
     one = scene(("man", ""), ("horse", ""), edges=[(0, "on", 1)])
     other = scene(("horse", ""), ("man", ""), edges=[(0, "on", 1)])
