@@ -123,8 +123,7 @@ def test_every_option_is_in_the_pages_and_every_one_there_exists():
     assert options(command) - shown == {"--help", "--version"} - shown
     mains = [importlib.import_module(module).main for module in MODULES]
     known = set().union(*(options(main) for main in (command, *mains, *map(entry, SCRIPTS))))
-    benches = ("plan_job", "packing", "job")
-    scripts = (ROOT / f"scripts/bench/{name}.py" for name in benches)
+    scripts = (ROOT / "scripts").rglob("*.py")
     known |= set(OPTION.findall(" ".join(path.read_text(encoding="utf-8") for path in scripts)))
     assert shown - known - {"--treebank"} == set()
 

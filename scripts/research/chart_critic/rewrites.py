@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import click
 
@@ -24,6 +25,9 @@ from revise_captions.pipelines.draft import new_draft, present_text
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.reviser.charts import ChartReviser
 from revise_captions.text.sentences import split
+from scripts.research import markdown
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def is_true(text: str, statement: ChartStatement, table: Table) -> bool:
@@ -61,7 +65,8 @@ def revised(
 @click.command()
 @click.option("--charts", default=200, show_default=True, help="Charts to draw.")
 @click.option("--seed", default="rewrites", show_default=True, help="Chooses the charts.")
-def main(charts: int, seed: str) -> None:
+@click.option("--write", is_flag=True, help="Also into docs.")
+def main(charts: int, seed: str, write: bool) -> None:
     """Print what became of wrong and right sentences, by type of error."""
     critic, settings = ChartCritic(), RevisionSettings(guard="warn")
     models = LoadedModels(critic, ChartReviser(), critic.threshold, "")
@@ -70,8 +75,7 @@ def main(charts: int, seed: str) -> None:
         for number in range(charts)
         for row in revised(random.Random(f"{seed}.{number}"), models, settings)
     ]
-    print("| sentences | number | rewritten | true afterwards |")
-    print("| --- | --- | --- | --- |")
+    lines = ["| sentences | number | rewritten | true afterwards |", "| --- | --- | --- | --- |"]
     kinds = Counter(error for error, _, _ in rows)
     parts = {"wrong": [row for row in rows if row[0]]}
     parts |= {
@@ -81,7 +85,10 @@ def main(charts: int, seed: str) -> None:
     for name, part in parts.items():
         count = max(1, len(part))
         changed, true = sum(row[1] for row in part) / count, sum(row[2] for row in part) / count
-        print(f"| {name} | {len(part)} | {changed:.3f} | {true:.3f} |")
+        lines.append(f"| {name} | {len(part)} | {changed:.3f} | {true:.3f} |")
+    print("\n".join(lines))
+    if write:
+        markdown.write_to_pages(ROOT, {"rewrites": "\n".join(lines)})
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ from revise_captions.io.images import load_image
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import ImageRef, Span, Unscored, Verdict
+from scripts.research import markdown
 
+ROOT = Path(__file__).resolve().parents[3]
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 #: Where the images of a collection belong.
 COLLECTIONS = {
@@ -79,24 +81,29 @@ def ways(critic: Critic, source: Iterator[tuple[str, Image]]) -> Iterator[tuple[
 @click.argument("data", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--most", default=250, show_default=True, help="Images of each collection.")
 @click.option("--each", is_flag=True, help="Also name the images that are sent wrong.")
-def main(data: Path, most: int, each: bool) -> None:
+@click.option("--write", is_flag=True, help="Also into docs.")
+def main(data: Path, most: int, each: bool, write: bool) -> None:
     """Print where `bundled` sends the images in DATA's collections and drawn scenes."""
     critic = load_critic("bundled", device="cpu")
-    print("| images | number | own critic | charts | … unreadable | neither | wrong |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    lines = [
+        "| images | number | own critic | charts | … unreadable | neither | wrong |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     sources = {name: (images(data / name, most), right) for name, right in COLLECTIONS.items()}
     for name, (source, right) in {**sources, "picture book": (scenes(most), "own")}.items():
         found = dict(ways(critic, source))
         sent = {image: "charts" if one == "unread" else one for image, one in found.items()}
         count, unread = Counter(sent.values()), sum(one == "unread" for one in found.values())
         wrong = [image for image, one in sent.items() if one != right]
-        print(
+        lines.append(
             f"| {name} | {len(found)} | {count['own']} | {count['charts']} | {unread} "
-            f"| {count['neither']} | {len(wrong) / len(found):.1%} |",
-            flush=True,
+            f"| {count['neither']} | {len(wrong) / len(found):.1%} |"
         )
         if each:
             print("\n".join(f"{image}: {sent[image]}" for image in wrong), flush=True)
+    print("\n".join(lines))
+    if write:
+        markdown.write_to_pages(ROOT, {"gate": "\n".join(lines)})
 
 
 if __name__ == "__main__":
