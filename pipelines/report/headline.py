@@ -23,7 +23,7 @@ _REMEDIES = {
     Unscored.UNREADABLE_CHART: "`read-chart IMAGE` says what was not read. For images that are no "
     "charts, or charts of other kinds, name another critic with `--critic`.",
     Unscored.NEEDS_CHARTS: "Charts are judged once what reads them is installed: "
-    "`pip install 'revise-captions[charts]'`.",
+    "`pip install 'revise-captions[charts]'`. Or name another critic with `--critic`.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`finetune-critic` can teach one.",
     UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "

@@ -114,9 +114,10 @@ def test_p_factual_can_be_read_from_the_states():
     request = JudgeRequest(RED, text, tuple(split(text)))
     (states,) = answer_states(critic, [request])
     logits = logits_at(critic.model, torch.from_numpy(states)[None], torch.arange(2))
-    p = logits[:, [critic.tokenizer.yes, critic.tokenizer.no]].softmax(-1)[:, 0].tolist()
+    p = logits[:, [critic.tokenizer.yes, critic.tokenizer.no]].softmax(-1)[:, 0].detach().numpy()
     (verdicts,) = critic.judge([request])
-    assert p == pytest.approx([v.p_factual for v in verdicts], abs=1e-3)
+    found = [verdict.p_factual for verdict in verdicts]
+    assert critic.map(p).tolist() == pytest.approx(found, abs=1e-3)
 
 
 def test_unknown_ways_and_models_are_refused(tmp_path):
