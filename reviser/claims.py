@@ -15,7 +15,7 @@ from revise_captions.reviser.content_words import content_keys, known_keys
 from revise_captions.text.sentences import split
 
 #: Of the rules here; part of the signature.
-VERSION = "claims/1"
+VERSION = "claims/2"
 #: Each costs a rewrite: a rationale with more faults is taken as a whole.
 MOST = 6
 #: In characters; a longer rationale is taken as a whole, and is over the model's limit.
@@ -46,8 +46,11 @@ _EXCHANGES = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
-    r"^(?:it|they|he|she|this|that|these|those|there|correct)\b|\binstead\b(?!\s+of)", re.IGNORECASE
+    r"^(?:it|they|he|she|its|their|his|her|this|that|these|those|there|correct|in\s+fact|actually|"
+    r"the\s+(?:picture|image|photo|scene)\s+(?:shows|is))\b|\binstead\b(?!\s+of)",
+    re.IGNORECASE,
 )
+_IS_ABSENT = re.compile(r"^there\s+(?:is|are)\s+no\b[^,;]*$", re.IGNORECASE)
 _IS_WRONG = re.compile(r"\b(?:is|are)\s+(?:wrong|incorrect)$|\bdo(?:es)?\s+not\s+fit$", re.I)
 #: What is right, up to what is wrong, if that follows.
 _PRAISE = re.compile(
@@ -97,7 +100,7 @@ def faults(rationale: str, sentence: str) -> list[str]:
         return [rationale]
     found: list[str] = []
     for piece, is_new in _pieces(rationale, sentence):
-        if found and not is_new and _continues(piece, found[-1]):
+        if found and not is_new and _continues(piece, found[-1], sentence):
             found[-1] = f"{found[-1]}{'' if found[-1].endswith('?') else ';'} {piece}"
         else:
             found.append(piece)
@@ -169,11 +172,22 @@ def _clauses(text: str, sentence: str) -> Iterator[tuple[str, str]]:
     yield last, text[start:].strip()
 
 
-def _continues(piece: str, before: str) -> bool:
+def _continues(piece: str, before: str, sentence: str) -> bool:
     """Whether a clause goes on about the fault of the one before: what is wrong, what is right."""
-    if before.endswith("?"):
+    if before.endswith("?") or _stands_in(piece, before, sentence):
         return True
     if _EXCHANGES.search(piece) or _EXCHANGES.search(before):
         return False
     goes_on = _GOES_ON.search(piece) or _IS_WRONG.search(before)
     return bool(goes_on) and bool(_DENIES.search(piece)) != bool(_DENIES.search(before))
+
+
+def _stands_in(piece: str, before: str, sentence: str) -> bool:
+    """Whether a clause says what is there instead of a thing that is not: “There is no bird. The
+    boat is below the sun.” of “It is below the sun.”"""
+    if not _IS_ABSENT.match(before) or any(
+        rule.search(piece) for rule in (_DENIES, _EXCHANGES, _IS_REST)
+    ):
+        return False
+    named = next((keys for word, keys in content_keys(piece) if word not in _META), None)
+    return named is not None and not named & known_keys(sentence)

@@ -61,5 +61,7 @@ def test_what_is_about_something_else_names_no_fault(rationale: str) -> None:
 
 
 def test_a_word_for_errors_may_be_what_the_sentence_is_about() -> None:
+    rationale = "There is no bird in the picture. The boat is below the sun."
+    assert faults(rationale, "It is below the sun.") == [rationale]
     found = faults("There is no word. The match is green.", "A red match lies on the word.")
     assert found == ["There is no word.", "The match is green."]
