@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from PIL.Image import Image
 from transformers import AutoProcessor, PaliGemmaForConditionalGeneration
@@ -194,9 +195,10 @@ def compare(
     """Whether both give the same verdicts; this is the warm-up of both, too."""
     rows = pool.judge(paragraphs) if pool else critic.judge(paragraphs)
     verdicts = [v for row in rows for v in row]
-    truths = plain.judge(questions_of(critic, paragraphs))
+    read = np.array(plain.judge(questions_of(critic, paragraphs)))
+    truths = critic.map(np.round(read, 4)).tolist()
     pairs = [
-        (verdict.p_factual, round(p, 4))
+        (verdict.p_factual, p)
         for verdict, p in zip(verdicts, truths, strict=True)
         if verdict.p_factual is not None
     ]
