@@ -86,7 +86,7 @@ def _is_effect(draft: GraphDraft, node: Node) -> bool:
 
 
 def _is_joined(draft: GraphDraft, node: Node) -> bool:
-    """ "Rock formation", "bed spread": things together, though the second word alone is none."""
+    """ "Store front", "banana bunch": things together, though the second word alone is none."""
     before = draft.nodes[node.index - 1] if node.index - 1 in node.children else None
     compound = before is not None and before.role is Role.COMPOUND
     return compound and lexicon.is_one(draft.nodes[node.index - 1].text, node.lemma)
