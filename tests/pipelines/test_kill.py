@@ -79,7 +79,8 @@ def results(folder: Path, name: str) -> tuple[bytes, list[bytes], dict[str, Any]
 
 def leftovers(folder: Path, name: str) -> list[str]:
     known = {f"{name}.{suffix}" for suffix in ("jsonl", "json", "html", *BESIDE)}
-    return [p.name for p in folder.glob(f"*{name}.*") if p.name not in known]
+    own = (p.name for p in folder.iterdir() if p.name.lstrip(".").startswith(f"{name}."))
+    return [found for found in own if found not in known]
 
 
 class Runs:
