@@ -1,6 +1,6 @@
 """Which way `bundled` sends an image: to its own critic, to that of charts, or to neither.
 
-    python -m scripts.research.charts.gate ../shared/data [--each]
+    python -m scripts.research.charts.gate DATA [--each]
 
 The whole way as it is in a run: domain gate, first look, OCR. Thresholds were chosen on the other
 half of each collection (`tuning_half`); scenes are of a split that trained nothing.

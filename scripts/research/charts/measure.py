@@ -1,6 +1,6 @@
 """How well charts are read: DePlot's RMS-F1 and RNSS, against tables that are known.
 
-    python -m scripts.research.charts.measure ../shared/data/chocolate/images --rendered 20
+    python -m scripts.research.charts.measure IMAGES --rendered 20
 
 The tables of real charts are in `tests/charts/real_tables.json`, read off by eye before the reader
 saw the images; the images are of the reporting half of CHOCOLATE (`reporting_half`), which no rule
