@@ -79,7 +79,7 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
             fields["attention_mode"] = fields.pop("regime")
         mode = AttentionMode(fields["attention_mode"])
         card = CriticCard(**{**fields, "attention_mode": mode})
-        card.map  # noqa: B018  # raises what a broken one raises
+        _ = card.map  # raises what a broken one raises
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is not a critic's card: {error}") from None
     if card.prompt != prompt:

@@ -14,6 +14,7 @@ compute the checkpoint's refuses it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,23 +158,31 @@ def load_critic(
             trust_remote_code=trust_remote_code,
         )
     _check_options(spec, compiled, attention_mode)
-    limits: dict[str, Any] = {"threshold": threshold, "target_precision": target_precision}
-    options: dict[str, Any] = {"adapter": adapter, **limits}
-    loaded: Critic
-    if spec.kind == "charts":
-        loaded = _charts(**limits)
-    elif spec.kind != "paligemma":
-        loaded = _instruct(spec, batch_size=batch_size, samples=samples, **options)
-    elif spec.engine == "vllm":
-        options |= {"dtype": spec.dtype, "attention_mode": attention_mode}
-        loaded = load_vllm_critic(spec.name, **options)
-    else:
-        options |= {"dtype": spec.dtype, "device": spec.device, "attention_mode": attention_mode}
-        options |= {"batch_size": batch_size, "packed": packed, "compiled": compiled}
-        loaded = load_paligemma(spec.name, **options)
+    options = {"threshold": threshold, "target_precision": target_precision, "adapter": adapter}
+    local = {"packed": packed, "compiled": compiled}
+    loaded = _of_kind(spec, options, local, batch_size, samples, attention_mode)
     if spec.name == "bundled" and routed and not own_only:
         return _routed(loaded)
     return _calibrated(loaded, spec.name, known, limit)
+
+
+def _of_kind(
+    spec: ModelSpec,
+    options: Mapping[str, Any],
+    local: Mapping[str, Any],
+    batch_size: int,
+    samples: int,
+    attention_mode: str | None,
+) -> Critic:
+    """The critic, by what computes it. `local`: options of our own network in this process."""
+    if spec.kind == "charts":
+        return _charts(**{name: options[name] for name in ("threshold", "target_precision")})
+    if spec.kind != "paligemma":
+        return _instruct(spec, batch_size=batch_size, samples=samples, **options)
+    ours = {**options, "dtype": spec.dtype, "attention_mode": attention_mode}
+    if spec.engine == "vllm":
+        return load_vllm_critic(spec.name, **ours)
+    return load_paligemma(spec.name, device=spec.device, batch_size=batch_size, **ours, **local)
 
 
 def _check_options(spec: ModelSpec, compiled: bool, attention_mode: str | None) -> None:

@@ -9,7 +9,7 @@ from revise_captions.critic.paligemma.packing import Branch, Trunk, context_trun
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
 from revise_captions.records import Span, UnknownWord, Unscored, Verdict
-from revise_captions.stats.probability_maps import IDENTITY, ProbabilityMap
+from revise_captions.stats.probability_maps import ProbabilityMap
 
 #: New tokens of a rationale.
 MAX_RATIONALE = 64
@@ -88,7 +88,7 @@ def rationale_query(
 
 
 def verdict_of(
-    p_yes: float, mass: float, nothing: bool, threshold: float, map_: ProbabilityMap = IDENTITY
+    p_yes: float, mass: float, nothing: bool, threshold: float, map_: ProbabilityMap
 ) -> Verdict:
     """The verdict in an answer.
 

@@ -68,16 +68,7 @@ def calibrate(
         raise UserError("where to write to?", hint="give --out FILE for a profile, or --into-card")
     card = _own_card(critic, models.get("adapter"))
     if into_card:
-        if card is None or not Path(critic).is_dir():
-            raise UserError(
-                f"{critic} is no folder with a {CARD} to write to",
-                hint="write a profile with --out",
-            )
-        if method == "isotonic":
-            raise UserError(
-                "a card has no place for an isotonic map of P(factual)",
-                hint="write a profile with --out, or choose --map logistic",
-            )
+        _check_card(critic, card, method)
     if out is not None:
         check_writable(out, [critic, data], force=force, ours=lambda head: FORMAT.encode() in head)
     trained_on = None if card is None else card.training.get("data")
@@ -93,17 +84,34 @@ def calibrate(
         write_json(out, profile.as_json())
     else:
         assert card is not None
-        kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
-        more = {"measured": profile.sentences.as_json(), "reviser": dict(profile.reviser)}
-        stored = {**profile.calibration, **kept, **more}
-        map_ = profile.map.after(card.map)
-        replace(
-            card,
-            threshold=profile.threshold,
-            probability_map={} if map_ is IDENTITY else map_.as_json(),
-            calibration=stored,
-        ).write(Path(critic))
+        _with(card, profile).write(Path(critic))
     return profile
+
+
+def _check_card(critic: str, card: CriticCard | None, method: str) -> None:
+    """Raises `UserError` where a critic has no card to write to, or it would not hold the map."""
+    if card is None or not Path(critic).is_dir():
+        raise UserError(
+            f"{critic} is no folder with a {CARD} to write to", hint="write a profile with --out"
+        )
+    if method == "isotonic":
+        raise UserError(
+            "a card has no place for an isotonic map of P(factual)",
+            hint="write a profile with --out, or choose --map logistic",
+        )
+
+
+def _with(card: CriticCard, profile: CriticProfile) -> CriticCard:
+    """The card with what was measured; the map goes on top of the one that is there."""
+    kept = {"figures": card.calibration["figures"]} if "figures" in card.calibration else {}
+    more = {"measured": profile.sentences.as_json(), "reviser": dict(profile.reviser)}
+    map_ = profile.map.after(card.map)
+    return replace(
+        card,
+        threshold=profile.threshold,
+        probability_map={} if map_ is IDENTITY else map_.as_json(),
+        calibration={**profile.calibration, **kept, **more},
+    )
 
 
 def _own_card(critic: str, adapter: str | None) -> CriticCard | None:

@@ -110,13 +110,8 @@ def row_of(group: str, scored: ScoredCaption) -> ScoredRow:
     return ScoredRow(group, scored.score, agreement(scored.verdicts))
 
 
-def as_json(row: ScoredRow) -> dict[str, Any]:
-    """The row as the journal keeps it."""
-    return asdict(row)
-
-
 def scored_row(kept: Mapping[str, Any]) -> ScoredRow:
-    """The row that `as_json` made."""
+    """The row that the journal keeps as `asdict` made it."""
     row = kept["row"]
     score = {name: UnitCounts(**counts) for name, counts in row["score"].items()}
     return ScoredRow(row["group"], CaptionScore(**score), row["agreement"])

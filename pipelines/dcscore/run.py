@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from revise_captions.pipelines.dcscore.display import for_terminal, page, view_o
 from revise_captions.pipelines.dcscore.options import DcscoreOptions, load_scorer
 from revise_captions.pipelines.dcscore.rows import (
     ScoredRow,
-    as_json,
     line_of,
     means,
     row_of,
@@ -44,14 +43,6 @@ from revise_captions.signature import signature
 ON_PAGE = 200
 
 
-@dataclass(slots=True)
-class DcscoreRun:
-    """What a run found: a row per scored caption, what the page shows of the first ones."""
-
-    rows: list[ScoredRow] = field(default_factory=list)
-    views: list[Mapping[str, Any]] = field(default_factory=list)
-
-
 def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCounts:
     """Scores the file and prints the means.
 
@@ -68,23 +59,24 @@ def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCount
         check_output(source, str(job.out), force=job.force, resume=job.resume, reads=reads)
         scorer = scorer or load_scorer(models)
         named = signature(scorer.settings)
-        found = DcscoreRun()
+        rows: list[ScoredRow] = []
+        views: list[Mapping[str, Any]] = []
         with open_journal(job.run, _decisive(job, scorer)) as journal:
             with Progress(source.count()) as progress:
                 _journal_windows(job, source, scorer, named, journal, progress)
 
             def lines(_: Row, result: RowResult) -> Iterator[Mapping[str, Any]]:
-                found.rows.append(scored_row(result.revised))
-                if result.revised["view"] is not None and len(found.views) < ON_PAGE:
-                    found.views.append(result.revised["view"])
+                rows.append(scored_row(result.revised))
+                if result.revised["view"] is not None and len(views) < ON_PAGE:
+                    views.append(result.revised["view"])
                 yield result.revised["line"]
 
             results = shown(journal.results(), "writing", progress.total)
             written = write_rows(source, results, str(job.out), lines)
             if job.html is not None:
-                write_text(job.html, page(found.views, found.rows, named, written.quarantined))
+                write_text(job.html, page(views, rows, named, written.quarantined))
             journal.delete()
-    for text in summary(found.rows, written, looks=models.looks):
+    for text in summary(rows, written, looks=models.looks):
         echo(text)
     echo(named)
     return written
@@ -154,7 +146,7 @@ def _result(item: _Caption, scored: ScoredCaption, named: str, seen: bool) -> Ro
         item.line,
         {
             "line": line_of(item.line, scored, named),
-            "row": as_json(row_of(item.group, scored)),
+            "row": asdict(row_of(item.group, scored)),
             "view": view_of(item.group, scored) if seen else None,
         },
     )

@@ -23,7 +23,6 @@ _SUPERLATIVE = re.compile(
     rf"(?:(?P<high>{_HIGH})|(?P<low>{_LOW}))\b",
     re.IGNORECASE,
 )
-#: "At least 5", "at most", "most of", "top 10", "among the highest": no claim about one mark.
 #: "The largest increase" ranks changes, not values.
 _OF_CHANGE = re.compile(
     r"^(?:\W+\w+){0,2}?\W+(?:increase|decrease|decline|jump|drop|growth|gap|difference|change|reduction"
@@ -32,6 +31,7 @@ _OF_CHANGE = re.compile(
 )
 #: A peak or low may be one of several.
 _LOCAL = re.compile(r"peak|bottom|low point", re.IGNORECASE)
+#: "At least 5", "at most", "most of", "top 10", "among the highest": no claim about one mark.
 _NO_CLAIM = re.compile(r"\b(?:at|among|amongst|one of|some of|not)(?: the)? $", re.IGNORECASE)
 
 
