@@ -60,19 +60,24 @@ Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 @dataclass(frozen=True, slots=True)
 class RatedCaptioners:
-    """Ratings, the settings that produced them, error types by captioner and image, examples."""
+    """Ratings, the settings that produced them, error types by captioner and image, examples.
+
+    `elsewhere` has the images that another critic judged than the rest: charts, by `bundled`.
+    """
 
     ratings: Ratings
     rater: Mapping[str, str]
     errors: Errors = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
+    elsewhere: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
     """One caption's `leaderboard.counts_of`, its error types, the rater's signature, examples.
 
-    `wrong` has the flagged sentences, `unscored` the reasons of those that were not judged.
+    `wrong` has the flagged sentences, `unscored` the reasons of those that were not judged;
+    `critic` names the critic that judged it, where that is not the run's own.
     """
 
     captioner: str
@@ -82,6 +87,7 @@ class Counted:
     signature: str
     wrong: tuple[BehindScore, ...] = ()
     unscored: tuple[str, ...] = ()
+    critic: str = ""
 
 
 def is_judged(name: str) -> bool:
@@ -134,7 +140,10 @@ def _counted(row: Mapping[str, Any], caption: str, captioner: str, image: str) -
     signature = str(revision["signature"])
     settings = settings_of(signature)
     threshold = float(settings["threshold"])
-    judged = JudgedCaption(captioner, image, caption, revision["sentences"], threshold, signature)
+    judged = JudgedCaption(
+        captioner, image, caption, revision["sentences"], threshold, signature,
+        str(revision.get("critic") or ""),
+    )  # fmt: skip
     kinds = _kinds(row, caption, revision["sentences"])
     yield judged.as_it_came(kinds)
     if "reviser" in settings:  # also where it had nothing to do
@@ -151,6 +160,7 @@ class JudgedCaption:
     sentences: Sequence[Mapping[str, Any]]
     threshold: float
     signature: str
+    critic: str = ""
 
     def as_it_came(self, kinds: Sequence[str]) -> Counted:
         rated = [RatedSentence(Label(s["label"]), s["assessable"]) for s in self.sentences]
@@ -186,7 +196,10 @@ class JudgedCaption:
     ) -> Counted:
         kinds = Counter(one.kind for one in wrong)
         counts = counts_of(rated, words)
-        return Counted(captioner, self.image, counts, kinds, self.signature, tuple(wrong), reasons)
+        return Counted(
+            captioner, self.image, counts, kinds, self.signature, tuple(wrong), reasons,
+            self.critic,
+        )  # fmt: skip
 
     def _example(
         self, sentence: Mapping[str, Any], p: float, kind: str, rewrite: str | None
@@ -254,7 +267,7 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
     """Ratings of captions. Raises `UserError` if their raters differ."""
     seen: dict[str, dict[str, str]] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
-    evidence = Evidence()
+    evidence, elsewhere = Evidence(), set()
 
     def counted() -> Iterator[tuple[str, str, tuple[float, ...]]]:
         for row in rows:
@@ -266,10 +279,13 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
                 for kind, count in row.errors.items():
                     kinds[kind] = kinds.get(kind, 0) + count
             evidence.add(row.captioner, row.wrong, row.unscored)
+            if row.critic:
+                elsewhere.add(row.image)
             yield row.captioner, row.image, row.counts
 
     ratings = collect(counted())
-    return RatedCaptioners(ratings, next(iter(seen.values()), {}), errors, evidence)
+    rater = next(iter(seen.values()), {})
+    return RatedCaptioners(ratings, rater, errors, evidence, frozenset(elsewhere))
 
 
 def rater_of(signature: str) -> dict[str, str]:
@@ -298,7 +314,8 @@ def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
         )
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
     errors, evidence = {**old.errors, **new.errors}, old.evidence.joined(new.evidence)
-    return RatedCaptioners(collect(rows), old.rater, errors, evidence)
+    elsewhere = old.elsewhere | new.elsewhere
+    return RatedCaptioners(collect(rows), old.rater, errors, evidence, elsewhere)
 
 
 def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -309,11 +326,13 @@ def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
 
 
 def write_ratings(path: Path, rated: RatedCaptioners) -> None:
-    """Writes `ratings.json`: rater, counts by captioner and image, error types, examples."""
+    """Writes `ratings.json`: rater, counts by captioner and image, error types, examples, and
+    which images another critic judged."""
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
         counts.setdefault(captioner, {})[image] = [int(v) if v == int(v) else v for v in row]
     stored = {"rater": rated.rater, "columns": COLUMNS, "counts": counts, "errors": rated.errors}
+    stored["elsewhere"] = sorted(rated.elsewhere)
     write_json(path, stored | {"evidence": rated.evidence.as_json()})
 
 
@@ -334,6 +353,7 @@ def read_ratings(path: Path) -> RatedCaptioners:
             for who, of_images in stored.get("errors", {}).items()
         }  # fmt: skip
         evidence = Evidence.read(stored.get("evidence", {}))
-        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence)
+        elsewhere = frozenset(map(str, stored.get("elsewhere", ())))
+        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence, elsewhere)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no leaderboard's ratings: {error}") from None

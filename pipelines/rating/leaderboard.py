@@ -190,10 +190,11 @@ def write_board(
         )
         for criterion, board in boards.items()
     }
-    shares = corrected(rated.ratings, critic_errors, replicates)
+    shares = corrected(rated, critic_errors, replicates)
     tables["overall"] = with_corrected(tables["overall"], shares)
     found = as_json(boards, tables, rated, replicates)
-    found["correction"] = note(critic_errors) if critic_errors is not None and shares else ""
+    known = critic_errors if shares else None
+    found["correction"] = "" if known is None else note(known, len(rated.elsewhere))
     order = [standing.captioner for standing in boards["overall"].standings]
     found["errors"] = errors = error_rates.errors_of(rated, order, replicates)
     found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
