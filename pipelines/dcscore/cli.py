@@ -113,7 +113,7 @@ def score_dcscore(source: str, out: Path, **options: Any) -> int:
 
     inputs, models = options_of(source, options)
     written = run(DcscoreOptions(out, inputs, models, **options))
-    return quarantine_status("score-dcscore", written)
+    return quarantine_status("score-dcscore", written) if written is not None else 0
 
 
 def options_of(source: str, options: dict[str, Any]) -> tuple[Any, Any]:

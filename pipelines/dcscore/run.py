@@ -31,7 +31,7 @@ from revise_captions.pipelines.dcscore.rows import (
 from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.models import input_settings
 from revise_captions.pipelines.job.progress import Progress, shown
-from revise_captions.pipelines.job.run import open_journal, refuse_unfinished
+from revise_captions.pipelines.job.run import is_complete, open_journal, refuse_unfinished
 from revise_captions.pipelines.job.window import unfinished_windows
 from revise_captions.pipelines.job.window_images import LoadedRecord
 from revise_captions.pipelines.output.journal import Journal, RowResult
@@ -43,8 +43,11 @@ from revise_captions.signature import signature
 ON_PAGE = 200
 
 
-def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCounts:
+def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCounts | None:
     """Scores the file and prints the means.
+
+    Returns:
+        How many rows were written; None where `--resume` found all of them in OUT.
 
     Raises:
         UserError: Something that the user can mend.
@@ -56,6 +59,8 @@ def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCount
     reads: list[Path | str] = [models.decomposer, models.matcher, models.parser, *models.verifier]
     _check_page(job, reads)
     with closing(open_input(job.inputs, str(job.out), need_image=models.looks)) as source:
+        if is_complete(source, job.run, lambda row: str(row.get("signature", ""))):
+            return None
         check_output(source, str(job.out), force=job.force, resume=job.resume, reads=reads)
         scorer = scorer or load_scorer(models)
         named = signature(scorer.settings)

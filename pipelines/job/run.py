@@ -9,7 +9,7 @@ Everything that a user can get wrong is checked before a model is loaded.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
@@ -42,6 +42,8 @@ from revise_captions.signature import settings_of
 from revise_captions.text.formatting import plural
 
 logger = logging.getLogger(__name__)
+#: What a finished run is known by: those of its settings that name a model, and the threshold.
+_KNOWN_BY = ("critic", "reviser", "decomposer", "matcher", "verifier", "threshold")
 
 
 def run(job: JobOptions) -> dict[str, Any]:
@@ -94,8 +96,15 @@ def refuse_unfinished(options: RunOptions) -> None:
     refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
 
 
-def is_complete(source: Source, options: RunOptions) -> bool:
-    """Whether `--resume` finds nothing to do, which is said: OUT has all rows, and no journal."""
+def is_complete(
+    source: Source,
+    options: RunOptions,
+    signature_of: Callable[[Mapping[str, object]], str] = stored_signature,
+) -> bool:
+    """Whether `--resume` finds nothing to do, which is said: OUT has all rows, and no journal.
+
+    `signature_of` finds in a row of OUT what its run signed it with; "" in a row of something else.
+    """
     out = Path(options.out)
     if not options.resume or options.force or journal_path(options.out).exists():
         return False
@@ -103,16 +112,16 @@ def is_complete(source: Source, options: RunOptions) -> bool:
         return False
     with suppress(UserError), closing(open_rows(options.out)) as written:
         rows = [row for row in islice(written.rows(), 1) if isinstance(row, Row)]
-        signature = stored_signature(rows[0].data) if rows else ""
+        signature = signature_of(rows[0].data) if rows else ""
         quarantine = quarantine_path(options.out)
         bad = sum(1 for _ in quarantine.open("rb")) if quarantine.is_file() else 0
         done = sum(1 for _ in written.rows()) + bad
         if signature and done == sum(1 for _ in source.rows()):
             by = settings_of(signature)
+            models = ", ".join(f"{name} {by[name]}" for name in _KNOWN_BY if name in by)
             echo(
                 f"{out} is already complete: {plural(done - bad, 'row')}, {bad:,} in quarantine "
-                f"(critic {by.get('critic')}, reviser {by.get('reviser', 'none')}, threshold "
-                f"{by.get('threshold')})\n  --force does the run again",
+                f"({models})\n  --force does the run again",
                 err=True,
             )
             return True

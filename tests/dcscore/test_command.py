@@ -134,3 +134,17 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, scorer, monkeypat
     assert cut.read_bytes() == whole.read_bytes()
     assert cut.with_suffix(".html").read_bytes() == whole.with_suffix(".html").read_bytes()
     assert not list(tmp_path.glob("*.journal"))
+
+
+def test_a_finished_run_has_nothing_to_resume(tmp_path, scorer, capsys):
+    source = written(tmp_path / "in.jsonl", ROWS)
+    out = tmp_path / "out.jsonl"
+    run(DcscoreOptions(out, InputOptions(source=source)), scorer)
+    before = out.read_bytes()
+    capsys.readouterr()
+    assert run(DcscoreOptions(out, InputOptions(source=source), resume=True)) is None
+    assert "out.jsonl is already complete: " in capsys.readouterr().err
+    assert out.read_bytes() == before
+    written(tmp_path / "in.jsonl", [*ROWS, ROWS[0]])
+    with pytest.raises(UserError, match="exists"):
+        run(DcscoreOptions(out, InputOptions(source=source), resume=True), scorer)
