@@ -58,6 +58,9 @@ AFFIRMING = (
     "i can see {a}", "{a} can be spotted", "{a} can be found in the {picture}",
     "the {picture} features {a}", "the {picture} also {shows} {a}", "a {picture} with {a}",
     "among other things, there is {a}", "what we see includes {a}", "{a} is depicted",
+    "the {picture} has {a}", "here there is {a}", "here is {a}", "notice {a}", "it {shows} {a}",
+    "clearly, there is {a}", "{a} is found here", "what is visible is {a}",
+    "note that there is {a}",
 )  # fmt: skip
 DENYING = (
     "there is no {n}", "there are no {ns}", "there is no {n} in the {picture}", "there is not {a}",
@@ -77,6 +80,13 @@ DENYING = (
     "there isn't any {n}", "not a single {n} is visible", "no {n} is shown", "{a} is not shown",
     "i see no {n}", "i do not see {a}", "nobody can see {a}", "there is no sign of {a}",
     "a {picture} without {a}", "no {n} is to be found", "{a} is not depicted",
+    "nowhere is {a} visible", "nowhere in the {picture} is {a}", "nowhere is there {a}",
+    "nowhere do we see {a}", "nowhere does {a} appear", "the {picture} has no {n}",
+    "here there is no {n}", "in this {picture} there is no {n}", "it {shows} no {n}",
+    "it does not {show} {a}", "never do we see {a}", "neither {a} nor anything like it is visible",
+    "clearly, there is no {n}", "no {n} is found here", "{a} is not found here", "no {n} here",
+    "not one {n} is visible", "we look for {a} in vain", "one does not see {a}", "{a} is not seen",
+    "there are zero {ns}", "the {picture} is free of {ns}", "note that there is no {n}",
 )  # fmt: skip
 DENIALS = (
     "it is not true that {s}", "it is not true that {s}", "it is not the case that {s}",
@@ -90,7 +100,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "vehicle": ("car", "boat"), "plant": ("tree", "flower"),
 }  # fmt: skip
 #: How often each is drawn: what is there, a fact denied, several clauses joined.
-WEIGHTS = {"existence": 5.0, "denial": 2.0, "joined": 3.0}
+WEIGHTS = {"existence": 5.0, "denial": 2.0, "joined": 4.0}
 #: Shares of sentences in upper case (short ones), in title case and in lower case, and of number
 #: words that are written as digits.
 UPPER, TITLE, LOWER, DIGITS = 0.07, 0.03, 0.03, 0.25

@@ -22,12 +22,19 @@ AFFIRMED = (
     "There is {a}.", "{A} is visible.", "{A} can be seen.", "The image shows {a}.",
     "You can see {a}.",
 )  # fmt: skip
-AFFIRMED_ANEW = ("The picture has {a} in it.", "Here we can see {a}.", "Look, there is {a}!")
+AFFIRMED_ANEW = (
+    "The picture has {a} in it.", "Here we can see {a}.", "Look, there is {a}!",
+    "Among the things here is {a}.", "With {a} in it, this is a picture of many things.",
+)  # fmt: skip
 DENIED = (
     "There is no {n}.", "The image does not show {a}.", "No {n} can be seen.",
     "{A} is not visible.", "You cannot see {a}.",
 )  # fmt: skip
-DENIED_ANEW = ("The picture has no {n} in it.", "Nowhere can {a} be seen.", "There is no {n} here.")
+DENIED_ANEW = (
+    "The picture has no {n} in it.", "Nowhere can {a} be seen.", "There is no {n} here.",
+    "Not even one {n} can be seen.", "There is nothing like {a} here.",
+    "Look for {a}, and you see none.",
+)  # fmt: skip
 NEVER_TAUGHT = ("dragon", "zebra", "submarine", "elephant", "piano", "rocket", *FOREIGN)
 #: Clauses of a joined sentence.
 CLAUSES = 5
