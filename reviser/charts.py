@@ -12,16 +12,25 @@ from dataclasses import dataclass
 
 from revise_captions.reviser.protocol import RewriteRequest
 
-_VALUE = re.compile(r"^.+ is at (?P<right>(?:about )?[\d.,]+), not (?P<wrong>[\d.,]+)\.$")
+_VALUE = re.compile(r"^.+ is at (?P<right>(?:about )?[\d.,]+.*), not (?P<wrong>.+)\.$")
+_GAP = re.compile(r"^.+: the difference is (?P<right>[\d.,]+.*), not (?P<wrong>.+)\.$")
+_RATIO = re.compile(r"^.+ is at .+ and .+ at .+: (?P<ratio>[\d.]+) times as high\.$")
+_HIGHEST = re.compile(
+    r"^No value is as high as (?P<wrong>.+): the highest is (?P<right>(?:about )?[\d.,]+)\.$"
+)
 _EXTREME = re.compile(
-    r"^(?P<right>.+) is the (?:\w+ )?(?:highest|lowest), at (?P<value>.+); (?P<wrong>.+) is at "
-    r"(?P<said>.+)\.$"
+    r"^(?P<right>.+) is the (?:\w+ )?(?:highest|lowest), at (?P<value>.+?); "
+    r"(?:the chart does not show )?(?P<wrong>.+?)(?: is at .+)?\.$"
 )
 _PERIOD = re.compile(
     r"^The chart spans (?P<first>\d{4}) to (?P<last>\d{4}), not (?P<a>\d{4}) to (?P<b>\d{4})\.$"
 )
 _DIRECTION = re.compile(r"^It (?P<verb>rose|fell) from ")
+_TURN = re.compile(r"^It (?:rose|fell) until .+ and (?:rose|fell) after that\.$")
+_SETBACKS = re.compile(r"^It does not go one way: ")
 _ORDER = re.compile(r"^.+ is at .+ and .+ at [^:]+\.$")
+#: Rationales of sentences of which nothing can stay.
+_REMOVED = re.compile(r"^(?:The chart does not say this|The sentence makes no sense)\.$")
 _OPPOSITES = (
     ("increased", "decreased"), ("increase", "decrease"), ("increasing", "decreasing"),
     ("increases", "decreases"), ("rose", "fell"), ("grew", "declined"), ("risen", "fallen"),
@@ -31,7 +40,7 @@ _OPPOSITES = (
 )  # fmt: skip
 _COMPARED = (
     ("higher", "lower"), ("more", "less"), ("greater", "smaller"), ("larger", "smaller"),
-    ("above", "below"), ("exceeds", "falls short of"), ("ahead of", "behind"),
+    ("above", "below"), ("exceeds", "is below"), ("ahead of", "behind"),
     ("longer", "shorter"), ("fewer", "more"),
 )  # fmt: skip
 
@@ -44,7 +53,7 @@ class ChartReviser:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {"reviser": "charts-1"}
+        return {"reviser": "charts-2"}
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """The sentence with what the rationale names put right; None where it names nothing that
@@ -52,35 +61,88 @@ class ChartReviser:
         return [self._rewrite(request) for request in requests]
 
     def by_rule(self, request: RewriteRequest) -> bool:
-        """Whether the rationale is one of the critic of charts that a rule is for."""
-        return any(pattern.match(request.rationale) for pattern, _ in _RULES)
+        """Whether the rationale has a sentence of the critic of charts that a rule is for."""
+        return any(rule.match(part) for part in _parts(request.rationale) for rule, _ in _RULES)
 
     def _rewrite(self, request: RewriteRequest) -> str | None:
-        for pattern, rule in _RULES:
-            found = pattern.match(request.rationale)
-            if found is not None:
-                rewrite = rule(request.sentence, found)
-                same = rewrite == request.sentence or rewrite in request.failed
-                return None if same else rewrite
-        return None
+        rewrite = request.sentence
+        for part in _parts(request.rationale):
+            if _REMOVED.match(part):
+                return None if "" in request.failed else ""
+            for pattern, rule in _RULES:
+                found = pattern.match(part)
+                if found is not None:
+                    rewrite = rule(rewrite, found)
+                    break
+        same = rewrite == request.sentence or rewrite in request.failed
+        return None if same else rewrite
+
+
+def _parts(rationale: str) -> list[str]:
+    """The sentences of a rationale; each has a claim's own mending."""
+    return re.split(r"(?<=[\w)%]\.) (?=\S)", rationale)
+
+
+_HEDGE = re.compile(
+    r"\b(?:(?:just|slightly) )?(?:about|around|approximately|roughly|nearly|almost|over"
+    r"|under|above|below|close to|more than|less than|at least|up to) $",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
 def _value(sentence: str, found: re.Match[str]) -> str:
     """The stated number replaced, with "about" where it was measured and nothing says so yet."""
-    wrong = _plain(found["wrong"])
-    for match in re.finditer(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?", sentence):
-        if _plain(match[0]) != wrong:
-            continue
-        right, before = found["right"], sentence[: match.start()]
-        hedge = re.search(
-            r"\b(?:(?:just|slightly) )?(?:about|around|approximately|roughly|nearly|almost|over"
-            r"|under|above|below|close to|more than|less than) $",
-            before,
-        )
-        if hedge:
-            before, right = before[: hedge.start()], f"about {right.removeprefix('about ')}"
-        return before + right + sentence[match.end() :]
-    return sentence
+    wrong, right = found["wrong"], found["right"]
+    place = re.search(rf"(?<![\w.,]){re.escape(wrong)}(?!\w|[.,]\d)", sentence)
+    start, end = place.span() if place else _place_of(sentence, wrong)
+    if start == end:
+        return sentence
+    before, after = sentence[:start], sentence[end:]
+    hedge = _HEDGE.search(before)
+    if hedge:
+        before, right = before[: hedge.start()], f"about {right.removeprefix('about ')}"
+    if not before:
+        right = right[0].upper() + right[1:]
+    return before + right + after
+
+
+def _place_of(sentence: str, wrong: str) -> tuple[int, int]:
+    """Where a number stands that is written otherwise; (0, 0) if nowhere."""
+    if not _NUMBER.fullmatch(wrong):
+        return 0, 0
+    same = (m.span() for m in _NUMBER.finditer(sentence) if _plain(m[0]) == _plain(wrong))
+    return next(same, (0, 0))
+
+
+def _highest(sentence: str, found: re.Match[str]) -> str:
+    """The highest value put in where the sentence speaks of a range or an extreme."""
+    speaks = re.search(r"\brang|\bup to\b|\b(?:high|larg|great)est\b|\bpeak|\bmaximum\b", sentence)
+    return _value(sentence, found) if speaks else sentence
+
+
+_TIMES = re.compile(
+    r"\b(?:(?:more than|less than|over|nearly|almost|about|roughly|around|approximately) )?"
+    r"(?:twice|half|double|(?:two|three|four|five|six|ten|\d+(?:\.\d+)?) times)\b",
+    re.IGNORECASE,
+)
+
+
+def _ratio(sentence: str, found: re.Match[str]) -> str:
+    """The factor replaced by the right one."""
+    said = f"about {found['ratio'].removesuffix('.0')} times"
+    return _TIMES.sub(said, sentence, count=1)
+
+
+def _setbacks(sentence: str, _: re.Match[str]) -> str:
+    """Without the word that denies every setback."""
+    words = r"steadily|consistently|continuously|constantly|without interruption|steady|continuous"
+    return re.sub(rf" (?:{words})\b", "", sentence, count=1)
+
+
+def _turn(sentence: str, _: re.Match[str]) -> str:
+    """Both directions exchanged."""
+    return _swapped(sentence, [*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)])
 
 
 def _plain(number: str) -> float:
@@ -88,11 +150,19 @@ def _plain(number: str) -> float:
 
 
 def _extreme(sentence: str, found: re.Match[str]) -> str:
-    """The category replaced by the one that has the rank, and its value, where it is stated."""
+    """The category replaced by the one that has the rank, and the number, if there is but one."""
     right, wrong = (re.sub(r" \([^()]*\)$", "", found[name]) for name in ("right", "wrong"))
-    changed = re.sub(rf"\b{re.escape(wrong)}(?!\w)", lambda _: right, sentence, count=1)
-    said, value = (found[name].removeprefix("about ") for name in ("said", "value"))
-    return changed if changed == sentence else changed.replace(said, value)
+    at = re.search(rf"\b{re.escape(wrong)}(?!\w)", sentence)
+    if at is None:
+        return sentence
+    before, after = sentence[: at.start()], sentence[at.end() :]
+    stated = [(part, n) for part in (before, after) for n in _NUMBER.finditer(part)]
+    value = found["value"].removeprefix("about ")
+    for part, number in stated if len(stated) == 1 else ():
+        if abs(_plain(number[0]) - _plain(value)) > 0.03 * abs(_plain(value)):
+            changed = part[: number.start()] + value + part[number.end() :]
+            before, after = (changed, after) if part is before else (before, changed)
+    return before + right + after
 
 
 def _period(sentence: str, found: re.Match[str]) -> str:
@@ -101,8 +171,18 @@ def _period(sentence: str, found: re.Match[str]) -> str:
     return head + found["last"] + tail if last else changed
 
 
+_FLAT = re.compile(
+    r"\b(?:(?:has |have )?(?:remain|stay)(?:ed|s)?|was|has been) (?:\w+ly )?"
+    r"(?:stable|constant|unchanged|flat|steady|the same|consistent)\b",
+    re.IGNORECASE,
+)
+
+
 def _direction(sentence: str, found: re.Match[str]) -> str:
-    """Words for the wrong direction replaced by their opposites."""
+    """Words for the wrong direction, or for none, replaced by those for the right one."""
+    moved = _FLAT.sub(found["verb"], sentence, count=1)
+    if moved != sentence:
+        return moved
     pairs = _OPPOSITES if found["verb"] == "fell" else [(b, a) for a, b in _OPPOSITES]
     return _swapped(sentence, pairs)
 
@@ -118,6 +198,7 @@ def _swapped(sentence: str, pairs: Sequence[tuple[str, str]], count: int = 0) ->
 
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
-    (_VALUE, _value), (_EXTREME, _extreme), (_PERIOD, _period), (_DIRECTION, _direction),
-    (_ORDER, _order),
+    (_REMOVED, lambda sentence, _: sentence), (_EXTREME, _extreme),
+    (_GAP, _value), (_RATIO, _ratio), (_HIGHEST, _highest), (_VALUE, _value), (_PERIOD, _period),
+    (_TURN, _turn), (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from revise_captions.reviser.losses import lost_content
 
 MODES = ("strict", "warn")
 #: Of the rules that hold in every mode; part of the signature.
-VERSION = "2"
+VERSION = "3"
 
 #: Pieces of prompts, chat formats and markup. Allowed where the sentence has the same piece.
 _MARKUP = re.compile(

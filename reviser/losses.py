@@ -19,7 +19,7 @@ from revise_captions.reviser.content_words import (
 )
 
 _SEGMENT = re.compile(
-    r"[,;:.!?()\u3001\u3002\uff0c]|\b(?:and|or|but|while|whereas|although|as\s+well\s+as)\b",
+    r"(?<!\d)[,:.]|[,:.](?!\d)|[;!?()\u3001\u3002\uff0c]|\b(?:and|or|but|while|whereas|although|as\s+well\s+as)\b",
     re.IGNORECASE,
 )
 #: Words that present a scene without saying anything of it.

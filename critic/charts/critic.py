@@ -15,18 +15,17 @@ from importlib.metadata import version
 from PIL.Image import Image
 
 from revise_captions.charts import Chart
-from revise_captions.charts.claims.mentions import numbers_in, years_in
-from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.by_image import ByImage
 from revise_captions.critic.charts.evidence import NAMES, gather
 from revise_captions.critic.charts.places import NumberPlace, places_of
+from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.critic.charts.recent import Recent
 from revise_captions.critic.charts.weights import EvidenceWeights, read_weights
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-2"
+VERSION = "charts-3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +106,10 @@ class ChartCritic:
         found = self._readings.get(image)
         return self._readings.put(image, read_image(image)) if found is None else found
 
+    def take(self, image: Image, reading: ChartReading) -> None:
+        """Takes a reading for the image's, such as one that is known to be right."""
+        self._readings.put(image, reading)
+
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per text asked about, in input order."""
         return [self._judged(request) for request in requests]
@@ -138,10 +141,4 @@ class ChartCritic:
     def _explained(self, request: ExplainRequest) -> str:
         reading = self.reading(request.image)
         sentence = request.spans[request.index].of(request.text)
-        refuted = gather([sentence], reading.charts, reading.lines)[0].refuted
-        if refuted:
-            return refuted[0].rationale
-        printed = printed_numbers(reading.charts, reading.lines)
-        stated = numbers_in(sentence, years_in(sentence))
-        missing = [sentence[n.start : n.end] for n in stated if n.value not in printed]
-        return f"The chart does not show {' or '.join(missing)}." if missing else ""
+        return rationale_of(sentence, reading.charts, reading.lines)

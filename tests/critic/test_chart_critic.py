@@ -15,6 +15,7 @@ from revise_captions.critic.charts import critic as chart_critic
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading
 from revise_captions.critic.charts.evidence import NAMES, gather
 from revise_captions.critic.charts.places import places_of, support, words_and_years
+from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.critic.charts.weights import read_weights
 from revise_captions.critic.charts.words import content_stems
 from revise_captions.critic.load import load_critic
@@ -106,12 +107,66 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
         ),
         ("A is higher than B.", "A is at 3 and B at 5.", "A is lower than B."),
         ("The rate increased.", "It fell from 3 in 2010 to 2 in 2014.", "The rate decreased."),
+        (
+            "Oil stands out with the highest value (9,216).",
+            "Gas is the highest, at about 14,805; the chart does not show Oil.",
+            "Gas stands out with the highest value (14,805).",
+        ),
+        (
+            "There is a gap of 6 points between A and B.",
+            "A is at 9 and B at 5: the difference is 4 points, not 6 points.",
+            "There is a gap of 4 points between A and B.",
+        ),
+        (
+            "A is more than twice as high as B.",
+            "A is at 3 and B at 2: 1.5 times as high.",
+            "A is about 1.5 times as high as B.",
+        ),
+        (
+            "It grew from 1 million in 2001 to 9 million in 2010.",
+            "2010 is at 4 million, not 9 million. 2001 is at 2 million, not 1 million.",
+            "It grew from 2 million in 2001 to 4 million in 2010.",
+        ),
+        ("Nearly half (48%) of men do.", "Men is at 20%, not half (48%).", "About 20% of men do."),
+        ("It fell steadily.", "It does not go one way: from 3 to 1, with setbacks.", "It fell."),
+        ("It was stable.", "It rose from 3 in 2010 to 4 in 2014.", "It rose."),
+        ("A law was passed.", "The chart does not say this.", ""),
+        ("Yes yes yes say no.", "The sentence makes no sense.", ""),
         ("Nothing fits.", "It fell from 3 in 2010 to 2 in 2014.", None),
         ("The weather was fine.", "The chart does not show 5.", None),
     ],
 )  # fmt: skip
 def test_rewrites_by_the_rationale(sentence, rationale, rewrite):
     assert ChartReviser().rewrite([RewriteRequest("", sentence, rationale)]) == [rewrite]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rationale"),
+    [
+        ("In 2012, cases cases cases were 254.", "The sentence makes no sense."),
+        ("Parliament passed a law on fisheries.", "The chart does not say this."),
+        ("Cases peaked in 2012.", "2010 is the highest, at 423; 2012 is at 254."),
+        (
+            "The most cases were in 1984.",
+            "2010 is the highest, at 423; the chart does not show 1984.",
+        ),
+        (
+            "Cases in Norway rose from 423 in 2010 to 900 in 2014.",
+            "2014 is at 300, not 900. It fell from 423 in 2010 to 300 in 2014.",
+        ),
+        ("2010 is 9 cases higher than 2014.", "2010 is at 423 and 2014 at 300: the difference is "
+         "123, not 9."),
+    ],
+)  # fmt: skip
+def test_rationales(sentence, rationale):
+    assert rationale_of(sentence, (YEARS,), ("Cases in Norway", *VALUES)) == rationale
+
+
+def test_a_rewrite_puts_every_refuted_claim_right():
+    sentence = "Cases in Norway rose from 423 in 2010 to 900 in 2014."
+    rationale = rationale_of(sentence, (YEARS,), ("Cases in Norway", *VALUES))
+    rewrites = ChartReviser().rewrite([RewriteRequest("", sentence, rationale)])
+    assert rewrites == ["Cases in Norway fell from 423 in 2010 to 300 in 2014."]
 
 
 def test_a_failed_rewrite_is_not_tried_again():
@@ -184,4 +239,4 @@ def test_reads_and_judges_a_drawn_chart():
 
 
 def test_the_reviser_is_found_by_name():
-    assert load_reviser("charts").settings == {"reviser": "charts-1"}
+    assert load_reviser("charts").settings == {"reviser": "charts-2"}

@@ -35,3 +35,8 @@ GIRLS = "The picture features two girls, an orange cat, a tree, and a house."
 )  # fmt: skip
 def test_what_is_lost(sentence: str, rationale: str, rewrite: str, lost: str) -> None:
     assert lost_content(rewrite, sentence, rationale) == lost.split()
+
+
+def test_a_number_is_one_word():
+    sentence, rewrite = "Oil is at 16,939.5 tons.", "Oil is at 11,237 tons."
+    assert lost_content(rewrite, sentence, "Oil is at 11,237, not 16,939.5.") == []

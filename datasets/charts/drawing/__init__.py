@@ -23,18 +23,7 @@ def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image
     Raises:
         ValueError: There is no such style.
     """
-    if not style:
-        styles = ["matplotlib", "infographic"]
-        if len(table.columns) == 1 and table.kind in (
-            "vertical bar",
-            "horizontal bar",
-            "line",
-            "area",
-        ):
-            styles += ["vega", "vega"]
-        if table.kind == "text table":
-            styles = ["infographic"]
-        style = rng.choice(styles)
+    style = style or rng.choice(styles_of(table))
     if style == "vega":
         from revise_captions.chart_world.drawing.vega import draw
     elif style == "matplotlib":
@@ -44,3 +33,12 @@ def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image
     else:
         raise ValueError(f"no style {style!r}, expected vega, matplotlib or infographic")
     return draw(table, rng)
+
+
+def styles_of(table: Table) -> list[str]:
+    """The styles that draw tables of this kind, those that draw it often more than once."""
+    if table.kind == "text table":
+        return ["infographic"]
+    single = ("vertical bar", "horizontal bar", "line", "area")
+    both = ["matplotlib", "infographic"]
+    return [*both, "vega", "vega"] if len(table.columns) == 1 and table.kind in single else both

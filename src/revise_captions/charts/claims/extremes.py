@@ -35,10 +35,6 @@ _LOCAL = re.compile(r"peak|bottom|low point", re.IGNORECASE)
 _NO_CLAIM = re.compile(r"\b(?:at|among|amongst|one of|some of|not)(?: the)? $", re.IGNORECASE)
 
 
-#: What is said to be highest is nothing that the chart has.
-_UNNAMED = ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED)
-
-
 def check_extremes(
     sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
 ) -> list[ChartCheck]:
@@ -55,10 +51,30 @@ def check_extremes(
             pool = narrowed(marks, labels)
             check = _ranked(label, match, pool, tolerance)
         else:
-            check = _series_ranked(match, labels, marks, tolerance) or _UNNAMED
+            elsewhere = any(label.name.isdigit() for label in labels)
+            ranked = None if elsewhere else _series_ranked(match, labels, marks, tolerance)
+            check = ranked or _unnamed(match, narrowed(marks, labels))
         if check is not None:
             checks.append(check)
     return checks
+
+
+def _unnamed(match: re.Match[str], pool: Sequence[FoundMark]) -> ChartCheck:
+    """What is said to be highest is nothing that the chart has; what it is instead is known where
+    the sentence is about one series."""
+    runs, rank = runs_of(pool), _RANK.get((match["rank"] or "").lower(), 1)
+    if len(runs) != 1 or rank > len(runs[0]):
+        return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED)
+    high = match["high"] is not None
+    there = sorted(runs[0], key=lambda found: -found.value if high else found.value)[rank - 1]
+    rationale = f"{there.name} is the {_place(match)}, at {there.said}."
+    return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, rationale=rationale)
+
+
+def _place(match: re.Match[str]) -> str:
+    """ "highest", "second lowest"."""
+    word = "highest" if match["high"] is not None else "lowest"
+    return f"{match['rank'].lower()} {word}" if match["rank"] else word
 
 
 def _distance(sentence: str, match: re.Match[str], label: NamedLabel) -> int:
@@ -91,11 +107,8 @@ def _ranked(
         if off <= 1 or local or (_beside(mine, there) and off < 3):
             return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, off, cells=(mine.cell,))
         if best is None or off < best.off:
-            word = "highest" if high else "lowest"
-            place = f"{match['rank'].lower()} {word}" if rank > 1 else word
-            rationale = (
-                f"{there.name} is the {place}, at {there.said}; {mine.name} is at {mine.said}."
-            )
+            truth = f"{there.name} is the {_place(match)}, at {there.said}"
+            rationale = f"{truth}; {mine.name} is at {mine.said}."
             best = ChartCheck(
                 ChartClaim.EXTREME, ClaimOutcome.FALSE, off, rationale, (mine.cell, there.cell),
                 (label.start, label.end), there.mark.category,

@@ -39,11 +39,14 @@ class FoundMark:
     @property
     def said(self) -> str:
         """Its value as a rationale states it, with "about" where it was measured."""
-        text = number(self.value, self.mark.tolerance)
-        grouped = (
-            f"{float(text):,.{len(text.partition('.')[2])}f}" if float(text) >= 10_000 else text
-        )
-        return grouped if self.mark.printed else f"about {grouped}"
+        return said(self.value, self.mark.tolerance, self.mark.printed)
+
+
+def said(value: float, tolerance: float, printed: bool) -> str:
+    """A value as a rationale states it: with "about" unless it is printed."""
+    text = number(value, tolerance)
+    grouped = f"{float(text):,.{len(text.partition('.')[2])}f}" if float(text) >= 10_000 else text
+    return grouped if printed else f"about {grouped}"
 
 
 def marks_of(charts: Sequence[Chart]) -> list[FoundMark]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from revise_captions.charts.chart import Chart
 
@@ -39,6 +39,17 @@ _CHANGE = re.compile(
     r"|\b(?:difference|gap|margin|increase|decrease|decline|rise|drop|growth|reduction|change|lead"
     r"|advantage)s? of\s+(?:\w+\s+){0,2}"
     r"|\b(?:difference|gap)\b[^.;]*\b(?:is|was)\s+(?:\w+\s+){0,2})$",
+    re.IGNORECASE,
+)
+#: What follows an amount by which something is more.
+_MORE_THAN = re.compile(
+    r"^(?: [\w.]+){0,4}? (?:higher|lower|more|less|larger|smaller|greater|fewer|longer|shorter)"
+    r" than\b",
+    re.IGNORECASE,
+)
+#: A share in words before the number that it stands for, in parentheses.
+_IN_WORDS = re.compile(
+    r"\b(?:[a-z]+[- ]in[- ]ten|half|(?:an? |one[- ]|two[- ]|three[- ])(?:third|quarter)s?) \($",
     re.IGNORECASE,
 )
 _FACTOR = re.compile(r"^(?:\s*(?:times|fold|years?\b|months?\b|days?\b)|-[a-z])", re.IGNORECASE)
@@ -97,6 +108,8 @@ class Number:
         change: Whether it is a difference ("by 5 points", "an increase of 3").
         digits_end: Where its digits end.
         step: The last digit's worth if it has decimals, else 0: 0.1 for "2.3".
+        said: As the sentence writes it, with its unit.
+        unit: What another number in its place is followed by: "%", " million".
         bound: 1 after "more than" and the like, -1 after "less than", else 0.
     """
 
@@ -110,6 +123,8 @@ class Number:
     digits_end: int = 0
     bound: int = 0
     step: float = 0.0
+    said: str = ""
+    unit: str = ""
 
 
 def fold(text: str) -> str:
@@ -223,8 +238,11 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
                 match.start(), match.end(), float(match["number"].replace(",", "")),
                 unit.startswith(("%", "per")), _SCALES.get(unit.lower(), 1.0),
                 bool(_HEDGE.search(before.lower())),
-                "point" in unit or bool(_CHANGE.search(before)), match.end("number"),
+                "point" in unit or bool(_CHANGE.search(before) or _MORE_THAN.match(rest)),
+                match.end("number"),
                 _bound(before), 10.0 ** -len(decimals) if decimals else 0.0,
+                _with_words(match[0], before, rest),
+                match["unit"] or "",
             )
         )  # fmt: skip
     for match in _SHARE.finditer(sentence):
@@ -232,8 +250,15 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         if re.match(r"\s\(\d", behind):
             continue
         value = _IN_TEN[match["ten"].lower()] if match["ten"] else _FIXED[str(match.lastgroup)]
-        found.append(Number(match.start(), match.end(), value, True, 1.0, True, False, match.end()))
+        share = Number(match.start(), match.end(), value, True, 1.0, True, False, match.end())
+        found.append(replace(share, said=match[0], unit="%"))
     return sorted(found, key=lambda number: number.start)
+
+
+def _with_words(number: str, before: str, rest: str) -> str:
+    """A number with the share in words that it is put to in parentheses: "half (48%)"."""
+    words = _IN_WORDS.search(before)
+    return f"{words[0]}{number})" if words and rest.startswith(")") else number
 
 
 def _bound(before: str) -> int:

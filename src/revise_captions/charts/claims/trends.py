@@ -123,13 +123,9 @@ def _direction(
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
     if gone > -width:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, 1.0, cells=cells)
-    verb = "fell" if up else "rose"
-    rationale = (
-        f"It {verb} from {first.said} in {first.name} to {last.said} in {last.mark.category}."
-    )
     right = _opposite(word[0])
     return ChartCheck(
-        ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, rationale, cells,
+        ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, _ends(run), cells,
         (word.start(), word.end()) if right else None, right,
     )  # fmt: skip
 
@@ -172,10 +168,19 @@ def _flatness(run: Sequence[FoundMark]) -> ChartCheck:
     if spread > 0.45:
         low, high = min(run, key=lambda f: f.value), max(run, key=lambda f: f.value)
         rationale = f"It ranges from {low.said} ({low.name}) to {high.said} ({high.name})."
+        if {low.cell, high.cell} == {run[0].cell, run[-1].cell}:
+            rationale = _ends(run)
         return ChartCheck(
             ChartClaim.TREND, ClaimOutcome.FALSE, spread / 0.45, rationale, (low.cell, high.cell)
         )
-    return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, spread)
+    return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, spread, _ends(run))
+
+
+def _ends(run: Sequence[FoundMark]) -> str:
+    """Where a series goes from first to last."""
+    first, last = run[0], run[-1]
+    verb = "rose" if last.value > first.value else "fell"
+    return f"It {verb} from {first.said} in {first.name} to {last.said} in {last.mark.category}."
 
 
 def _wave(run: Sequence[FoundMark]) -> ChartCheck:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from revise_captions.charts.chart import number
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
-from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed
+from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, said
 from revise_captions.charts.claims.mentions import NamedLabel, Number
 
 #: A chart in thousands or millions may be told in either.
@@ -15,6 +16,8 @@ _SCALES = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6)
 
 #: This many times a mark's value, a number may be told in full where the chart counts thousands.
 _LONG = 300
+#: Between a number and what it belongs to: "from 4.3 billion dollars in 1998 to …".
+_IN = re.compile(r"(?: (?!and\b|to\b|while\b)[\w.%]+){0,5}? (?:in|for) .+")
 #: Values above this are no percentages: a share in the sentence is not theirs.
 HIGHEST_SHARE = 250.0
 
@@ -64,8 +67,12 @@ def _lenient(
     marks: Sequence[FoundMark],
     tolerance: Tolerance,
 ) -> ChartCheck:
-    """A refuted value stays undecided where it may belong to something else that is named."""
-    for label in labels:
+    """A refuted value stays undecided where it may belong to something else that is named.
+
+    A series beside the one category that is named narrows that down, and is nothing else.
+    """
+    categories = [label for label in labels if not label.series]
+    for label in categories if len(categories) == 1 else labels:
         other = at_label(marks, label)
         if other and _against(one, other, tolerance, ChartClaim.VALUE).outcome is ClaimOutcome.TRUE:
             return replace(check, outcome=ClaimOutcome.UNDECIDED)
@@ -86,6 +93,10 @@ def _owners(
     for k in values:
         one = numbers[k]
         near = sorted(categories, key=lambda label: _distance(sentence, one, label))
+        following = [label for label in near if label.start >= one.end]
+        behind = min(following, key=lambda label: label.start, default=None)
+        if behind is not None and _IN.fullmatch(sentence[one.end : behind.end]):
+            near = [behind]
         owned[k] = near[:1]
     return owned
 
@@ -143,12 +154,16 @@ def _against(
         return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
     if one.bound * (best.value - _scaled(one, best.value)) > 0:
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
-    text = number(one.value, 0.005)
-    rationale = f"{best.name} is at {best.said}, not {text}."
-    right = number(best.value, best.mark.tolerance) if best.mark.printed else best.said
-    return ChartCheck(
-        claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), (one.start, one.digits_end), right
-    )
+    right = _in_unit(best, one)
+    rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
+    span = (one.start, one.digits_end)
+    return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), span, right)
+
+
+def _in_unit(found: FoundMark, one: Number) -> str:
+    """A mark's value as the sentence would write it: in thousands where it counts them."""
+    scale = _scaled(one, found.value) / one.value if one.value else 1.0
+    return said(found.value / scale, found.mark.tolerance / scale, found.mark.printed)
 
 
 def _anywhere(
@@ -166,11 +181,10 @@ def _anywhere(
         return near
     highest = max(found.value for found in marks)
     if _scaled(one, highest) > 1.25 * highest:
-        text = number(one.value, 0.005)
         top = max(marks, key=lambda found: found.value)
         return ChartCheck(
             ChartClaim.NUMBER, ClaimOutcome.FALSE, near.off,
-            f"No value is as high as {text}: the highest is {top.said}.", (top.cell,),
+            f"No value is as high as {one.said}: the highest is {top.said}.", (top.cell,),
         )  # fmt: skip
     return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED, near.off)
 
@@ -179,8 +193,8 @@ def _change(
     one: Number, marks: Sequence[FoundMark], labels: Sequence[NamedLabel], tolerance: Tolerance
 ) -> ChartCheck:
     """A difference: between the two categories that are named, else between any two marks."""
-    categories = [label for label in labels if not label.series]
     pool = narrowed(marks, labels)
+    categories = list({x.name: x for x in labels if not x.series}.values())
     if len(categories) == 2:
         firsts, seconds = (at_label(pool, label) for label in categories)
         pairs = [
@@ -190,7 +204,8 @@ def _change(
             if a.cell[:2] == b.cell[:2] or len(firsts) == len(seconds) == 1
         ]
     elif len(categories) == 1:
-        same = at_label(marks, categories[0])
+        of_named = len({found.series for found in pool}) > 1
+        same = at_label(pool if of_named else marks, categories[0])
         pairs = [(a, b) for a in same for b in same if a.cell < b.cell]
     else:
         pairs = []
@@ -203,9 +218,12 @@ def _change(
     off = abs(_scaled(one, gap) - gap) / max(width, 1e-9)
     if off <= 1:
         return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.TRUE, off, cells=(a.cell, b.cell))
-    difference = number(abs(a.value - b.value), 0.05)
-    rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}: the difference is {difference}."
+    difference = number(gap, a.mark.tolerance)
+    rationale = (
+        f"{a.name} is at {a.said} and {b.name} at {b.said}: the difference is "
+        f"{difference}{one.unit}, not {one.said}."
+    )
+    span = (one.start, one.digits_end)
     return ChartCheck(
-        ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, (a.cell, b.cell),
-        (one.start, one.digits_end), difference,
-    )  # fmt: skip
+        ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, (a.cell, b.cell), span, difference
+    )

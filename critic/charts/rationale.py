@@ -1,0 +1,120 @@
+"""Why a sentence about a chart was flagged, and what the chart shows in its place.
+
+The reviser `charts` understands each of these sentences. Claims that the reading refutes come
+first, all of them, as a rewrite has to mend them together; then what is doubtful, then that the
+sentence is garbled or about something that the chart does not show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from revise_captions.charts import Chart
+from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
+from revise_captions.charts.claims.mentions import fold, numbers_in, years_in
+from revise_captions.charts.claims.sentence import all_labels, printed_numbers
+from revise_captions.critic.charts.places import words_and_years
+from revise_captions.critic.charts.words import content_stems, general_stems, stem, words_of
+
+#: Rationales of sentences that no other words in their place would mend.
+NOT_SAID = "The chart does not say this."
+NO_SENSE = "The sentence makes no sense."
+#: Names, and years.
+_NAME = re.compile(
+    r"[A-Z][\w&’'-]*(?:(?: of| and| the| &)* [A-Z][\w&’'-]*)*|\b(?:1[6-9]|20)\d\d\b(?![\d,.]\d)"
+)
+#: At most so many claims are put right at once.
+MOST = 3
+
+
+def rationale_of(sentence: str, charts: Sequence[Chart], lines: Sequence[str]) -> str:
+    """What the chart shows in the place of what a flagged sentence claims.
+
+    Args:
+        sentence: The sentence.
+        charts: The charts that were read in its image.
+        lines: The lines of text in its image.
+
+    Returns:
+        Sentences; "" where nothing in particular is known to be wrong.
+    """
+    if is_garbled(sentence):
+        return NO_SENSE
+    checks = check_sentence(sentence, charts, lines)
+    instead = _other_extreme(sentence, checks, charts, lines)
+    if instead:
+        return instead
+    if not is_supported(sentence, checks, charts, lines):
+        return NOT_SAID
+    false = [check for check in checks if check.outcome is ClaimOutcome.FALSE]
+    doubtful = [c for c in checks if c.outcome is ClaimOutcome.UNDECIDED and c.rationale]
+    for found in (_together(false), doubtful):
+        if found:
+            ordered = sorted(found, key=lambda check: -check.off)[:MOST]
+            return " ".join(dict.fromkeys(check.rationale for check in ordered))
+    printed = printed_numbers(charts, lines)
+    stated = numbers_in(sentence, years_in(sentence))
+    missing = [sentence[n.start : n.end] for n in stated if n.value not in printed]
+    return f"The chart does not show {' or '.join(missing)}." if missing else ""
+
+
+def _together(false: Sequence[ChartCheck]) -> list[ChartCheck]:
+    """The refuted claims, without values of marks that a wrong extreme is about: another mark takes
+    its place, with its own value."""
+    extremes = [check for check in false if check.claim is ChartClaim.EXTREME]
+    cells = {cell for check in extremes for cell in check.cells}
+    values = (ChartClaim.VALUE, ChartClaim.NUMBER)
+    return [c for c in false if not (extremes and c.claim in values and cells & {*c.cells})]
+
+
+def _other_extreme(
+    sentence: str, checks: Sequence[ChartCheck], charts: Sequence[Chart], lines: Sequence[str]
+) -> str:
+    """What is highest, where the sentence says so of something that the chart does not show."""
+    unnamed = [c for c in checks if c.claim is ChartClaim.EXTREME and not c.cells and c.rationale]
+    name = absent_name(sentence, charts, lines) if len(unnamed) == 1 else ""
+    return f"{unnamed[0].rationale[:-1]}; the chart does not show {name}." if name else ""
+
+
+def absent_name(sentence: str, charts: Sequence[Chart], lines: Sequence[str]) -> str:
+    """The one name or year of a sentence that stands nowhere in the image; "" for none or more."""
+    shown = fold(" ".join(lines))
+    taken = [(label.start, label.end) for label in all_labels(sentence, charts)]
+    found = []
+    for match in _NAME.finditer(sentence):
+        first = not sentence[: match.start()].strip("“\"'( ")
+        if first and " " not in match[0] and stem(match[0]) in general_stems():
+            continue
+        inside = any(start < match.end() and match.start() < end for start, end in taken)
+        if fold(match[0]) not in shown and (not inside or match[0].isdigit()):
+            found.append(match[0])
+    return found[0] if len(found) == 1 else ""
+
+
+def is_garbled(sentence: str) -> bool:
+    """Whether words are repeated, or there is no sentence at all."""
+    words = [word.casefold() for word in re.findall(r"\w+", sentence)]
+    again = any(
+        words[k : k + n] == words[k + n : k + 2 * n] and words[k].isalpha()
+        for n in (1, 2, 3)
+        for k in range(len(words) - 2 * n + 1)
+    )
+    return len(words_of(sentence)) < 3 or again
+
+
+def is_supported(
+    sentence: str, checks: Sequence[ChartCheck], charts: Sequence[Chart], lines: Sequence[str]
+) -> bool:
+    """Whether anything that the sentence is about stands in the image."""
+    if any(check.outcome is ClaimOutcome.TRUE for check in checks if check.claim is not _NUMBER):
+        return True
+    shown = frozenset().union(*(words_and_years(line) for line in lines))
+    said = content_stems(sentence)
+    named = [label for label in all_labels(sentence, charts) if not label.name.isdigit()]
+    if named or not said:
+        return True
+    return 2 * len(said & shown) >= len(said)
+
+
+_NUMBER = ChartClaim.NUMBER
