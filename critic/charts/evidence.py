@@ -14,6 +14,7 @@ from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, 
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.places import NumberPlace, support, words_and_years
+from revise_captions.critic.charts.support import is_foreign
 from revise_captions.critic.charts.words import words_of
 
 #: Kinds of claims that are counted apart; the others are taken together with comparisons.
@@ -22,7 +23,7 @@ NAMES = (
     *(f"{outcome} {kind}" for kind in (*_KINDS, "comparison") for outcome in ("false", "true")),
     "undecided number", "undecided value", "undecided extreme", "undecided trend", "how far off",
     "refuted share", "unprinted numbers", "unprinted years", "beside", "set apart",
-    "repeated words", "fragment", "of the chart", "reported",
+    "repeated words", "fragment", "of the chart", "reported", "about nothing shown",
 )  # fmt: skip
 #: How a whole sentence ends, and how one ends that was cut at a list's number or initial.
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
@@ -134,6 +135,7 @@ def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[
         float(min(4, sum(n - 1 for n in pairs.values() if n > 1))),
         float(len(words) < 3 or not _ENDS.search(sentence) or bool(_CUT.search(sentence))),
         *(float(bool(wording.search(sentence))) for wording in _WORDING),
+        float(is_foreign(sentence, text.words)),
     )
 
 

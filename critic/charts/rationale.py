@@ -7,23 +7,17 @@ sentence is garbled or about something that the chart does not show.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
-from revise_captions.charts.claims.mentions import fold, numbers_in, years_in
-from revise_captions.charts.claims.sentence import all_labels, printed_numbers
-from revise_captions.critic.charts.places import words_and_years
-from revise_captions.critic.charts.words import content_stems, general_stems, stem, words_of
+from revise_captions.charts.claims.mentions import numbers_in, years_in
+from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.critic.charts.support import absent_names, is_garbled, is_supported
 
 #: Rationales of sentences that no other words in their place would mend.
 NOT_SAID = "The chart does not say this."
 NO_SENSE = "The sentence makes no sense."
-#: Names, and years.
-_NAME = re.compile(
-    r"[A-Z][\w&’'-]*(?:(?: of| and| the| &)* [A-Z][\w&’'-]*)*|\b(?:1[6-9]|20)\d\d\b(?![\d,.]\d)"
-)
 #: At most so many claims are put right at once.
 MOST = 3
 
@@ -73,48 +67,7 @@ def _other_extreme(
 ) -> str:
     """What is highest, where the sentence says so of something that the chart does not show."""
     unnamed = [c for c in checks if c.claim is ChartClaim.EXTREME and not c.cells and c.rationale]
-    name = absent_name(sentence, charts, lines) if len(unnamed) == 1 else ""
-    return f"{unnamed[0].rationale[:-1]}; the chart does not show {name}." if name else ""
-
-
-def absent_name(sentence: str, charts: Sequence[Chart], lines: Sequence[str]) -> str:
-    """The one name or year of a sentence that stands nowhere in the image; "" for none or more."""
-    shown = fold(" ".join(lines))
-    taken = [(label.start, label.end) for label in all_labels(sentence, charts)]
-    found = []
-    for match in _NAME.finditer(sentence):
-        first = not sentence[: match.start()].strip("“\"'( ")
-        if first and " " not in match[0] and stem(match[0]) in general_stems():
-            continue
-        inside = any(start < match.end() and match.start() < end for start, end in taken)
-        if fold(match[0]) not in shown and (not inside or match[0].isdigit()):
-            found.append(match[0])
-    return found[0] if len(found) == 1 else ""
-
-
-def is_garbled(sentence: str) -> bool:
-    """Whether words are repeated, or there is no sentence at all."""
-    words = [word.casefold() for word in re.findall(r"\w+", sentence)]
-    again = any(
-        words[k : k + n] == words[k + n : k + 2 * n] and words[k].isalpha()
-        for n in (1, 2, 3)
-        for k in range(len(words) - 2 * n + 1)
-    )
-    return len(words_of(sentence)) < 3 or again
-
-
-def is_supported(
-    sentence: str, checks: Sequence[ChartCheck], charts: Sequence[Chart], lines: Sequence[str]
-) -> bool:
-    """Whether anything that the sentence is about stands in the image."""
-    if any(check.outcome is ClaimOutcome.TRUE for check in checks if check.claim is not _NUMBER):
-        return True
-    shown = frozenset().union(*(words_and_years(line) for line in lines))
-    said = content_stems(sentence)
-    named = [label for label in all_labels(sentence, charts) if not label.name.isdigit()]
-    if named or not said:
-        return True
-    return 2 * len(said & shown) >= len(said)
-
-
-_NUMBER = ChartClaim.NUMBER
+    names = absent_names(sentence, charts, lines)
+    if len(unnamed) != 1 or len(names) != 1:
+        return ""
+    return f"{unnamed[0].rationale[:-1]}; the chart does not show {names[0]}."

@@ -9,6 +9,7 @@ half of each collection (`tuning_half`); scenes are of a split that trained noth
 from __future__ import annotations
 
 import hashlib
+import random
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -16,7 +17,11 @@ from pathlib import Path
 
 import click
 from PIL.Image import Image
+from PIL.Image import new as new_image
+from PIL.ImageDraw import Draw
 
+from revise_captions.chart_world.drawing import draw_table
+from revise_captions.chart_world.tables import sample_table
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.errors import BadRecord
@@ -61,6 +66,23 @@ def scenes(most: int) -> Iterator[tuple[str, Image]]:
         yield f"scene {number}", draw(sample_scene(number, "test")).convert("RGB")
 
 
+def screenshots(most: int) -> Iterator[tuple[str, Image]]:
+    """Charts as they stand in a window of a browser: charts all the same."""
+    for number in range(most):
+        rng = random.Random(f"screenshot {number}")
+        chart = draw_table(sample_table(rng), rng)
+        left, top = rng.randint(20, 160), rng.randint(70, 140)
+        size = (chart.width + left + rng.randint(20, 200), chart.height + top + 60)
+        window = new_image("RGB", size, "white")
+        pen = Draw(window)
+        pen.rectangle((0, 0, size[0], 50), fill=rng.choice(("#dee1e6", "#2b2b2b", "#cfd8e6")))
+        pen.rounded_rectangle((90, 14, size[0] - 60, 42), 12, fill="white")
+        pen.text((105, 21), f"https://www.example.org/statistics/{number}", fill="#333333")
+        pen.text((20, 54), "Home   Reports   Data   About us", fill="#1a0dab")
+        window.paste(chart, (left, top))
+        yield f"screenshot {number}", window
+
+
 def way(verdict: Verdict) -> str:
     """Which critic an image was sent to, as a verdict on it tells."""
     if verdict.unscored is Unscored.OUTSIDE_DOMAIN:
@@ -90,7 +112,9 @@ def main(data: Path, most: int, each: bool, write: bool) -> None:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     sources = {name: (images(data / name, most), right) for name, right in COLLECTIONS.items()}
-    for name, (source, right) in {**sources, "picture book": (scenes(most), "own")}.items():
+    sources["picture book"] = scenes(most), "own"
+    sources["charts in a window"] = screenshots(most), "charts"
+    for name, (source, right) in sources.items():
         found = dict(ways(critic, source))
         sent = {image: "charts" if one == "unread" else one for image, one in found.items()}
         count, unread = Counter(sent.values()), sum(one == "unread" for one in found.values())
