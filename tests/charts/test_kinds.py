@@ -16,7 +16,7 @@ from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextLine, TextWord, _is_noise, text_lines
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.scales import fit
-from revise_captions.charts.shapes import grid_rows
+from revise_captions.charts.shapes import bars, grid_rows
 
 FONT = ImageFont.load_default(20)
 
@@ -162,3 +162,63 @@ def test_the_gate_knows_charts_from_photographs_and_scenes():
     noise = np.random.default_rng(0).integers(0, 256, (300, 400, 3), dtype=np.uint8)
     assert not may_be_chart(noise)
     assert not may_be_chart(np.zeros((1, 1, 3), dtype=np.uint8))
+
+
+def test_grid_lines_drawn_over_bars_do_not_cut_them():
+    image, draw = canvas()
+    tops = (100, 160, 220)
+    for k, top in enumerate(tops):
+        draw.rectangle((100 + 150 * k, top, 199 + 150 * k, 399), fill="#1f77b4")
+    for y in (150, 250, 350):
+        draw.rectangle((60, y, 600, y + 1), fill="#b0b0b0")
+    drawn = prepare(np.asarray(image), ())
+    blue = [drawn.hex(k) for k in range(len(drawn.palette))].index("#1f77b4")
+    found = bars(drawn, blue, (0, 0, 640, 480))
+    assert [bar.box for bar in found] == [
+        (100 + 150 * k, top, 200 + 150 * k, 400) for k, top in enumerate(tops)
+    ]
+
+
+def test_bars_side_by_side_with_a_pale_gap_stay_apart():
+    image, draw = canvas()
+    for k, end in enumerate((500, 300, 400)):
+        draw.rectangle((100, 100 + 40 * k, end, 136 + 40 * k), fill="#1f77b4")
+        draw.rectangle((100, 137 + 40 * k, end, 139 + 40 * k), fill="#c0d6e8")
+    drawn = prepare(np.asarray(image), ())
+    blue = [drawn.hex(k) for k in range(len(drawn.palette))].index("#1f77b4")
+    assert len(bars(drawn, blue, (0, 0, 640, 480))) == 3
+
+
+def test_the_background_is_at_the_edges_even_if_marks_fill_the_image():
+    image, draw = canvas()
+    draw.rectangle((30, 30, 609, 449), fill="#2a9d8f")
+    drawn = prepare(np.asarray(image), ())
+    assert [drawn.hex(k) for k in (0, 1)] == ["#ffffff", "#2a9d8f"]
+
+
+def word(text: str, left: int, middle: int) -> TextLine:
+    box = (left, middle - 10, left + 10 * len(text), middle + 10)
+    return TextLine(text, box, 0.99, 0.0, 20.0, (TextWord(text, box),))
+
+
+def test_a_legend_of_lines_names_the_curves_and_is_no_part_of_them():
+    image, draw = canvas()
+    curves = {
+        "Vienna": ("#d62728", (300, 260, 320, 240)),
+        "Berlin": ("#1f77b4", (380, 350, 340, 290)),
+    }
+    lines = [word(str(value), 30, 400 - 3 * value) for value in (0, 25, 50, 75, 100)]
+    lines += [word(str(2010 + k), 100 + 150 * k, 430) for k in range(4)]
+    for k, (name, (color, ys)) in enumerate(curves.items()):
+        draw.line([(120 + 150 * j, y) for j, y in enumerate(ys)], fill=color, width=3)
+        draw.line((110, 110 + 25 * k, 150, 110 + 25 * k), fill=color, width=3)
+        lines.append(word(name, 160, 110 + 25 * k))
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert chart.kind == "line"
+    truth = {name: [(400 - y) / 3 for y in ys] for name, (_, ys) in curves.items()}
+    assert {one.name for one in chart.series} == set(truth)
+    for one in chart.series:
+        read_off = {mark.category: mark.value for mark in one.marks}
+        assert read_off == pytest.approx(
+            dict(zip(("2010", "2011", "2012", "2013"), truth[one.name], strict=True)), abs=1.5
+        )

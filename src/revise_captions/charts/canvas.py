@@ -18,6 +18,8 @@ _SAME = 26.0
 _LEAST_SHARE, _LEAST_PIXELS = 0.0004, 40
 _MOST_COLORS = 40
 _BITS = 5
+#: How deep an image's edges are, as a share of its shorter side.
+_EDGE = 0.03
 #: One less the cosine up to which two colors are of one hue, seen from the background, and how
 #: much farther from it a text may be than a mark of its color.
 _TURNED, _DARKER = 0.025, 1.15
@@ -120,7 +122,20 @@ def prepare(pixels: Pixels, lines: Sequence[TextLine]) -> Canvas:
     nearest = np.full(len(counts), -1, dtype=np.int16)
     best = distance.argmin(axis=1)
     nearest[used] = np.where(distance.min(axis=1) < _SAME, best, -1)
-    return Canvas(pixels, palette, nearest[bins], tuple(lines), tuple(_numerals(lines)))
+    index = nearest[bins]
+    first = _at_edges(index, len(palette))
+    order = [first, *(k for k in range(len(palette)) if k != first)]
+    ranks = np.append(np.argsort(order), -1).astype(np.int16)
+    return Canvas(pixels, palette[order], ranks[index], tuple(lines), tuple(_numerals(lines)))
+
+
+def _at_edges(index: NDArray[np.int16], colors: int) -> int:
+    """The background: what most of the image's edges show, as large marks may fill its middle."""
+    deep = max(2, round(_EDGE * min(index.shape)))
+    inner = np.zeros(index.shape, dtype=np.bool_)
+    inner[deep:-deep, deep:-deep] = True
+    edge = index[~inner & (index >= 0)]
+    return int(np.bincount(edge, minlength=colors).argmax()) if len(edge) else 0
 
 
 def _palette(counts: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,13 +20,28 @@ def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set
         canvas: The image.
         colors: Those of marks.
     """
+    names: dict[int, str] = {}
+    used: set[Box] = set()
+    for color, _, name, boxes in _entries(canvas, colors):
+        used |= boxes
+        if parse(name) is None and color not in names:
+            names[color] = name
+    return names, used
+
+
+def swatch_boxes(canvas: Canvas, colors: Collection[int]) -> list[Box]:
+    """Where the samples of a legend are, which are no part of a curve."""
+    return [box for _, box, name, _ in _entries(canvas, colors) if letters(name) > 1]
+
+
+def _entries(canvas: Canvas, colors: Collection[int]) -> list[tuple[int, Box, str, set[Box]]]:
+    """Each swatch's color, box, text, and the boxes of that text."""
     height = canvas.text_height
     swatches = sorted(
         (swatch for color in colors for swatch in _swatches(canvas, color, height)),
         key=lambda pair: (pair[1][1], pair[1][0]),
     )
-    names: dict[int, str] = {}
-    used: set[Box] = set()
+    found = []
     for color, box in swatches:
         middle = (box[1] + box[3]) / 2
         ends = [
@@ -35,25 +50,31 @@ def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set
             if o[0] > box[2] and abs((o[1] + o[3]) / 2 - middle) < 0.6 * height
         ]
         stop = min(ends, default=canvas.width)
-        words = [
-            (word, line)
-            for line in canvas.lines
-            if abs(line.angle) < 10 and line.box[1] - 3 <= middle <= line.box[3] + 3
-            for word in line.words
-            if box[2] - 0.4 * height <= word.box[0] < stop and word.text.strip(SWATCH)
-        ]
-        words.sort(key=lambda pair: pair[0].box[0])
-        text, end = [], float(box[2])
-        for word, line in words:
-            if word.box[0] - end > 1.3 * height:
-                break
-            text.append(word.text)
-            end = word.box[2]
-            used.add(line.box)
-        name = " ".join(text).strip(SWATCH)
-        if name and parse(name) is None and color not in names:
-            names[color] = name
-    return names, used
+        name, boxes = _text_beside(canvas, box, stop)
+        if name:
+            found.append((color, box, name, boxes))
+    return found
+
+
+def _text_beside(canvas: Canvas, box: Box, stop: float) -> tuple[str, set[Box]]:
+    """The words that follow each other to the right of a swatch, up to a column."""
+    height, middle = canvas.text_height, (box[1] + box[3]) / 2
+    words = [
+        (word, line)
+        for line in canvas.lines
+        if abs(line.angle) < 10 and line.box[1] - 3 <= middle <= line.box[3] + 3
+        for word in line.words
+        if box[2] - 0.4 * height <= word.box[0] < stop and word.text.strip(SWATCH)
+    ]
+    words.sort(key=lambda pair: pair[0].box[0])
+    text, end, used = [], float(box[2]), set()
+    for word, line in words:
+        if word.box[0] - end > 1.3 * height:
+            break
+        text.append(word.text)
+        end = word.box[2]
+        used.add(line.box)
+    return " ".join(text).strip(SWATCH), used
 
 
 def _swatches(canvas: Canvas, color: int, height: float) -> list[tuple[int, Box]]:
@@ -69,7 +90,7 @@ def _swatches(canvas: Canvas, color: int, height: float) -> list[tuple[int, Box]
             and 0.25 * height <= width <= 2.4 * height
             and area >= 0.62 * width * high
             and area >= 16
-        ):
+        ) or (high <= 0.6 * height <= 0.6 * width <= 1.8 * height and area >= 0.5 * width):
             found.append((color, (int(x), int(y), int(x + width), int(y + high))))
     return found
 

@@ -13,6 +13,7 @@ from revise_captions.charts.bars.printed_bars import bars_chart, printed_bars
 from revise_captions.charts.canvas import Canvas, prepare
 from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
+from revise_captions.charts.numerals import date_of
 from revise_captions.charts.ocr import Pixels, TextLine, text_lines
 from revise_captions.charts.scales import FittedScale
 
@@ -82,7 +83,7 @@ class _Plot:
 def _charts(canvas: Canvas) -> list[Chart]:
     vertical = scales.value_scales(canvas, True)
     flat = scales.value_scales(canvas, False)
-    bars = printed_bars(canvas)
+    bars = printed_bars(canvas, bool(vertical or flat))
     if bars and sum(_printed(chart) for chart in bars) >= 3:
         return bars
     reason = _no_plain_axis(vertical, flat)
@@ -219,7 +220,17 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     rows = bar_chart.rows_of(frame, found)
     if len(rows) < 2 and thick > 0.5 * extent:
         return None
+    if not horizontal and _lacks_dates(canvas, len(rows), plot.base):
+        return None
     return _bar_chart(canvas, frame, rows, plot.scale)
+
+
+def _lacks_dates(canvas: Canvas, rows: int, base: float) -> bool:
+    """Whether there are far fewer bars than dates on the axis, as when they are parts of a line."""
+    height = canvas.text_height
+    below = [line for line in canvas.lines if 0 <= line.box[1] - base + 0.5 * height < 9 * height]
+    dates = [x for word, x in labels.axis_labels(below, height) if date_of(word.text) is not None]
+    return len(dates) >= 3 and rows < 0.5 * len(dates)
 
 
 def _stands(frame: bar_chart.Frame, bar: shapes.ChartBar, plot: _Plot, slack: float) -> bool:

@@ -21,6 +21,14 @@ _FULL = 0.55
 _CROSSING = 0.3
 #: Grid lines are gray: their red, green and blue differ by no more than this.
 _GRAY = 24
+#: A grid line that is drawn over bars, its pale edges included, is no thicker than so many pixels.
+_CUT = 4
+#: Between bars, so many pixels of its row are seen, and this share of them is drawn.
+_BESIDE, _CROSSED = 4, 0.6
+#: Grid lines and numbers leave so much of a bar's box in its color.
+_OWN = 0.4
+#: Pieces of a curve's color that are smaller than this share of the largest are no part of it.
+_SPECK = 0.03
 #: A curve has pixels in this share of the columns that it spans, or else they are dots or letters.
 _SOLID = 0.6
 #: No grid line is thicker, as a share of the image's longer side.
@@ -79,6 +87,20 @@ def without_grid(mask: Mask, canvas: Canvas, color: int) -> Mask:
     return kept
 
 
+def without_specks(mask: Mask) -> Mask:
+    """A curve's mask without the specks that other curves' edges leave, if most of it is whole."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
+    areas = stats[1:, cv2.CC_STAT_AREA]
+    if not len(areas) or stats[1:, cv2.CC_STAT_WIDTH].max() < 0.5 * np.ptp(
+        np.flatnonzero(mask.any(axis=0))
+    ):
+        return mask
+    kept = np.concatenate([[False], areas >= _SPECK * areas.max()])
+    return np.asarray(kept[labels])
+
+
 def grid_rows(canvas: Canvas, region: Box) -> list[float]:
     """Where thin horizontal lines of a gray color cross a good part of a region, as pixel rows."""
     x0, y0, x1, y1 = region
@@ -103,7 +125,9 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def bars(canvas: Canvas, color: int, region: Box, least: int = 3) -> list[ChartBar]:
+def bars(
+    canvas: Canvas, color: int, region: Box, least: int = 3, crossed: bool = True
+) -> list[ChartBar]:
     """The filled rectangles of a color, by their bounding boxes.
 
     Args:
@@ -111,10 +135,12 @@ def bars(canvas: Canvas, color: int, region: Box, least: int = 3) -> list[ChartB
         color: Index in its palette.
         region: Where to look.
         least: The shorter side of a bar, in pixels.
+        crossed: Whether grid lines may be drawn over bars.
     """
     import cv2
 
-    mask = color_mask(canvas, color, region).astype(np.uint8)
+    plain = color_mask(canvas, color, region)
+    mask = _mended(plain, canvas, region) if crossed else plain.astype(np.uint8)
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     found = []
     for contour in contours:
@@ -123,10 +149,39 @@ def bars(canvas: Canvas, color: int, region: Box, least: int = 3) -> list[ChartB
             continue
         # a contour runs through the centers of pixels, which leaves out half a pixel all around
         area = cv2.contourArea(contour) + width + height - 1
-        if area >= _FILLED * width * height:
+        own = plain[y : y + height, x : x + width].mean()
+        if area >= _FILLED * width * height and own >= _OWN:
             box = (region[0] + x, region[1] + y, region[0] + x + width, region[1] + y + height)
             found.append(ChartBar(box, color))
     return sorted(found, key=lambda bar: (bar.box[1], bar.box[0]))
+
+
+def _mended(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8]:
+    """A color's mask without the gaps of grid lines that are drawn over bars."""
+    part = canvas.index[region[1] : region[3], region[0] : region[2]]
+    others = int(np.bincount(part[~mask & (part >= 0)], minlength=1).argmax())
+    empty = (part == 0) | (part == others)
+    grays = np.append(np.ptp(canvas.palette, axis=1) <= _GRAY, False)
+    lines = grays[part] & ~empty & ~mask
+    rows = _gaps(mask, empty, lines)
+    columns = _gaps(mask.T, empty.T, lines.T).T
+    return (mask | rows | columns).astype(np.uint8)
+
+
+def _gaps(mask: Mask, empty: Mask, lines: Mask) -> Mask:
+    """Narrow gaps of rows in which gray lines run beside the mask, too, rather than background."""
+    import cv2
+
+    kernel = np.ones((_CUT + 1, 1), dtype=np.uint8)
+    closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, kernel).astype(np.bool_)
+    gaps = closed & ~mask & ~empty
+    columns = np.flatnonzero(mask.any(axis=0))
+    for row in np.flatnonzero(gaps.any(axis=1)):
+        inner = slice(columns[0], columns[-1] + 1)
+        ruled, bare = (int((one[row, inner] & ~closed[row, inner]).sum()) for one in (lines, empty))
+        if ruled < max(_BESIDE, _CROSSED * (ruled + bare)):
+            gaps[row] = False
+    return gaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,18 @@ from revise_captions.charts.shapes import ChartBar
 _GAP = 0.7
 
 
-def find_bars(canvas: Canvas) -> list[ChartBar]:
-    """Rectangles that may be bars, wherever they are: no rules, no letters, no background."""
+def find_bars(canvas: Canvas, crossed: bool) -> list[ChartBar]:
+    """Rectangles that may be bars, wherever they are: no rules, no letters, no background.
+
+    Args:
+        canvas: The image.
+        crossed: Whether grid lines may be drawn over them.
+    """
     whole = (0, 0, canvas.width, canvas.height)
     height = canvas.text_height
     found = []
     for color in range(1, len(canvas.palette)):
-        for bar in shapes.bars(canvas, color, whole, least=2):
+        for bar in shapes.bars(canvas, color, whole, 2, crossed):
             large = bar.width * bar.height > 0.4 * canvas.width * canvas.height
             thin = max(bar.width, bar.height) < 0.5 * height or min(bar.width, bar.height) < 2
             rule = min(bar.width, bar.height) <= 3 and max(bar.width, bar.height) > 4 * height
@@ -42,10 +47,15 @@ def _is_letter(canvas: Canvas, bar: ChartBar) -> bool:
     return any(inside(bar.box, line.box) and labels.letters(line.text) > 1 for line in canvas.lines)
 
 
-def printed_bars(canvas: Canvas) -> list[Chart]:
+def printed_bars(canvas: Canvas, crossed: bool) -> list[Chart]:
     """The charts of an image, one for each section of rows that a heading parts; [] if no bars
-    have printed values."""
-    frame, group = bar_chart.orientation(find_bars(canvas))
+    have printed values.
+
+    Args:
+        canvas: The image.
+        crossed: Whether there is an axis, whose grid lines may be drawn over the bars.
+    """
+    frame, group = bar_chart.orientation(find_bars(canvas, crossed))
     if len(group) < 2:
         return []
     rows = bar_chart.rows_of(frame, group)

@@ -16,6 +16,8 @@ from revise_captions.charts.shapes import Curve
 
 #: Pixels by which a curve's height may be off.
 MEASURED = 1.5
+#: A curve is straight between two points where it leaves their line by no more pixels.
+_STRAIGHT = 1.0
 #: Longer ranges of years are read at their tick labels only.
 _MOST_YEARS = 80
 #: A number belongs to a curve not farther away than so many heights of text.
@@ -86,6 +88,32 @@ def _year_line(years: Sequence[tuple[float, float]]) -> tuple[float, float] | No
         return None
     slope, offset = np.polyfit(places[best], values[best], 1)
     return float(slope), float(offset)
+
+
+def bends(curves: Sequence[Curve], places: list[Station]) -> list[Station]:
+    """The stations without those between labels if curves bend at labels and nowhere else.
+
+    Then there is a point at each label, and what lies between was never measured.
+    """
+    labeled = [place for place in places if place.labeled]
+    if len(labeled) < 4 or len(labeled) == len(places):
+        return places
+    bent = 0
+    for one in curves:
+        known = [(place.x, y) for place in labeled if (y := one.at(place.x)) is not None]
+        if len(known) < 2:
+            return places
+        xs, ys = np.array(known).T
+        steps = np.diff(ys) / np.diff(xs)
+        bent = max(bent, int((np.abs(np.diff(steps)) * np.diff(xs)[1:] > _STRAIGHT).sum()))
+        between = [place.x for place in places if not place.labeled and xs[0] < place.x < xs[-1]]
+        off = np.interp(between, one.xs, one.ys) - np.interp(between, xs, ys)
+        if (np.abs(off) > _STRAIGHT).any():
+            return places
+    if not bent:
+        return places
+    inner = range(places.index(labeled[0]), places.index(labeled[-1]) + 1)
+    return [place for k, place in enumerate(places) if place.labeled or k not in inner]
 
 
 def measured(

@@ -88,13 +88,19 @@ def find_curves(canvas: Canvas, region: Box, base: float) -> list[Curve]:
     texts = [line.box for line in canvas.lines]
     found: list[Curve] = []
     near = np.zeros((region[3] - region[1], region[2] - region[0]), dtype=np.bool_)
-    for color in shapes.mark_colors(canvas, region, texts):
+    colors = shapes.mark_colors(canvas, region, texts)
+    samples = [_widened(box) for box in legends.swatch_boxes(canvas, colors)]
+    for color in colors:
         mask = shapes.without_grid(shapes.color_mask(canvas, color, region), canvas, color)
-        for x0, y0, x1, y1 in texts:
+        gray = np.ptp(canvas.palette[color]) <= _GRAY
+        # text of another color may stand on a curve and leaves most of it to be seen
+        own = [box for box in texts if gray or canvas.ink_among(box, (color,)) == color]
+        for x0, y0, x1, y1 in own + samples:
             mask[
                 max(0, y0 - region[1]) : max(0, y1 - region[1]),
                 max(0, x0 - region[0]) : max(0, x1 - region[0]),
             ] = False
+        mask = shapes.without_specks(mask)
         if not mask.any() or (mask & near).sum() > _SHADE * mask.sum():
             continue
         one = shapes.curve(mask, (region[0], region[1]), color, base)
@@ -104,6 +110,11 @@ def find_curves(canvas: Canvas, region: Box, base: float) -> list[Curve]:
         wide = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), dtype=np.uint8))
         near |= wide.astype(np.bool_)
     return found
+
+
+def _widened(box: Box) -> Box:
+    """A box with its pale edges."""
+    return box[0] - 2, box[1] - 2, box[2] + 2, box[3] + 2
 
 
 def _chart(
@@ -126,7 +137,7 @@ def _chart(
     ]
     if scale is not None and len(numerals) < _FEW:
         numerals = []
-    places = curve_chart.stations(band, extent)
+    places = curve_chart.bends(found, curve_chart.stations(band, extent))
     if numerals:
         places = curve_chart.with_dates(places, band, numerals)
     numbers = curve_chart.printed(found, places, canvas, numerals)
