@@ -49,7 +49,7 @@ def main(out: Path, charts: int, seed: int, style: str) -> None:
             table = sample_table(rng)
             caption = sample_caption(rng, table)
             name = f"images/chart-{number:05d}.png"
-            draw_table(table, rng, style).save(out / name)
+            draw_table(table, rng, style).save(out / name, optimize=True)
             rows.write(json.dumps(row_of(caption, name), ensure_ascii=False) + "\n")
 
 
