@@ -15,7 +15,7 @@ from revise_captions.reviser.content_words import content_keys, known_keys
 from revise_captions.text.sentences import split
 
 #: Of the rules here; part of the signature.
-VERSION = "claims/2"
+VERSION = "claims/3"
 #: Each costs a rewrite: a rationale with more faults is taken as a whole.
 MOST = 6
 #: In characters; a longer rationale is taken as a whole, and is over the model's limit.
@@ -64,7 +64,7 @@ _META = frozenset(
     "see seen not no none nothing".split()
 )
 #: Words for being wrong, or perhaps wrong; they may also be what the sentence is about ("a word").
-_FRAME = _META | frozenset(
+FRAME = _META | frozenset(
     "text word part hallucination hallucinated invention invented speculation evidence error "
     "mistake correction wrong right correct incorrect inaccurate true false supported unsupported "
     "supports made up pure whole completely entirely entire however actually quite point contains "
@@ -114,6 +114,15 @@ def faults(rationale: str, sentence: str) -> list[str]:
     return [f"{piece[:1].upper()}{piece[1:]}." for piece in named]
 
 
+def said_wrong(rationale: str, sentence: str) -> str:
+    """A rationale without its praise ("The cat is described correctly, but …", "The rest is fine.")
+    and without words around its claims; the rationale itself where nothing else is left."""
+    if len(rationale) > LONGEST:
+        return rationale
+    pieces = [piece for piece, _ in _pieces(rationale, sentence) if not _IS_REST.match(piece)]
+    return "; ".join(pieces) or rationale
+
+
 def _speaks_of(sentence: str, claim: str) -> bool:
     """Whether a claim is about a sentence.
 
@@ -128,13 +137,21 @@ def _speaks_of(sentence: str, claim: str) -> bool:
 
 
 def _shares(sentence: str, claim: str) -> bool:
-    said = known_keys(sentence)
-    return any(keys & said for word, keys in content_keys(claim) if word not in _META)
+    """Whether they have a content word in common.
+
+    An article counts as "one" where another number is named beside it ("Six, not one."); "wrong in
+    one point" says nothing of it.
+    """
+    said = {key for _, keys in content_keys(sentence) for key in keys}
+    named = [keys for word, keys in content_keys(claim) if word not in _META]
+    if len({key for keys in named for key in keys if key.isdigit()}) > 1:
+        said = known_keys(sentence)
+    return any(keys & said for keys in named)
 
 
 def _says(text: str, sentence: str) -> bool:
     """Whether a text says more than that something is wrong."""
-    return _shares(sentence, text) or any(w not in _FRAME for w, _ in content_keys(text))
+    return _shares(sentence, text) or any(w not in FRAME for w, _ in content_keys(text))
 
 
 def _pieces(rationale: str, sentence: str) -> Iterator[tuple[str, bool]]:

@@ -20,6 +20,8 @@ from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.absence import VERSION as ABSENCE
 from revise_captions.reviser.absence import affirmed, refers_back
+from revise_captions.reviser.bundled_model.deletions import VERSION as DELETIONS
+from revise_captions.reviser.bundled_model.deletions import may_go, without_quoted
 from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
@@ -185,7 +187,8 @@ class BundledReviser:
             doubted = [k for k in first if _doubt(requests[k], answers[k])]
             found = self._answers([requests[k] for k in doubted], BEAMS)
             for k, texts in zip(doubted, found, strict=True):
-                answers[k] = min([answers[k], *texts], key=partial(_doubt, requests[k]))
+                best = min([answers[k], *texts], key=partial(_doubt, requests[k]))
+                answers[k] = None if _doubt(requests[k], best) == 1 else best
         return answers
 
     def foreign(self, requests: Sequence[RewriteRequest], known: float = KNOWN) -> list[bool]:
@@ -218,7 +221,10 @@ class BundledReviser:
             texts = [self.tokenizer.decode(answer) for answer in answers]
             found = [text for text in texts if text is not None]
             if self.english:
-                found = [restored(text, request.sentence, request.rationale) for text in found]
+                said = request.sentence, request.rationale
+                beside = not request.failed
+                found = [restored(text, *said, beside=beside) for text in found]
+                found = [text or without_quoted(*said) for text in found]
             refused = {text.casefold() for text in request.failed}
             result.append([text for text in found if text.casefold() not in refused])
         return result
@@ -238,10 +244,11 @@ def _passes(request: RewriteRequest, text: str | None) -> bool:
 
 
 def _doubt(request: RewriteRequest, text: str | None) -> int:
-    """2 where the guards refuse a rewrite, 1 where it changes what is far from what is named."""
+    """2 where the guards refuse a rewrite, 1 where it changes or deletes what is not meant."""
     if text is None or not _passes(request, text):
         return 2
-    return int(strays(text, request.sentence, request.rationale))
+    said = request.sentence, request.rationale
+    return int(strays(text, *said) if text else not may_go(*said))
 
 
 def _affirmed(request: RewriteRequest) -> str | None:
@@ -296,6 +303,7 @@ def load_bundled(
         settings |= {
             "reviser-orders": ORDERS,
             "reviser-claims": CLAIMS,
+            "reviser-deletions": DELETIONS,
             "reviser-restoring": RESTORING,
         }
     return BundledReviser(model, codec, settings, batch_size, english)

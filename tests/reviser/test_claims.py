@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.reviser.claims import faults
+from revise_captions.reviser.claims import faults, said_wrong
 
 SENTENCE = "A red bus and two old men wait near a wooden bench in the rain."
 
@@ -65,3 +65,26 @@ def test_a_word_for_errors_may_be_what_the_sentence_is_about() -> None:
     assert faults(rationale, "It is below the sun.") == [rationale]
     found = faults("There is no word. The match is green.", "A red match lies on the word.")
     assert found == ["There is no word.", "The match is green."]
+
+
+def test_an_article_is_one_only_beside_another_number() -> None:
+    sentence = "A boy sits in front of his birthday cake."
+    foreign = "The text is wrong in one point: the scarf is green, not red."
+    assert faults(foreign, sentence) == []
+    assert faults("Wrong: six, not one.", "The photo shows a sky.") == ["Wrong: six, not one."]
+    assert faults("One is green.", "One of the apples is red.") == ["One is green."]
+
+
+@pytest.mark.parametrize(
+    ("rationale", "claim"),
+    [
+        ("While the men are described correctly, there is no bench. The rest is fine.",
+         "there is no bench"),
+        ("Hallucination: the bus is blue.", "the bus is blue"),
+        ("The bus is blue; the men are young.", "The bus is blue; the men are young"),
+        ("The men are described correctly.", "The men are described correctly."),
+        ("x" * 3000, "x" * 3000),
+    ],
+)  # fmt: skip
+def test_praise_is_not_what_is_wrong(rationale: str, claim: str) -> None:
+    assert said_wrong(rationale, SENTENCE) == claim

@@ -6,7 +6,8 @@ People wrote five captions of each image of `faithscore`. The components of the 
 in the other four, which mostly speak of them, and in the captions of the next image, which do not.
 Printed for POSH: ROC-AUC of the grades, how many components got one, and grades/s. For DCScore: the
 captions whose answer holds units, and of the first caption's units (offline ones, so that the same
-are asked of all) the share that is found in the captions of the same image, and in the next one's.
+are asked of all) the share that is found in the captions of the same image, and in the next one's,
+with 95 % intervals over images.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from revise_captions.graphs.parse import parse
 from revise_captions.pipelines.dcscore.options import UnitModels, load_decomposer, load_matcher
 from revise_captions.posh.judge import GradingTask
 from revise_captions.posh.score_file import PoshOptions, load_judge
+from revise_captions.stats.bootstrap import ratio_interval
 from revise_captions.stats.classification import roc_auc
 from scripts.research import markdown
+from scripts.research.smollm2_reviser.evaluate import shown
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,10 +80,12 @@ def dcscore_row(name: str, captions: list[list[str]]) -> str:
     shares: list[str] = []
     for references in (rest, rest[1:] + rest[:1]):
         found = matcher.match(list(map(MatchTask, units, references)))
-        matches = [match for own in found for match in own]
-        scored = [bool(match.references) for match in matches if not match.unscored]
-        share = f"{sum(scored) / len(scored):.3f}" if scored else "–"
-        shares.append(f"{share} of {len(scored)} ({len(matches) - len(scored)} unscored)")
+        counted = [[bool(m.references) for m in own if not m.unscored] for own in found]
+        units_scored, asked = sum(map(len, counted)), sum(map(len, found))
+        share = "–"
+        if units_scored:
+            share = shown(ratio_interval([sum(own) for own in counted], [len(o) for o in counted]))
+        shares.append(f"{share} of {units_scored} ({asked - units_scored} unscored)")
     return f"| {name} | {read} of {len(firsts)} | {' | '.join(shares)} |"
 
 

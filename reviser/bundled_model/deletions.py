@@ -1,0 +1,50 @@
+"""Whether a whole sentence may go: a small model deletes one where it does not know what to do."""
+
+from __future__ import annotations
+
+import re
+
+from revise_captions.reviser.claims import FRAME, said_wrong
+from revise_captions.reviser.content_words import content_keys, known_keys, words
+from revise_captions.reviser.restoring import LOOSE, QUOTED, denies_presence
+
+#: Of the rules here; part of the signature.
+VERSION = "delete/1"
+#: Among so many first words a sentence names what it is about.
+SUBJECT = 6
+#: Said of a whole sentence, not of something in it.
+_ALL = frozenset(("all", "text", "image", "picture", "photo"))
+_ABSENT = frozenset(("exist", "present", "anywhere", "found", "cannot"))
+_PREDICATE = r"\b(?:is|are|was|were|looks?|appears?|seems?)\s+(?:\w+ly\s+)?(?:an?\s+|the\s+)?"
+
+
+def may_go(sentence: str, rationale: str) -> bool:
+    """Whether a rationale is a reason to delete the sentence.
+
+    It is where it names nothing of the sentence ("Nothing of this can be seen."); where it says
+    that what the sentence begins with is not there, or that what the sentence is about is not as
+    the sentence says ("The colors are muted."); and where it leaves at most a word unnamed.
+    """
+    claim = said_wrong(rationale, sentence)
+    known = known_keys(claim)
+    named = [word for word, keys in content_keys(sentence) if keys & known and word not in _ALL]
+    if not named or len(content_keys(sentence)) - len(named) <= 1:
+        return True
+    if denies_presence(claim):
+        said = known_keys(sentence)
+        new = [word for word, keys in content_keys(claim) if not keys & said]
+        if set(new) - FRAME - _ABSENT:
+            return False  # something else is there
+        return named[0] in words(sentence)[:SUBJECT]
+    return any(re.search(_PREDICATE + re.escape(word), sentence, re.IGNORECASE) for word in named)
+
+
+def without_quoted(sentence: str, rationale: str) -> str:
+    """The sentence without the clause at its end that the rationale quotes; "" if nothing stays."""
+    body = sentence.rstrip(" .!?")
+    for quoted in QUOTED.findall(rationale):
+        if body.endswith(quoted) and LOOSE.match(quoted):
+            left = body.removesuffix(quoted).rstrip(" ,")
+            if content_keys(left):
+                return left + sentence[len(body) :]
+    return ""
