@@ -1,6 +1,6 @@
 """One tree of tokens a caption against one prompt a sentence, in the transformers engine.
 
-    python -m scripts.bench.trunk [--sentences 7] [--captions 4] [--rounds 5]
+    python -m scripts.bench.trunk [--sentences 7] [--captions 4] [--rounds 5] [--write]
 
 A language model of random weights reads the prompts that an instruct critic gets for a caption:
 image tokens (as ordinary tokens, so no vision tower is timed), the context, the question with the
@@ -9,12 +9,14 @@ sentence. Both ways run in turn in one process; peak memory is taken in a proces
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,10 +24,12 @@ import click
 from revise_captions.commands import echo
 from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.engines.transformers.token_tree import grow, tree_inputs
+from scripts.research import markdown
 
 #: Tokens of a sentence, and of the question and the chat format around it.
 SENTENCE, QUESTION = 22, 45
 VOCABULARY = 4096
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def model_of(hidden: int, layers: int) -> Any:
@@ -116,11 +120,18 @@ def print_peak(image: int, sentences: int, shape: tuple[int, int], shared: bool)
 @click.option("--rounds", default=5, show_default=True, help="Rounds; medians are printed.")
 @click.option("--hidden", default=512, show_default=True, help="Width of the model.")
 @click.option("--layers", default=8, show_default=True, help="Layers of the model.")
-def main(sentences: int, captions: int, rounds: int, hidden: int, layers: int) -> None:
-    echo("| image tokens | tokens a caption | time a caption | of the ratio | peak | apart |")
-    echo("| --- | --- | --- | --- | --- | --- |")
+@click.option("--write", is_flag=True, help="Also into docs/engines.md.")
+def main(sentences: int, captions: int, rounds: int, hidden: int, layers: int, write: bool) -> None:
+    lines = [
+        "| image tokens | tokens a caption | time a caption | of the ratio | peak | apart |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for image in (64, 256, 1024):
-        echo(measure(image, sentences, captions, rounds, (hidden, layers)))
+        lines.append(measure(image, sentences, captions, rounds, (hidden, layers)))
+        echo(lines[-1])
+    if write:
+        load = f"Width {hidden}, {layers} layers; a load of {os.getloadavg()[0]:.1f}."
+        markdown.write_to_pages(ROOT, {"trunk": "\n".join([*lines, "", load])})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ forward pass of transformers, through the load path that users take.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,21 @@ from revise_captions.critic import chat_prompts, instruct
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.engines.protocol import AnswerScores
+from revise_captions.engines.protocol import AnswerScores, Prompt
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
+
+
+@dataclass(frozen=True)
+class FamilyCheck:
+    """What was compared for one family: the largest difference of P(factual), prompt tokens one by
+    one and as trees, and how many rationales were equal."""
+
+    apart: float
+    tokens: int
+    nodes: int
+    rationales: int
+
 
 CAPTIONS = (
     "There is a red circle. It is on the left, and “it” isn't 2 cm wide! Two people walk.",
@@ -100,19 +113,23 @@ def asked(template: str) -> list[tuple[Image.Image, str]]:
     ]
 
 
-def answers(critic: InstructCritic) -> list[AnswerScores]:
-    """What the critic's engine says about every sentence, before it becomes a verdict."""
-    prompts = [
+def prompts_about_all() -> list[Prompt]:
+    """The engine's prompts about every sentence."""
+    return [
         chat_prompts.classification(p.image, p.text, p.spans, index)
         for p in paragraphs()
         for index in range(len(p.spans))
     ]
-    found = critic.engine.answer_logprobs(prompts, ("Yes", "No"))
+
+
+def answers(critic: InstructCritic) -> list[AnswerScores]:
+    """What the critic's engine says about every sentence, before it becomes a verdict."""
+    found = critic.engine.answer_logprobs(prompts_about_all(), ("Yes", "No"))
     assert all(isinstance(answer, AnswerScores) for answer in found), found
     return [answer for answer in found if isinstance(answer, AnswerScores)]
 
 
-def check(family: str, folder: Path) -> None:
+def check(family: str, folder: Path) -> FamilyCheck:
     """All of it for one family."""
     tinyvlm.saved(folder, family)
     critic = load_critic(str(folder), batch_size=4, device="cpu")
@@ -127,16 +144,33 @@ def check(family: str, folder: Path) -> None:
     shares = [np.exp(yes) + np.exp(no) for yes, no in expected]
     assert len(set(np.round(ps, 3))) > 3, "the model does not look at its prompt"
     assert max(shares) > 0.5, "no sentence has a verdict"
+    apart = max(abs(p_yes(answer) - p) for answer, p in zip(found, ps, strict=True))
+    assert apart <= 1e-4
     for verdict, p, share in zip(verdicts, ps, shares, strict=True):
         if abs(share - 0.5) > 1e-3:
             assert (verdict.p_factual is None) == (share < 0.5)
         if verdict.p_factual is not None:
             assert abs(verdict.p_factual - p) <= 1e-4
-    check_rationales(critic, plain)
+    rationales = check_rationales(critic, plain)
     check_invariance(folder, found)
+    return FamilyCheck(apart, *sizes(critic), rationales)
 
 
-def check_rationales(critic: InstructCritic, plain: Plain) -> None:
+def p_yes(answer: AnswerScores) -> float:
+    """P(factual), not rounded as a verdict's is."""
+    return float(np.exp(answer.logprobs[0]) / answer.answer_mass)
+
+
+def sizes(critic: InstructCritic) -> tuple[int, int]:
+    """Prompt tokens about all sentences, one by one and as trees."""
+    engine: Any = critic.engine
+    rows = engine._encoded(prompts_about_all())
+    trees, _ = engine._trees(rows)
+    return sum(map(len, rows)), sum(map(len, trees))
+
+
+def check_rationales(critic: InstructCritic, plain: Plain) -> int:
+    """How many rationales there are; all are those of the reference."""
     claims = [
         ExplainRequest(p.image, p.text, p.spans, k)
         for p in paragraphs()
@@ -151,6 +185,7 @@ def check_rationales(critic: InstructCritic, plain: Plain) -> None:
         found = critic.explain(claims)
     assert found == expected
     assert len(set(found)) > 1
+    return len(found)
 
 
 def _explanation(text: str, span: Span) -> str:
@@ -163,16 +198,10 @@ def check_invariance(folder: Path, found: list[AnswerScores]) -> None:
     assert isinstance(critic, InstructCritic)
     critic.engine.shares = False  # type: ignore[attr-defined]
     alone = answers(critic)
-    prompts = [
-        chat_prompts.classification(p.image, p.text, p.spans, index)
-        for p in paragraphs()
-        for index in range(len(p.spans))
-    ]
     critic.engine.shares = True  # type: ignore[attr-defined]
     critic.engine.batch_size = 64  # type: ignore[attr-defined]
-    turned = critic.engine.answer_logprobs(prompts[::-1], ("Yes", "No"))[::-1]
+    turned = critic.engine.answer_logprobs(prompts_about_all()[::-1], ("Yes", "No"))[::-1]
     for one, many, other in zip(alone, found, turned, strict=True):
         assert isinstance(other, AnswerScores)
         for answer in (many, other):
-            p, q = (np.exp(a.logprobs[0]) / a.answer_mass for a in (one, answer))
-            assert abs(p - q) <= 1e-4
+            assert abs(p_yes(one) - p_yes(answer)) <= 1e-4
