@@ -38,6 +38,9 @@ def test_names_are_compared_by_their_senses(first, second, expected):
         ("wooden", "oak", True),
         ("open", "closed", False),
         ("sitting", "standing", False),
+        ("above", "below", False),
+        ("above the scene", "below the scene", False),
+        ("standing in front", "standing behind", False),
         ("on the left", "on the right", False),
         ("facing left", "facing right", False),
         ("dark blue", "light blue", None),
@@ -165,3 +168,16 @@ def judge():
     from revise_captions import posh
 
     return posh.OfflineJudge(posh.load_encoder())
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "expected"),
+    [
+        ("plastic", ["bench", "old stone"], True),
+        ("plastic", ["stone", "vinyl"], False),
+        ("plastic", ["bench", "old"], False),
+        ("bench", ["stone"], False),
+    ],
+)
+def test_another_material_excludes_one(name, others, expected):
+    assert values.is_another_material(name, others) is expected

@@ -19,13 +19,14 @@ from typing import TypeVar
 from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
 from revise_captions.graphs.rules import coreference, quotes, things
 from revise_captions.graphs.rules.attributes import attributes
-from revise_captions.graphs.rules.draft import GraphDraft
+from revise_captions.graphs.rules.draft import GraphDraft, Said
+from revise_captions.graphs.rules.places import unsaid
 from revise_captions.graphs.rules.relations import relations
 from revise_captions.graphs.rules.roles import Node
 from revise_captions.records import Span
 
 #: Rises with every change of the rules that changes a graph.
-VERSION = "5"
+VERSION = "6"
 Clusters = Mapping[int, tuple[int, ...]]
 Claim = TypeVar("Claim", Attribute, Relation)
 
@@ -71,11 +72,14 @@ def _assemble(draft: GraphDraft, clusters: Clusters, number: Mapping[int, int]) 
         thing = draft.thing_of(node)
         return [number[top] for top in clusters.get(node if thing is None else thing, ())]
 
-    said = _unique(
-        Attribute(i, item.value, item.span, item.kind, item.denied)
-        for item in (*attributes(draft), *quotes.written(draft))
-        for i in objects_of(item.thing)
-    )
+    def attributes_of(items: Iterable[Said]) -> list[Attribute]:
+        return [
+            Attribute(i, item.value, item.span, item.kind, item.denied)
+            for item in items
+            for i in objects_of(item.thing)
+        ]
+
+    said = attributes_of((*attributes(draft), *quotes.written(draft)))
     told, part_of = [], dict[int, int]()
     for item in relations(draft):
         for subject in objects_of(item.subject):
@@ -85,8 +89,10 @@ def _assemble(draft: GraphDraft, clusters: Clusters, number: Mapping[int, int]) 
                 told.append(Relation(subject, item.name, target, item.span, item.denied))
                 if item.part and not _above(part_of, target, subject):
                     part_of.setdefault(target, subject)
+    spans = [*(one.span for one in said), *(one.span for one in told)]
+    said += attributes_of(unsaid(draft, spans))
     objects = _objects(draft, clusters, number, part_of)
-    return Graph(draft.text, objects, said, _unique(told))
+    return Graph(draft.text, objects, _unique(said), _unique(told))
 
 
 def _above(part_of: Mapping[int, int], index: int, other: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from revise_captions.graphs import words
+from revise_captions.graphs.dependencies.clauses import repair_clauses
 from revise_captions.graphs.lexicon import is_one
 from revise_captions.graphs.rules.roles import Node, Role
 from revise_captions.graphs.words import listed
@@ -21,8 +22,10 @@ _BEFORE_NOUNS = (Role.DETERMINER, Role.ADJECTIVE, Role.NUMBER, Role.COMPOUND, Ro
 def repair(found: list[Node]) -> None:
     """Changes roles, heads and parts of speech; `children` and `case` are not filled yet."""
     _hyphenated(found)
+    _counts(found)
     _adjectives(found)
     _nouns(found)
+    repair_clauses(found)
     _rows(found)
     _inverted(found)
     _next_to(found)
@@ -52,6 +55,18 @@ def _hyphenated(found: Sequence[Node]) -> None:
 
 #: So far from a word are those that hang on it.
 _REACH = 60
+
+
+def _counts(found: Sequence[Node]) -> None:
+    """ "Two wing-backed chairs", "four animal paw prints": the noun's number, not its quality's."""
+    for node in found:
+        above = found[node.head] if node.head > node.index else node
+        noun = found[above.head] if above.head > above.index else node
+        if node.pos != "NUM" or noun.pos not in ("NOUN", "PROPN"):
+            continue
+        apart = above.role is Role.COMPOUND and noun.plural and above.index > node.index + 1
+        if above.role is Role.ADJECTIVE or apart:
+            node.head, node.role = noun.index, Role.NUMBER
 
 
 def _adjectives(found: Sequence[Node]) -> None:

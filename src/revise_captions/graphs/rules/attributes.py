@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import AttributeKind
-from revise_captions.graphs.inflect import gerund
 from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, GraphDraft, NounPhrase, Said
+from revise_captions.graphs.rules.places import beyond, doing, is_nowhere, is_side, placed
 from revise_captions.graphs.rules.roles import Node, Role
+from revise_captions.graphs.rules.subjects import conjuncts, refers, subject_of
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
 
@@ -19,51 +20,9 @@ def attributes(draft: GraphDraft) -> Iterator[Said]:
     """Every attribute, in the order of the words that say it, as far as nodes go."""
     for thing in draft.things.values():
         yield from _of_noun(draft, thing)
+        yield from beyond(draft, thing)
     for node in draft.nodes:
         yield from _of_predicate(draft, node)
-
-
-def conjuncts(draft: GraphDraft, node: Node) -> list[Node]:
-    """A node and those coordinated with it."""
-    more = (draft.nodes[i] for i in node.children)
-    return [node, *(n for n in more if n.role is Role.CONJUNCT)]
-
-
-def subject_of(draft: GraphDraft, node: Node, depth: int = 0) -> Node | None:
-    """Whose state or act a predicate is: its subject, or that of the clause that it depends on."""
-    own = next((draft.nodes[i] for i in node.children if draft.nodes[i].role in SUBJECTS), None)
-    above = draft.nodes[node.head] if node.head >= 0 else None
-    if own is not None and not (own.text in words.RELATIVE and own.pos in ("PRON", "DET", "SCONJ")):
-        return own
-    if above is None:
-        return _fronted(draft, node)
-    if depth > 6:
-        return None
-    if node.role in (Role.RELATIVE, Role.PARTICIPLE):
-        predicate = above.copula and above.index not in draft.things
-        return (subject_of(draft, above, depth + 1) if predicate else None) or above
-    if node.role is Role.CONJUNCT and above.role in (Role.RELATIVE, Role.PARTICIPLE):
-        return subject_of(draft, above, depth + 1)
-    if node.role in (Role.CONJUNCT, Role.COMPLEMENT):
-        return subject_of(draft, above, depth + 1)
-    aim = any(draft.nodes[i].text == "to" for i in node.children)
-    if node.role is Role.CLAUSE and (node.tag in ("VBG", "VBN") or node.pos == "ADJ" or aim):
-        marked = any(draft.nodes[i].text == "with" for i in node.children)
-        return None if marked else subject_of(draft, above, depth + 1)
-    return None
-
-
-def _fronted(draft: GraphDraft, node: Node) -> Node | None:
-    """ "Cloaked in a jacket, the skier stands": the clause that follows has the subject."""
-    if node.tag not in ("VBN", "VBG"):
-        return None
-    for i in node.children:
-        clause = draft.nodes[i]
-        if i > node.index and clause.role in (Role.CLAUSE, Role.CONJUNCT):
-            for j in clause.children:
-                if draft.nodes[j].role in SUBJECTS and draft.nodes[j].index > node.index:
-                    return draft.nodes[j]
-    return None
 
 
 def _of_noun(draft: GraphDraft, thing: NounPhrase) -> Iterator[Said]:
@@ -169,8 +128,10 @@ def _of_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
         yield from _hues(draft, node)
     elif node.pos in NOMINAL and node.lemma in words.COLORS:
         yield from _blue_of(draft, node)
-    elif node.case and (node.lemma in words.PLACES or _is_side(draft, node)):
-        yield from _placed(draft, node)
+    elif node.case and (
+        node.lemma in words.PLACES or is_side(draft, node) or is_nowhere(draft, node)
+    ):
+        yield from placed(draft, node)
 
 
 def _has_subject(draft: GraphDraft, node: Node) -> bool:
@@ -187,11 +148,6 @@ def _said_of_subject(draft: GraphDraft, node: Node) -> Iterator[Said]:
     for i in node.children:
         if draft.nodes[i].role is Role.ADJECTIVE and i < node.index:
             yield from _adjective(draft, subject.index, draft.nodes[i], denied=denied)
-
-
-def refers(node: Node) -> bool:
-    """Whether coreference may know what a node stands for."""
-    return node.pos in ("PRON", "DET", "NUM", "ADJ")
 
 
 def _noun_predicate(draft: GraphDraft, node: Node) -> Iterator[Said]:
@@ -244,7 +200,7 @@ def _alone(draft: GraphDraft, node: Node) -> Iterator[Said]:
         last = partners[-1].index + 1
         if last - node.index < 7:
             rest = [n.text for n in draft.nodes[node.index + 1 : last]]
-            value = " ".join([_doing(node), *rest])
+            value = " ".join([doing(node), *rest])
             span = Span(node.start, draft.nodes[last - 1].end)
             yield Said(subject.index, value, span, AttributeKind.PLACE, node.negated)
         return
@@ -270,7 +226,7 @@ def _is_manner(node: Node) -> bool:
 
 
 def _is_framing(draft: GraphDraft, node: Node) -> bool:
-    """ "The viewer", "the image" after a verb; "the left" is `_placed`'s."""
+    """ "The viewer", "the image" after a verb; "the left" is `placed`'s."""
     return node.lemma in words.FRAMES and draft.thing_of(node.index) is None and not refers(node)
 
 
@@ -314,51 +270,6 @@ def _blue_of(draft: GraphDraft, node: Node) -> Iterator[Said]:
         owner = draft.nodes[i]
         if owner.role is Role.OF_NOUN and owner.case == ["of"] and i in draft.things:
             yield from _adjective(draft, i, node)
-
-
-def _is_side(draft: GraphDraft, node: Node) -> bool:
-    """ "On the left of the picture", where "left of" is a preposition."""
-    side = node.case[-1] == "of" and words.PLACES.intersection(node.case)
-    return bool(side) and node.lemma in words.FRAMES and draft.thing_of(node.index) is None
-
-
-def _placed(draft: GraphDraft, node: Node) -> Iterator[Said]:
-    """ "On the left side of the image", "in the corner": where in the picture something is."""
-    inner = draft.places.get(node.index)
-    if inner is not None and draft.nodes[inner].lemma not in words.FRAMES:
-        return
-    above = draft.nodes[node.head] if node.head >= 0 else None
-    source: Node | None = None
-    if node.role is Role.OF_NOUN:
-        source = above
-    elif node.role is Role.PLACE and above is not None:
-        source = subject_of(draft, above)
-    elif node.copula or node.role in (Role.PARTICIPLE, Role.RELATIVE, Role.CONJUNCT):
-        source = subject_of(draft, node)
-    if source is None or (draft.thing_of(source.index) is None and not refers(source)):
-        return
-    first, last = min([node.index, *node.marks]), node.index
-    if node.lemma in words.FRAMES:
-        last = max(i for i in node.marks if draft.nodes[i].text in words.PLACES)
-    if last - first > 5:
-        return
-    kept = draft.nodes[first : last + 1]
-    value = " ".join(one.text for one in kept)
-    span = Span(kept[0].start, kept[-1].end)
-    if above is not None and first - 3 <= above.index < first and _acts(above):
-        value, span = f"{_doing(above)} {value}", Span(above.start, span.end)
-    for one in conjuncts(draft, source):
-        yield Said(one.index, value, span, AttributeKind.PLACE, node.negated)
-
-
-def _acts(node: Node) -> bool:
-    """Whether a verb says more of a place than that something is there."""
-    return node.pos == "VERB" and node.lemma not in words.SHOWING | words.LINKING | words.IDLE
-
-
-def _doing(node: Node) -> str:
-    """A verb as what follows "is": a participle as it stands, another form as the present one."""
-    return node.text if node.tag in ("VBN", "VBG") else gerund(node.lemma)
 
 
 def _owner_of_hue(draft: GraphDraft, node: Node) -> int | None:

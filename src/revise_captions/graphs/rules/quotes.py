@@ -9,9 +9,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from revise_captions.graphs.rules.attributes import subject_of
 from revise_captions.graphs.rules.draft import NOMINAL, GraphDraft, Said
 from revise_captions.graphs.rules.roles import Node
+from revise_captions.graphs.rules.subjects import subject_of
 from revise_captions.records import Span
 
 #: Double quotation marks anywhere; single ones only around whole words.

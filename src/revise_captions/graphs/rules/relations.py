@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from revise_captions.graphs import words
-from revise_captions.graphs.rules.attributes import conjuncts, refers, subject_of
 from revise_captions.graphs.rules.draft import NOMINAL, SUBJECTS, GraphDraft, Told
 from revise_captions.graphs.rules.roles import Node, Role
+from revise_captions.graphs.rules.subjects import bearer_of, conjuncts, refers, subject_of
 from revise_captions.graphs.words import listed
 from revise_captions.records import Span
 
@@ -22,6 +22,8 @@ _COVERING = listed("cover surround line adorn dot decorate")
 _SEEN = listed("visible present apparent noticeable located situated")
 #: "Holds a racket in her hand", "puts a cup on the table": where the object is.
 _HOLDING = listed("hold have wear carry put place rest")
+#: What says more than that something is in the background, or at the side.
+_AROUND = listed("behind above below beneath underneath under over beside near")
 _IRREGULAR = {"lie": "lay"}
 
 
@@ -83,7 +85,7 @@ def _attached(draft: GraphDraft, node: Node) -> Iterator[Told]:
         target = node.index
     above = draft.nodes[node.head] if node.head >= 0 else None
     if node.role is Role.OF_NOUN and above is not None:
-        source: Node | None = above
+        source = bearer_of(draft, node) if node.case[0] in _AROUND else above
         if above.copula and above.index not in draft.things:
             source = subject_of(draft, above)
     elif node.role in (

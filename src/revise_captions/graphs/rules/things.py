@@ -34,7 +34,7 @@ def _groups_and_places(draft: GraphDraft) -> None:
             draft.places[node.index] = inner[0].index
 
 
-_SOME = listed("one some many most all each several few both two three none half")
+_SOME = listed("one some many most all each several few both two three none half rest")
 
 
 def _things(draft: GraphDraft) -> None:
@@ -64,19 +64,23 @@ def _names_a_thing(draft: GraphDraft, node: Node) -> bool:
         return False
     if node.copula and node.role is not Role.PARTICIPLE and not node.case:
         return _has_no_subject(draft, node)
-    if not (lexicon.is_depictable(node.lemma) or _is_joined(draft, node)) or _is_frame(draft, node):
+    named = lexicon.is_depictable(node.lemma) or _is_joined(draft, node)
+    if not (named or _is_somewhere(draft, node)) or _is_frame(draft, node):
         return False
     return not _is_effect(draft, node)
 
 
 def _is_effect(draft: GraphDraft, node: Node) -> bool:
     """What something adds, suggests or creates is the writer's, unless it is named with "the"."""
+    definite = False
     for _ in range(4):
         above = draft.nodes[node.head] if node.head >= 0 else None
         if above is None:
             return False
+        definite = definite or any(draft.nodes[i].text in _GIVEN for i in node.children)
         if node.role in (Role.OBJECT, Role.PLACE, Role.COMPLEMENT) and above.pos == "VERB":
-            definite = any(draft.nodes[i].text in _GIVEN for i in node.children)
+            if above.passive and above.lemma in _MAKING:
+                return False
             light = above.lemma == "cast" and node.lemma in _LIGHTS
             return light or (above.lemma in words.EFFECTS and not definite)
         if node.role not in (Role.OF_NOUN, Role.CONJUNCT):
@@ -92,6 +96,19 @@ def _is_joined(draft: GraphDraft, node: Node) -> bool:
     return compound and lexicon.is_one(draft.nodes[node.index - 1].text, node.lemma)
 
 
+_MAKING = listed("draw create make")
+
+
+def _is_somewhere(draft: GraphDraft, node: Node) -> bool:
+    """ "A rock formation is behind a zebra": whatever its word, what is there is a thing."""
+    above = draft.nodes[node.head] if node.head >= 0 else node
+    there = node.role is Role.SUBJECT and above.copula and above.case[:1] in _SOMEWHERE
+    below = [draft.nodes[i] for i in node.children]
+    told = any(one.role is Role.COMPOUND for one in below)
+    return there and told and any(one.text in ("a", "an") for one in below)
+
+
+_SOMEWHERE = [[case] for case in ("on", "behind", "under", "above", "below", "beside", "near")]
 _LIGHTS = listed("light glow hue warmth shine spell")
 _GIVEN = listed("the this these those his her its their")
 

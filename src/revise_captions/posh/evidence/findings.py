@@ -91,6 +91,14 @@ class SceneSide:
                 found.setdefault(end, []).append(k)
         return found
 
+    @cached_property
+    def said(self) -> Sequence[str]:
+        """What is there, and what is said of it."""
+        objects = self.graph.objects
+        there = [item.lemma for item in objects if not item.denied]
+        own = (said.value for said in self.graph.attributes if not said.denied)
+        return [*there, *own]
+
     @property
     def size(self) -> int:
         return len(self.names) + len(self.graph.attributes) + len(self.graph.relations)
@@ -184,7 +192,8 @@ class _Comparison:
             return (EXCLUDES if wrong else SILENT), degree
         if degree >= MATCH:
             return AGREES, degree
-        return (EXCLUDES if denials else SILENT), degree
+        other = values.is_another_material(self.source.names[index], self.target.said)
+        return (EXCLUDES if denials or other else SILENT), degree
 
     def _qualified(self, index: int, denied: int, *, turned: bool = False) -> bool:
         """Whether what qualifies a denied object ("no red cars", "no cars on the street") is said

@@ -5,6 +5,7 @@ Values of one scale exclude each other unless they are neighbours on it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from revise_captions.graphs import words
@@ -67,7 +68,8 @@ _SCALES: tuple[tuple[str, ...], ...] = (
     ("sunny clear", "cloudy overcast", "rainy stormy", "foggy misty"),
     ("left", "right", "middle center central"),
     ("top upper upper-most", "bottom lower", "middle center central"),
-    ("front", "back rear"),
+    ("front ahead", "back rear behind"),
+    ("above overhead atop top", "below beneath underneath bottom"),
     ("foreground", "background"),
     ("inside indoor indoors interior", "outside outdoor outdoors exterior"),
     ("horizontal", "vertical"),
@@ -101,6 +103,7 @@ _SCALES: tuple[tuple[str, ...], ...] = (
     ("natural real", "artificial fake stuffed toy"),
     ("tame", "wild"),
 )
+_MATERIALS = 1  # the scale of materials
 _FEW = ("few", "couple")
 _MANY = words.listed("several many multiple numerous various countless dozens group crowd bunch")
 _PAIRS = {"couple": 2, "both": 2, "pair": 2, "pair of": 2, "single": 1, "lone": 1, "trio": 3}
@@ -138,6 +141,19 @@ def verdict(first: str, second: str) -> bool | None:
 
 
 _WEAK = words.DEGREES | words.listed("in on at the of color very partly side light dark bright")
+
+
+def is_another_material(name: str, others: Iterable[str]) -> bool:
+    """Whether a name is a material ("plastic"), and some of the others are ("stone steps"), but
+    none is this one.
+    """
+    mine = _materials(name.rpartition(" ")[2])
+    theirs = {row for other in others for word in other.split() for row in _materials(word)}
+    return bool(mine and theirs) and not mine & theirs
+
+
+def _materials(word: str) -> set[int]:
+    return {row for scale, row in _ROWS.get(word, ()) if scale == _MATERIALS}
 
 
 def _words(value: str) -> frozenset[str]:
