@@ -246,8 +246,9 @@ def rows_of(table: str) -> list[MutationRow]:
     """The rooms of a table that `as_table` made."""
     found = []
     for line in table.splitlines():
-        room, *numbers, asked = (cell.strip() for cell in line.strip("|").split("|"))
-        if asked.startswith("`"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 8 and cells[-1].startswith("`"):
+            room, *numbers, asked = cells
             del numbers[4]  # the share follows from the counts
             modules, mutants, tried, killed, equal = (int(n.replace(",", "")) for n in numbers)
             found.append(MutationRow(room, modules, mutants, tried, killed, equal, asked))
