@@ -156,7 +156,12 @@ def _extreme(sentence: str, found: re.Match[str]) -> str:
     if at is None:
         return sentence
     before, after = sentence[: at.start()], sentence[at.end() :]
-    stated = [(part, n) for part in (before, after) for n in _NUMBER.finditer(part)]
+    stated = [
+        (part, n)
+        for part in (before, after)
+        for n in _NUMBER.finditer(part)
+        if not re.fullmatch(r"(?:1[6-9]|20)\d\d", n[0])
+    ]
     value = found["value"].removeprefix("about ")
     for part, number in stated if len(stated) == 1 else ():
         if abs(_plain(number[0]) - _plain(value)) > 0.03 * abs(_plain(value)):

@@ -14,6 +14,7 @@ from revise_captions.critic.charts.words import content_stems, general_stems, st
 
 #: A sentence of fewer content words may be about the chart in general.
 FEW_WORDS = 3
+_OF_THE_CHART = re.compile(r"\b(?:charts?|graphs?|tables?|data|axis|axes|plots?)\b", re.IGNORECASE)
 #: Names, and years.
 _NAME = re.compile(
     r"[A-Z][\w&’'-]*(?:(?: of| and| the| &)* [A-Z][\w&’'-]*)*|\b(?:1[6-9]|20)\d\d\b(?![\d,.]\d)"
@@ -22,7 +23,7 @@ _NAME = re.compile(
 
 def is_garbled(sentence: str) -> bool:
     """Whether words are repeated, or there is no sentence at all."""
-    words = [word.casefold() for word in re.findall(r"\w+", sentence)]
+    words = [word.casefold() for word in re.findall(r"\w+|&", sentence)]
     again = any(
         words[k : k + n] == words[k + n : k + 2 * n] and words[k].isalpha()
         for n in (1, 2, 3)
@@ -50,7 +51,7 @@ def is_supported(
     shown = frozenset().union(*(words_and_years(line) for line in lines))
     said = content_stems(sentence)
     named = [label for label in all_labels(sentence, charts) if not label.name.isdigit()]
-    if named or not said:
+    if named or not said or _OF_THE_CHART.search(sentence):
         return True
     if len(said) < FEW_WORDS:
         return bool(said & shown) or not absent_names(sentence, charts, lines)

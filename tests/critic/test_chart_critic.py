@@ -108,6 +108,11 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
         ("A is higher than B.", "A is at 3 and B at 5.", "A is lower than B."),
         ("The rate increased.", "It fell from 3 in 2010 to 2 in 2014.", "The rate decreased."),
         (
+            "As of June 2020, Oil is highest.",
+            "Gas is the highest, at about 14,805; Oil is at about 9,216.",
+            "As of June 2020, Gas is highest.",
+        ),
+        (
             "Oil stands out with the highest value (9,216).",
             "Gas is the highest, at about 14,805; the chart does not show Oil.",
             "Gas stands out with the highest value (14,805).",
@@ -145,6 +150,8 @@ def test_rewrites_by_the_rationale(sentence, rationale, rewrite):
     [
         ("In 2012, cases cases cases were 254.", "The sentence makes no sense."),
         ("Parliament passed a law on fisheries.", "The chart does not say this."),
+        ("The data describe health and wealth nationwide.", ""),
+        ("Johnson & Johnson makes good plasters.", "The chart does not say this."),
         ("Cases peaked in 2012.", "2010 is the highest, at 423; 2012 is at 254."),
         (
             "The most cases were in 1984.",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, runs_of, year_of
-from revise_captions.charts.claims.mentions import NamedLabel
+from revise_captions.charts.claims.mentions import PERIOD, NamedLabel
 
 _HIGH = (
     r"highest|largest|greatest|biggest|peak(?:ed|ing)?|maximum|leads|most (?:popular"
@@ -39,7 +39,14 @@ def check_extremes(
     sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
 ) -> list[ChartCheck]:
     """Decides each superlative for the category nearest to it."""
-    categories = [label for label in labels if not label.series and at_label(marks, label)]
+    spans = [match.span() for match in PERIOD.finditer(sentence)]
+    categories = [
+        label
+        for label in labels
+        if not label.series
+        and at_label(marks, label)
+        and not any(start <= label.start < end for start, end in spans)
+    ]
     checks = []
     for match in _SUPERLATIVE.finditer(sentence):
         if _NO_CLAIM.search(sentence[: match.start()]) or not marks:

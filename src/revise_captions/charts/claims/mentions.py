@@ -41,6 +41,11 @@ _CHANGE = re.compile(
     r"|\b(?:difference|gap)\b[^.;]*\b(?:is|was)\s+(?:\w+\s+){0,2})$",
     re.IGNORECASE,
 )
+#: The years that something spans.
+PERIOD = re.compile(
+    r"\b(?:from|between)(?: the years?)? ((?:1[6-9]|20)\d\d)\S* (?:to|and|through|until) "
+    r"((?:1[6-9]|20)\d\d)\b"
+)
 #: What follows an amount by which something is more.
 _MORE_THAN = re.compile(
     r"^(?: [\w.]+){0,4}? (?:higher|lower|more|less|larger|smaller|greater|fewer|longer|shorter)"
@@ -52,7 +57,9 @@ _IN_WORDS = re.compile(
     r"\b(?:[a-z]+[- ]in[- ]ten|half|(?:an? |one[- ]|two[- ]|three[- ])(?:third|quarter)s?) \($",
     re.IGNORECASE,
 )
-_FACTOR = re.compile(r"^(?:\s*(?:times|fold|years?\b|months?\b|days?\b)|-[a-z])", re.IGNORECASE)
+_FACTOR = re.compile(
+    r"^(?:\s*(?:times|fold|years?\b|months?\b|days?\b|confidence\b)|-[a-z])", re.IGNORECASE
+)
 #: "18-29" and "per 1,000" are no amounts.
 _RANGE = re.compile(r"\d[-–]")
 _PER = re.compile(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
 from revise_captions.charts.claims.grid import FoundMark, is_temporal, narrowed, runs_of, year_of
-from revise_captions.charts.claims.mentions import NamedLabel
+from revise_captions.charts.claims.mentions import PERIOD, NamedLabel
 
 _UP = re.compile(
     r"\b(?:increas(?:e|es|ed|ing)|ris(?:e|es|en|ing)|rose|gr(?:ow|ows|ew|own|owing|owth)|upwards?"
@@ -62,10 +62,6 @@ def check_trends(
     return [min(held, key=lambda check: (check.outcome is ClaimOutcome.FALSE, check.off))]
 
 
-_PERIOD = re.compile(
-    r"\b(?:from|between)(?: the years?)? ((?:1[6-9]|20)\d\d)\S* (?:to|and|through|until) "
-    r"((?:1[6-9]|20)\d\d)\b"
-)
 _SHOWS = re.compile(
     r"\b(?:chart|graph|table|data|statistics?|figure|plot|provided)\b.{0,40}?\b(?:shows?|illustrat\w+"
     r"|present(?:s|ed)|depict\w*|display(?:s|ed)|represents?|outlin\w+|provid\w+|cover\w*|track\w*"
@@ -76,7 +72,7 @@ _SHOWS = re.compile(
 
 def check_period(sentence: str, marks: Sequence[FoundMark]) -> list[ChartCheck]:
     """Decides the years that a sentence says the whole chart spans."""
-    match = _PERIOD.search(sentence)
+    match = PERIOD.search(sentence)
     known = sorted({y for found in marks if (y := year_of(found.mark.category)) is not None})
     if match is None or len(known) < 3 or not is_temporal(marks) or not _SHOWS.search(sentence):
         return []

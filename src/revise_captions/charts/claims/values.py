@@ -57,7 +57,21 @@ def check_numbers(
             checks.append(check)
         else:
             checks.append(_anywhere(one, marks, printed, tolerance))
-    return checks
+    return _one_value_each(checks)
+
+
+def _one_value_each(checks: Sequence[ChartCheck]) -> list[ChartCheck]:
+    """Refutes no value of a mark to which the sentence gives more than one: whose the others are is
+    not known."""
+    values = [check.cells for check in checks if check.claim is ChartClaim.VALUE]
+    return [
+        replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+        if check.claim is ChartClaim.VALUE
+        and check.outcome is not ClaimOutcome.TRUE
+        and values.count(check.cells) > 1
+        else check
+        for check in checks
+    ]
 
 
 def _lenient(
