@@ -60,7 +60,10 @@ AFFIRMING = (
     "among other things, there is {a}", "what we see includes {a}", "{a} is depicted",
     "the {picture} has {a}", "here there is {a}", "here is {a}", "notice {a}", "it {shows} {a}",
     "clearly, there is {a}", "{a} is found here", "what is visible is {a}",
-    "note that there is {a}",
+    "note that there is {a}", "look, there is {a}", "look at {a}", "you will find {a}",
+    "if you look for {a}, you find it", "there is even {a}", "even {a} is visible",
+    "{a} is not absent", "{a} is not missing", "there is something like {a}",
+    "with {a} in it, the {picture} is not empty", "among the things is {a}",
 )  # fmt: skip
 DENYING = (
     "there is no {n}", "there are no {ns}", "there is no {n} in the {picture}", "there is not {a}",
@@ -87,6 +90,9 @@ DENYING = (
     "clearly, there is no {n}", "no {n} is found here", "{a} is not found here", "no {n} here",
     "not one {n} is visible", "we look for {a} in vain", "one does not see {a}", "{a} is not seen",
     "there are zero {ns}", "the {picture} is free of {ns}", "note that there is no {n}",
+    "not even one {n} can be seen", "there is not even one {n}", "there is nothing like {a}",
+    "nothing like {a} is visible", "look, there is no {n}", "you will not find {a}",
+    "if you look for {a}, you find none", "the {picture} is without any {n}",
 )  # fmt: skip
 DENIALS = (
     "it is not true that {s}", "it is not true that {s}", "it is not the case that {s}",

@@ -23,8 +23,8 @@ AFFIRMED = (
     "You can see {a}.",
 )  # fmt: skip
 AFFIRMED_ANEW = (
-    "The picture has {a} in it.", "Here we can see {a}.", "Look, there is {a}!",
-    "Among the things here is {a}.", "With {a} in it, this is a picture of many things.",
+    "The picture has {a} in it.", "Here we can see {a}.", "Among the things here is {a}.",
+    "Right here you can find {a}.", "It is {a} that we see here.",
 )  # fmt: skip
 DENIED = (
     "There is no {n}.", "The image does not show {a}.", "No {n} can be seen.",
@@ -32,8 +32,7 @@ DENIED = (
 )  # fmt: skip
 DENIED_ANEW = (
     "The picture has no {n} in it.", "Nowhere can {a} be seen.", "There is no {n} here.",
-    "Not even one {n} can be seen.", "There is nothing like {a} here.",
-    "Look for {a}, and you see none.",
+    "None of the things here is {a}.", "In no part of the image is there {a}.",
 )  # fmt: skip
 NEVER_TAUGHT = ("dragon", "zebra", "submarine", "elephant", "piano", "rocket", *FOREIGN)
 #: Clauses of a joined sentence.
