@@ -5,8 +5,8 @@
 The tables of real charts are in `tests/charts/real_tables.json`, read off by eye before the reader
 saw the images; the images are of the reporting half of CHOCOLATE (`reporting_half`), which no rule
 was tuned on. A table is [{"columns": [series], "rows": {category: [values]}}, …]; null stands for a
-cell without a value. With `--rendered`, drawn charts are measured, too: rules were tuned on those of
-Vega-Lite and matplotlib, of other seeds than the ones measured here, and on none of the infographics.
+cell without a value. With `--rendered`, drawn charts are measured, too: rules were tuned on those
+of Vega-Lite and matplotlib, of other seeds than here, and on none of the infographics.
 """
 
 from __future__ import annotations
