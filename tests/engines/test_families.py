@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import families
+import every_family
 import pytest
 import tinyvlm
 
 
 @pytest.mark.parametrize("family", tinyvlm.PLAIN)
 def test_answers_are_those_of_transformers(family, tmp_path):
-    families.check(family, tmp_path / family)
+    every_family.check(family, tmp_path / family)

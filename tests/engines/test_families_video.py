@@ -13,10 +13,10 @@ import torchvision_shim
 if not torchvision_shim.install():
     pytest.skip("run with scripts/checks/families", allow_module_level=True)
 
-import families
+import every_family
 import tinyvlm
 
 
 @pytest.mark.parametrize("family", tinyvlm.VIDEO)
 def test_answers_are_those_of_transformers(family, tmp_path):
-    families.check(family, tmp_path / family)
+    every_family.check(family, tmp_path / family)

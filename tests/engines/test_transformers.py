@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import families
+import every_family
 import numpy as np
 import pytest
 import tinyvlm
@@ -260,7 +260,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
     critic = load_critic(str(saved), device="cpu")
     assert isinstance(critic, PaliGemmaCritic)
     assert critic.settings["attention-mode"] == "prefix"
-    asked = [JudgeRequest(p.image, p.text, p.spans) for p in families.paragraphs()[:2]]
+    asked = [JudgeRequest(p.image, p.text, p.spans) for p in every_family.paragraphs()[:2]]
     found = [v.p_factual for group in critic.judge(asked) for v in group]
     model = transformers.PaliGemmaForConditionalGeneration.from_pretrained(saved).eval()
     images = transformers.SiglipImageProcessorPil(size={"height": 64, "width": 64})

@@ -36,6 +36,7 @@ NOT_RUN = {
     r"^annotate match|finetune-critic matched|--base first": "a corpus of captions and minutes",
     r"--compile": "a compiler and minutes",
     r"^read-chart ": "charts of one's own; tests of its own",
+    r"stress-metric tune |tune-train|tuned-a": "scenes that a script draws in minutes",
     r"calibrate-critic my-critic data": "more validation sentences than are drawn here",
 }
 #: Sizes that take minutes, and what the tests take instead.

@@ -1,6 +1,6 @@
 """Every family of vision–language models: is a tree of tokens equal to one prompt a sentence?
 
-    python -m scripts.bench.families [--write]
+    python -m scripts.bench.trunk_families [--write]
 
 Tiny random models of each architecture, with grouped heads and, where the family has them, sliding
 windows and bidirectional images, in float32 against transformers' own unbatched forward pass and
@@ -29,14 +29,14 @@ def main(write: bool) -> None:
     import torchvision_shim
 
     torchvision_shim.install()
-    import families
+    import every_family
     import tinyvlm
 
     lines = ["| family | prompt tokens | as trees | max \\|ΔP\\| | rationales equal |"]
     lines.append("| --- | --- | --- | --- | --- |")
     for family in (*tinyvlm.PLAIN, *tinyvlm.VIDEO):
         with tempfile.TemporaryDirectory() as folder:
-            found = families.check(family, Path(folder))
+            found = every_family.check(family, Path(folder))
         lines.append(
             f"| {family} | {found.tokens:,} | {found.nodes:,} | {found.apart:.0e} "
             f"| {found.rationales} of {found.rationales} |"
