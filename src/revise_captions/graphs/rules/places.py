@@ -34,6 +34,8 @@ def is_nowhere(draft: GraphDraft, node: Node) -> bool:
     if node.index in draft.places or node.index in draft.quoted:
         return False
     above = draft.nodes[node.head] if node.head >= 0 else node
+    if above.lemma in words.LINKING and node.lemma in words.FRAMES:
+        return False  # "looks at the viewer"
     claims = above.pos != "VERB" or above.lemma not in words.IDLE - words.LINKING
     colored = node.lemma in words.COLORS | words.HUES
     return claims and not colored and draft.thing_of(node.index) is None
