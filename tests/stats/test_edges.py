@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from revise_captions.stats.agreement import fleiss_kappa, krippendorff_alpha
-from revise_captions.stats.bootstrap import Estimate, Sums, weights
+from revise_captions.stats.bootstrap import Estimate, Sums, mix, weights
+from revise_captions.stats.bradley_terry import battles, rated
 from revise_captions.stats.calibration import best_threshold, calibrate
+from revise_captions.stats.correlations import row_correlations
 from revise_captions.stats.leaderboard import Ratings, collect, counts_of, permutation_tests, rank
 from revise_captions.stats.paired_tests import compared, compared_sums, measured
 from revise_captions.stats.pearson import pearson
@@ -158,3 +160,33 @@ def test_two_images_give_an_interval_and_one_does_not():
     alone = rank(collect(rows[:1]), "response", replicates=200)
     assert alone.criterion == "response"
     assert (alone.standings[0].value, alone.standings[0].low) == (0.0, None)
+
+
+def test_the_mixer_is_splitmix64():
+    """The first three numbers of SplitMix64 from seed 0, as its authors' program prints them."""
+    steps = np.arange(1, 4, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    assert [hex(int(z)) for z in mix(steps)] == [
+        "0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4", "0x6c45d188009454f",
+    ]  # fmt: skip
+
+
+def test_where_flagging_nothing_is_best_nothing_is_flagged():
+    p, factual = np.array([0.1, 0.2, 0.3, 0.9]), np.array([True, True, True, False])
+    threshold, macro = best_threshold(p, factual)
+    assert threshold <= 0.1
+    assert macro == pytest.approx(3 / 7)  # F1 of true sentences 6/7, of wrong ones 0
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall-b"])
+def test_two_items_correlate_wholly(kind):
+    found = row_correlations(kind, [[1.0, 2.0], [2.0, 1.0]], [[3.0, 5.0], [3.0, 5.0]])
+    assert found == pytest.approx([1.0, -1.0])
+    with pytest.raises(ValueError, match=r"twice is expected, not \(2,\) and \(2,\)"):
+        row_correlations(kind, [1.0, 2.0], [1.0, 2.0])
+
+
+def test_who_wins_always_has_no_bradley_terry_rating():
+    """The likelihood has no maximum: odds grow without end."""
+    found = rated(battles([("a", "b", 1.0, f"{k}.jpg") for k in range(8)]), replicates=20)
+    assert [row.rating for row in found["Bradley–Terry"]] == [None, None]
+    assert all(row.rating is not None for row in found["Elo"])
