@@ -8,12 +8,20 @@ import numpy as np
 import pytest
 
 from revise_captions.stats.agreement import fleiss_kappa, krippendorff_alpha
-from revise_captions.stats.bootstrap import Estimate, Sums, mix, weights
+from revise_captions.stats.bootstrap import Estimate, Sums, mix, ratio_interval, weights
 from revise_captions.stats.bradley_terry import battles, rated
 from revise_captions.stats.calibration import best_threshold, calibrate
 from revise_captions.stats.correlations import row_correlations
-from revise_captions.stats.leaderboard import Ratings, collect, counts_of, permutation_tests, rank
-from revise_captions.stats.paired_tests import compared, compared_sums, measured
+from revise_captions.stats.leaderboard import (
+    COLUMNS,
+    Ratings,
+    collect,
+    counts_of,
+    length_controlled,
+    permutation_tests,
+    rank,
+)
+from revise_captions.stats.paired_tests import compared, compared_sums, measured, standardized
 from revise_captions.stats.pearson import pearson
 
 
@@ -190,3 +198,31 @@ def test_who_wins_always_has_no_bradley_terry_rating():
     found = rated(battles([("a", "b", 1.0, f"{k}.jpg") for k in range(8)]), replicates=20)
     assert [row.rating for row in found["Bradley–Terry"]] == [None, None]
     assert all(row.rating is not None for row in found["Elo"])
+
+
+def test_without_rows_no_statistic_is_asked():
+    def never(scores, truth):
+        raise AssertionError("asked of nothing")
+
+    assert compared(never, [], [], [], []).p_value is None
+
+
+def test_equal_scores_stay_zero_on_a_scale():
+    assert standardized(np.full(4, 0.5)) == pytest.approx(np.zeros(4))
+
+
+def test_a_share_that_never_varies_has_no_interval():
+    """Half of every record: all resamples agree, which says nothing of other records."""
+    found = ratio_interval(np.ones(100), np.full(100, 2))
+    assert (found.value, found.low, found.high) == (0.5, None, None)
+
+
+def test_length_control_leaves_out_images_without_judged_captions():
+    def row(name, image, judged, words):
+        values = {"captions": 1, "captions_judged": judged, "share": judged, "words": words}
+        return name, image, tuple(float(values.get(c, 0)) for c in COLUMNS)
+
+    rows = [row("a", str(k), 1, 10 + k) for k in range(4)]
+    more = [*rows, row("a", "9", 0, 400), row("b", "9", 0, 30)]
+    assert length_controlled(collect(more)) == length_controlled(collect(rows))
+    assert length_controlled(collect(more[-1:])) == {}
