@@ -139,7 +139,10 @@ def watched(load: Callable[..., Any], name: str, watch: Stopwatch) -> Any:
 
     def loaded(*options: Any) -> Any:
         made = load(*options)
-        network = getattr(made, "small", made).model  # of `bundled`, the picture book's
+        network = made
+        for of_picture_book in ("own", "other", "small"):  # `bundled` routes by image and words
+            network = getattr(network, of_picture_book, network)
+        network = network.model
         inner = network.model
         parts = (
             [inner.vision_tower, inner.multi_modal_projector, inner.language_model]
