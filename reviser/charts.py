@@ -26,7 +26,6 @@ _PERIOD = re.compile(
     r"^The chart spans (?P<first>\d{4}) to (?P<last>\d{4}), not (?P<a>\d{4}) to (?P<b>\d{4})\.$"
 )
 _DIRECTION = re.compile(r"^It (?P<verb>rose|fell) from ")
-_TURN = re.compile(r"^It (?:rose|fell) until .+ and (?:rose|fell) after that\.$")
 _SETBACKS = re.compile(r"^It does not go one way: ")
 _ORDER = re.compile(r"^.+ is at .+ and .+ at [^:]+\.$")
 #: Rationales of sentences of which nothing can stay.
@@ -140,11 +139,6 @@ def _setbacks(sentence: str, _: re.Match[str]) -> str:
     return re.sub(rf" (?:{words})\b", "", sentence, count=1)
 
 
-def _turn(sentence: str, _: re.Match[str]) -> str:
-    """Both directions exchanged."""
-    return _swapped(sentence, [*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)])
-
-
 def _plain(number: str) -> float:
     return float(number.replace(",", "").rstrip("."))
 
@@ -205,5 +199,5 @@ def _swapped(sentence: str, pairs: Sequence[tuple[str, str]], count: int = 0) ->
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
     (_REMOVED, lambda sentence, _: sentence), (_EXTREME, _extreme),
     (_GAP, _value), (_RATIO, _ratio), (_HIGHEST, _highest), (_VALUE, _value), (_PERIOD, _period),
-    (_TURN, _turn), (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
+    (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
 )  # fmt: skip

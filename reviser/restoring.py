@@ -32,7 +32,7 @@ _FOLLOWS = frozenset(
 _OTHERS = frozenset("other others another each every some any".split())
 _ARTICLES = frozenset(("a", "an", "the"))
 #: The words of a replacement that goes into the place of fewer words than a model took out.
-SHORT = 2
+_SHORT = 2
 _MARKS = " ,;:."
 QUOTED = re.compile(r"[\"“«`‘]([^\"“”«»`‘’]+)[\"”»`’]")
 #: What a clause begins with that a sentence can do without.
@@ -125,7 +125,7 @@ def _narrowed(change: _Change, claim: str) -> tuple[str, ...]:
     counts = any(key.isdigit() for key in out | put)
     if named and not "".join(new).strip(_MARKS):
         return _trimmed(change, named, claim)
-    if not named or counts or put & out or len(new) > SHORT:
+    if not named or counts or put & out or len(new) > _SHORT:
         return change.new
     if not all(_is_said(piece, known, said) for piece in new):
         return change.new
@@ -164,7 +164,7 @@ def _trimmed(change: _Change, named: list[int], claim: str) -> tuple[str, ...]:
     first, last = named[0], named[-1]
     if denies_presence(claim):
         loose = [k for k in range(1, first + 1) if LOOSE.match(change.old[k].strip())]
-        start = max((k for k in loose if sum(j < k for j in unnamed) > SHORT), default=0)
+        start = max((k for k in loose if sum(j < k for j in unnamed) > _SHORT), default=0)
         return (*change.old[:start], *change.new)
     thing = re.escape(change.old[last].strip())
     if [first, last] == named and last == first + 1 and not [k for k in unnamed if k > last]:
