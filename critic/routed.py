@@ -31,9 +31,6 @@ from revise_captions.records import Unscored, Verdict
 
 logger = logging.getLogger(__name__)
 
-#: What stands in a verdict, and in its row, for the critic of charts.
-CHARTS = "charts"
-
 
 class _Route(Enum):
     OWN = "own"
@@ -153,15 +150,13 @@ class RoutedCritic:
         """A verdict of the critic of charts, on the scale of `own`, to four decimals."""
         p = verdict.p_factual
         if p is None or self.charts is None:
-            return replace(verdict, critic=CHARTS)
+            return verdict
         limit = self.charts.threshold
         if p >= limit:
             stretched = self.scale + (1 - self.scale) * (p - limit) / max(1 - limit, 1e-9)
-            return replace(verdict, p_factual=round(stretched, 4), critic=CHARTS)
+            return replace(verdict, p_factual=round(stretched, 4))
         # rounded down, as what is below one threshold has to stay below the other
-        return replace(
-            verdict, p_factual=math.floor(1e4 * p * self.scale / limit) / 1e4, critic=CHARTS
-        )
+        return replace(verdict, p_factual=math.floor(1e4 * p * self.scale / limit) / 1e4)
 
 
 def _refused(verdicts: Sequence[Verdict]) -> bool:

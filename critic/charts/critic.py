@@ -26,6 +26,8 @@ from revise_captions.records import Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
 VERSION = "charts-3"
+#: What stands in this critic's verdicts, and in their rows.
+CHARTS = "charts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class ChartCritic:
     def _judged(self, request: JudgeRequest) -> list[Verdict]:
         reading = self.reading(request.image)
         if not reading.readable:
-            return [Verdict(None, Unscored.UNREADABLE_CHART)] * len(request.asked)
+            return [Verdict(None, Unscored.UNREADABLE_CHART, critic=CHARTS)] * len(request.asked)
         sentences = [span.of(request.text) for span in request.spans]
         as_is = self._probabilities(reading, sentences)
         verdicts = []
@@ -126,7 +128,7 @@ class ChartCritic:
             if said != sentences[index]:
                 instead = [*sentences[:index], said, *sentences[index + 1 :]]
                 found = self._probabilities(reading, instead)
-            verdicts.append(Verdict(found[index]))
+            verdicts.append(Verdict(found[index], critic=CHARTS))
         return verdicts
 
     def _probabilities(self, reading: ChartReading, sentences: Sequence[str]) -> list[float]:

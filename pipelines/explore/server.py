@@ -24,13 +24,13 @@ from revise_captions.pipelines.explore.decisions import LONGEST, parse_decision
 from revise_captions.pipelines.explore.query import Query
 from revise_captions.pipelines.explore.session import ExploreSession
 from revise_captions.pipelines.explore.views import ExploreViews
-from revise_captions.pipelines.report.cards import as_jpeg
 
 logger = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 #: Longest sides of an image in the list, and large.
 SMALL, LARGE = 640, 2000
-_IMAGE = re.compile(r"image/(\d{1,12})(/large)?")
+_IMAGE = re.compile(r"image/(\d{1,12})(/large)?(/marked)?")
+_TABLES = re.compile(r"tables/(\d{1,12})")
 
 
 class ExploreServer(ThreadingHTTPServer):
@@ -78,8 +78,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer(session.decisions.as_bytes(), "application/jsonl", download=path)
             elif found := _IMAGE.fullmatch(path):
                 side = LARGE if found[2] else SMALL
-                image = session.picture(int(found[1]))
-                self._answer(as_jpeg(image, side)[0], "image/jpeg", keep=True)
+                image = views.picture(int(found[1]), side, marked=bool(found[3]))
+                self._answer(image, "image/jpeg", keep=True)
+            elif found := _TABLES.fullmatch(path):
+                self._answer(views.tables(int(found[1])).encode(), "text/html; charset=utf-8")
             else:
                 self._refuse(HTTPStatus.NOT_FOUND)
         except (LookupError, BadRecord):

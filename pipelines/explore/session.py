@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from revise_captions.pipelines.explore.decisions import Decisions, decisions_pat
 from revise_captions.pipelines.explore.index import RunFile, RunIndex, open_index, unpacked
 from revise_captions.pipelines.output.outcomes import Outcome
 from revise_captions.pipelines.output.writers import quarantine_path
+from revise_captions.pipelines.report.chart_view import ChartView
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.records import ImageRef
 
@@ -127,6 +129,22 @@ class ExploreSession:
         folder = self.index.source.folder
         return load_image(ref, root=self.image_root, folder=folder, keep=reduced)
 
+    def with_chart(self, number: int, side: int) -> ReportRow:
+        """A caption with its image, reduced to `side` pixels, and what is read in the chart.
+
+        Raises:
+            BadRecord: The image cannot be read.
+            LookupError: There is no such caption, or a critic of charts did not judge it.
+        """
+        with self.lock:
+            row = self.stored(number).row
+        if not of_chart(row):
+            raise LookupError(f"caption {number} is not of a chart")
+        image = self.picture(number)
+        view = ChartView.of(image)
+        image.thumbnail((side, side))
+        return replace(row, image=image, chart=view)
+
     def _embedded(self, line: int) -> ImageRef:
         """An image that stands in the run itself, which is read up to its row."""
         source = self.index.source
@@ -134,6 +152,12 @@ class ExploreSession:
             if row.line == line and isinstance(row, Row):
                 return to_record(row, source.fields, source=source.name).image
         raise LookupError(f"no row {line}")
+
+
+def of_chart(row: ReportRow) -> bool:
+    """Whether a critic of charts judged the caption, and this install can read the chart."""
+    judged = row.revision is not None and row.revision.get("critic")
+    return bool(judged) and find_spec("rapidocr") is not None
 
 
 def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> ExploreSession:

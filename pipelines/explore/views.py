@@ -15,8 +15,15 @@ from revise_captions.pages.templating import asset, render_page
 from revise_captions.pipelines.annotate.tasks.decided import sentence_id
 from revise_captions.pipelines.explore.comparison import HOW, sentence_pairs
 from revise_captions.pipelines.explore.query import Query, find
-from revise_captions.pipelines.explore.session import ExploreSession
-from revise_captions.pipelines.report.cards import Deciding, deciding_of, render_card
+from revise_captions.pipelines.explore.session import ExploreSession, of_chart
+from revise_captions.pipelines.report.cards import (
+    Deciding,
+    as_jpeg,
+    deciding_of,
+    render_card,
+    render_tables,
+    shown_picture,
+)
 from revise_captions.pipelines.report.page import FORMAT, TEMPLATES, report_values, templates
 from revise_captions.pipelines.report.ranking import SORTS
 from revise_captions.pipelines.report.sample import ReportRow
@@ -95,9 +102,13 @@ class ExploreViews:
     def _shown(self, number: int) -> Markup:
         session = self.session
         stored = session.stored(number)
-        image = None
+        image = reading = None
         if session.has_picture(stored):
-            image = {"uri": f"image/{number}", "large": f"image/{number}/large", "width": None}
+            at = f"image/{number}"
+            image = {"uri": at, "large": f"{at}/large", "width": None}
+            if of_chart(stored.row):
+                image["large"] = f"{at}/large/marked"
+                reading = {"tables": f"tables/{number}", "marked": f"{at}/marked"}
         beside = []
         if session.comparison is not None and stored.row.revision is not None:
             beside = sentence_pairs(session.index, session.comparison, number)
@@ -109,7 +120,23 @@ class ExploreViews:
             session.index.threshold,
             decide=partial(self._deciding, stored.row),
             beside=beside,
+            reading=reading,
         )
+
+    def tables(self, number: int) -> str:
+        """What was read in a caption's chart. Raises `LookupError` or `BadRecord`."""
+        row = self.session.with_chart(number, 1)
+        return render_tables(self.templates, row)
+
+    def picture(self, number: int, side: int, *, marked: bool) -> bytes:
+        """A caption's image as JPEG; `marked` outlines what its notes are about. Raises alike."""
+        if not marked:
+            return as_jpeg(self.session.picture(number), side)[0]
+        row = self.session.with_chart(number, side)
+        shown = shown_picture(row, self.session.index.threshold)
+        if shown is None:
+            raise LookupError(f"caption {number} has no image")
+        return as_jpeg(shown, side)[0]
 
     def _deciding(self, row: ReportRow, sentence: int) -> Deciding | None:
         if (deciding := deciding_of(row, sentence)) is None:

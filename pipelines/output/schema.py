@@ -14,7 +14,7 @@ format has always had: null where the critic does not report it, absent from row
 versions wrote. `p_after` is P(factual) of what stands there now,
 in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
 `error` follows `rounds` only where an exception left the caption without answers; `critic` only
-where the image chose it: "charts", for the bundled critic on a chart.
+where the critic of charts judged: "charts".
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from revise_captions.pipelines.annotate.tasks.decided import (
 )
 from revise_captions.pipelines.annotate.tasks.units import RunCaption
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
-from revise_captions.pipelines.report.chart_view import noted
+from revise_captions.pipelines.report.chart_view import ChartTable, noted
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.verify.findings import findings
@@ -101,7 +101,7 @@ def render_cards(
     cards: list[Card] = []
     size = left_out = 0
     rows = list(rows)
-    images = _embedded([_picture(row, threshold) for row in rows])
+    images = _embedded([shown_picture(row, threshold) for row in rows])
     for number, (row, image) in enumerate(zip(rows, images, strict=True), 1):
         decide = partial(_decided_here, row)
         text = render_card(environment, row, number, image, threshold, decide=decide)
@@ -122,6 +122,7 @@ def render_card(
     *,
     decide: Callable[[int], Deciding | None] | None = None,
     beside: Sequence[object] = (),
+    reading: Mapping[str, str] | None = None,
 ) -> Markup:
     """A record as HTML.
 
@@ -133,6 +134,8 @@ def render_card(
         threshold: The run's.
         decide: Says what may be decided about a sentence, by its number.
         beside: Sentences that another run sees otherwise.
+        reading: Where a server has what was read in the chart (`tables`) and the image with the
+            marks outlined that the notes are about (`marked`).
     """
     marks = list(_marks(row, threshold, decide))
     sentences = row.revision["sentences"] if row.revision is not None else ()
@@ -145,10 +148,11 @@ def render_card(
         notes=list({mark.note.number: mark.note for mark in marks}.values()),
         revised=visible(clip(row.revised_caption, CAPTION_LIMIT)),
         found=findings(row.revision),
-        tables=[] if row.chart is None else row.chart.tables(),
+        tables=_tables(row),
         ranked=ranking(row.caption, sentences, threshold, row.labeled),
         threshold=threshold,
         beside=beside,
+        reading=reading,
     )
     return Markup(text)
 
@@ -176,7 +180,17 @@ def deciding_of(row: ReportRow, sentence: int) -> Deciding | None:
     return Deciding(sentence, text, other or bool(found["dropped"]))
 
 
-def _picture(row: ReportRow, threshold: float) -> Image.Image | None:
+def render_tables(environment: Environment, row: ReportRow) -> str:
+    """What was read in a record's chart, as HTML: a part of a record that was opened."""
+    template = environment.get_template("chart_tables.html.j2")
+    return template.render(tables=_tables(row), opened=True)
+
+
+def _tables(row: ReportRow) -> list[ChartTable]:
+    return [] if row.chart is None else row.chart.tables()
+
+
+def shown_picture(row: ReportRow, threshold: float) -> Image.Image | None:
     """The image; of a chart with the marks outlined that the notes are about."""
     if row.image is None or row.chart is None:
         return row.image

@@ -1,19 +1,18 @@
-"""A chart in the report: the marks that rationales are about, and the table that was read."""
+"""A chart in report and explorer: the marks that rationales are about, the table that was read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
 from revise_captions.charts.chart import Box
 from revise_captions.charts.claims import check_sentence
 from revise_captions.charts.formats import table_rows
-
-if TYPE_CHECKING:
-    from revise_captions.critic.charts.critic import ChartReading
+from revise_captions.critic.charts.critic import ChartReading, read_image
+from revise_captions.io.decoding import reduced
 
 #: Seen beside any color of a mark, on its white rim.
 _INK, _RIM = "#c2185b", "white"
@@ -38,6 +37,16 @@ class ChartView:
 
     reading: ChartReading
     size: tuple[int, int]
+
+    @classmethod
+    def of(cls, image: Image.Image) -> ChartView:
+        """What the run read in an image; read again where that is too long ago.
+
+        Raises:
+            ModuleNotFoundError: The extra `charts` is not installed.
+        """
+        seen = reduced(image)
+        return cls(read_image(seen), seen.size)
 
     def tables(self) -> list[ChartTable]:
         """What was read, for people."""

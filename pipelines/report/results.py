@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write
@@ -183,6 +182,8 @@ def _text_of(row: Row | BadRow) -> str:
 
 def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
     """The sampled rows, with the images that can be read. Reads the input once more."""
+    from revise_captions.pipelines.report.chart_view import ChartView
+
     shown = [row for row in sampler.rows(lambda row: None) if row.revision is not None]
     lines = {row.line for row in shown}
     charts = {row.line for row in shown if row.revision and row.revision.get("critic")}
@@ -197,7 +198,7 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
     def picture(row: Row) -> tuple[Image | None, ChartView | None]:
         with suppress(BadRecord):  # a record without a picture is shown without one
             image = load(to_record(row, source.fields, source=source.name))
-            view = _chart_view(image) if row.line in charts else None
+            view = ChartView.of(image) if row.line in charts else None
             image.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
             return image, view
         return None, None
@@ -207,15 +208,6 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
     none = (None, None)
     rows = sampler.rows(lambda row: found.get(row.line, none)[0])
     return [replace(row, chart=found.get(row.line, none)[1]) for row in rows]
-
-
-def _chart_view(image: Image) -> ChartView:
-    """What the run read in the image; read again where that is too long ago."""
-    from revise_captions.critic.charts.critic import read_image
-    from revise_captions.pipelines.report.chart_view import ChartView
-
-    seen = reduced(image)
-    return ChartView(read_image(seen), seen.size)
 
 
 def show(summary: Mapping[str, Any], options: RunOptions, written: OutputCounts) -> None:

@@ -117,8 +117,7 @@ class Verdict:
             say.
         answer_mass: The probability of Yes and No together, in [0, 1], to four decimals; written as
             `share`. Low where the model does not answer the question. None where unknown.
-        critic: Which critic answered, where the image chooses it: "charts" for charts; "" for the
-            one that the settings name first.
+        critic: "charts" where the critic of charts answered; "" for any other.
     """
 
     p_factual: float | None

@@ -10,7 +10,7 @@ import sys
 from urllib.parse import urlsplit
 
 import pytest
-from explored import rows_of, serving, write_run
+from explored import ask, rows_of, serving, write_run
 from report_pages import HOSTILE
 
 from revise_captions.errors import UserError
@@ -23,14 +23,6 @@ from revise_captions.pipelines.explore.session import ExploreOptions, open_sessi
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return write_run(tmp_path, 6, start=3)
-
-
-def ask(server, path, method="GET", body=None, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body, given)
-    answer = connection.getresponse()
-    return answer.status, dict(answer.getheaders()), answer.read()
 
 
 def decide(server, caption, sentence, decision, text="", **headers):

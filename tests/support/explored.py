@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 from contextlib import contextmanager
@@ -56,3 +57,12 @@ def serving(run, **options):
     finally:
         server.shutdown()
         server.server_close()
+
+
+def ask(server, path, method="GET", body=None, **headers):
+    """A request's status, headers and body; `Content_Type` names a header."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, given)
+    answer = connection.getresponse()
+    return answer.status, dict(answer.getheaders()), answer.read()

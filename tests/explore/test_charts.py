@@ -1,0 +1,83 @@
+"""What the explorer shows of a chart: read when asked for, and outlined as in the report."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from browser import Browser, needs_browser
+from explored import ask, serving
+from judged_chart import CAPTION, READING, SENTENCE
+from PIL import Image
+
+from revise_captions.pipelines.explore import session
+from revise_captions.pipelines.report import chart_view
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A caption that the critic of charts judged, then one that it did not."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(chart_view, "read_image", lambda image: READING)
+    Image.new("RGB", (200, 200), "white").save(tmp_path / "chart.png")
+    revision = {"signature": "critic:charts@0|threshold:0.45", "rounds": 0, "sentences": [SENTENCE]}
+    rows = [
+        {"image": "chart.png", "caption": CAPTION, "revised_caption": CAPTION, "revision": found}
+        for found in (revision | {"critic": "charts"}, revision)
+    ]
+    path = tmp_path / "out.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def picture(server, place):
+    status, _, body = ask(server, f"/{server.token}/{place}")
+    assert status == 200, place
+    return Image.open(io.BytesIO(body)).convert("RGB")
+
+
+def test_the_table_and_the_outlined_image_of_a_chart_alone(run):
+    with serving(run) as server:
+        status, _, body = ask(server, f"/{server.token}/tables/0")
+        assert status == 200
+        assert b"Cases in &lt;b&gt;Norway&lt;/b&gt;" in body
+        assert b'<td class="n">254</td>' in body
+        plain, marked = picture(server, "image/0"), picture(server, "image/0/large/marked")
+        assert min(plain.getpixel((100, 130))) > 240
+        red, green, _ = marked.getpixel((97, 130))
+        assert red - green > 60
+        for place in ("tables/1", "image/1/marked", "tables/7", "tables/../0", "tables/"):
+            assert ask(server, f"/{server.token}/{place}")[0] == 404, place
+        page = ask(server, f"/{server.token}/")[2].decode()
+        assert page.count("data-reading=") == 1
+
+
+def test_without_what_reads_charts_none_is_offered(run, monkeypatch):
+    monkeypatch.setattr(session, "find_spec", lambda name: None)
+    with serving(run) as server:
+        assert b"data-reading" not in ask(server, f"/{server.token}/")[2]
+        assert ask(server, f"/{server.token}/tables/0")[0] == 404
+
+
+@needs_browser
+def test_opening_the_reading_puts_table_and_outlines_in_place(run, tmp_path):
+    with serving(run) as server, Browser(tmp_path) as browser:
+        browser.open(server.url)
+        browser.value("document.querySelector('[data-reading] summary').click()")
+        browser.wait("document.querySelector('details.read[open] td')?.textContent === '~380'")
+        assert browser.value("document.querySelector('.enlarge img').src").endswith(
+            "image/0/marked"
+        )
+        browser.value("document.querySelector('details.read summary').click()")
+        assert browser.value("document.querySelector('details.read').open") is False
+        assert browser.said == []
+
+
+@needs_browser
+def test_a_chart_that_is_gone_is_said(run, tmp_path):
+    with serving(run) as server, Browser(tmp_path) as browser:
+        browser.open(server.url)
+        (run.parent / "chart.png").unlink()
+        browser.value("document.querySelector('[data-reading] summary').click()")
+        browser.wait("document.querySelector('[data-reading]').textContent.includes('Not read')")

@@ -1,0 +1,20 @@
+"""A caption that the critic of charts judged, and what it read: bars of two years."""
+
+from __future__ import annotations
+
+from revise_captions.charts import Chart, ChartMark, ChartSeries
+from revise_captions.critic.charts.critic import ChartReading
+
+BARS = (
+    ChartMark("2013", 380, False, 2.0, 1.0, (20, 20, 60, 180)),
+    ChartMark("2014", 254, True, 0.5, 0.0, (100, 80, 140, 180)),
+)
+TITLE = "Cases in <b>Norway</b>"
+READING = ChartReading((Chart("bar", TITLE, series=(ChartSeries("", "", BARS),)),), ())
+CAPTION = "In 2014, there were 202 cases."
+SENTENCE = {
+    "span": [0, len(CAPTION)], "label": "nonfactual", "reason": None, "assessable": None,
+    "p_factual": 0.05, "share": None, "rationale": "2014 is at 254, not 202.", "rewrite": None,
+    "accepted": None, "why": None, "p_after": 0.05, "reason_after": None, "dropped": False,
+    "attempts": [],
+}  # fmt: skip
