@@ -13,6 +13,7 @@ from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import NumberPlace, support, words_and_years
 from revise_captions.critic.charts.support import is_foreign
 from revise_captions.critic.charts.words import words_of
@@ -23,8 +24,10 @@ NAMES = (
     *(f"{outcome} {kind}" for kind in (*_KINDS, "comparison") for outcome in ("false", "true")),
     "undecided number", "undecided value", "undecided extreme", "undecided trend", "how far off",
     "refuted share", "unprinted numbers", "unprinted years", "beside", "set apart",
-    "repeated words", "fragment", "of the chart", "reported", "about nothing shown",
+    "repeated words", "fragment", "of the chart", "reported", "about nothing shown", "garbled",
 )  # fmt: skip
+#: Words and numbers.
+_TOKEN = re.compile(r"\w+")
 #: How a whole sentence ends, and how one ends that was cut at a list's number or initial.
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
 _CUT = re.compile(r"^\W*\d{1,2}\.\s*$|(?:^|\s)(?:[A-Z]|vs|[Ii]ncl|[Rr]ep|[Dd]em)\.\s*$")
@@ -133,9 +136,14 @@ def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[
         len(false) / len(decided) if decided else 0.3,
         *_printed(sentence, text),
         float(min(4, sum(n - 1 for n in pairs.values() if n > 1))),
-        float(len(words) < 3 or not _ENDS.search(sentence) or bool(_CUT.search(sentence))),
+        float(
+            len(_TOKEN.findall(sentence)) < 3
+            or not _ENDS.search(sentence)
+            or bool(_CUT.search(sentence))
+        ),
         *(float(bool(wording.search(sentence))) for wording in _WORDING),
         float(is_foreign(sentence, text.words)),
+        float(is_garbled(sentence)),
     )
 
 

@@ -13,7 +13,8 @@ from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
-from revise_captions.critic.charts.support import absent_names, is_garbled, is_supported
+from revise_captions.critic.charts.garbled import is_garbled
+from revise_captions.critic.charts.support import absent_names, is_supported
 
 #: Rationales of sentences that no other words in their place would mend.
 NOT_SAID = "The chart does not say this."

@@ -1,4 +1,4 @@
-"""Whether a sentence is a sentence, and whether what it is about stands in the image."""
+"""Whether what a sentence is about stands in the image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome
 from revise_captions.charts.claims.mentions import fold
 from revise_captions.charts.claims.sentence import all_labels
 from revise_captions.critic.charts.places import words_and_years
-from revise_captions.critic.charts.words import content_stems, general_stems, stem, words_of
+from revise_captions.critic.charts.words import content_stems, general_stems, stem
 
 #: A sentence of fewer content words may be about the chart in general.
 FEW_WORDS = 3
@@ -19,17 +19,6 @@ _OF_THE_CHART = re.compile(r"\b(?:charts?|graphs?|tables?|data|axis|axes|plots?)
 _NAME = re.compile(
     r"[A-Z][\w&’'-]*(?:(?: of| and| the| &)* [A-Z][\w&’'-]*)*|\b(?:1[6-9]|20)\d\d\b(?![\d,.]\d)"
 )
-
-
-def is_garbled(sentence: str) -> bool:
-    """Whether words are repeated, or there is no sentence at all."""
-    words = [word.casefold() for word in re.findall(r"\w+|&", sentence)]
-    again = any(
-        words[k : k + n] == words[k + n : k + 2 * n] and words[k].isalpha()
-        for n in (1, 2, 3)
-        for k in range(len(words) - 2 * n + 1)
-    )
-    return len(words_of(sentence)) < 3 or again
 
 
 def is_foreign(sentence: str, shown: frozenset[str]) -> bool:

@@ -65,9 +65,21 @@ def stem(word: str) -> str:
 
 
 @functools.cache
+def function_words() -> frozenset[str]:
+    """Words of any text, such as "the" and "whereas"."""
+    return frozenset(_FUNCTION.split())
+
+
+@functools.cache
+def chart_words() -> frozenset[str]:
+    """Words that speak of charts in general."""
+    return frozenset(_CHART.split())
+
+
+@functools.cache
 def general_stems() -> frozenset[str]:
     """Stems of function words and of words that speak of charts in general."""
-    return frozenset(stem(word) for word in (_FUNCTION + _CHART).split())
+    return frozenset(stem(word) for word in function_words() | chart_words())
 
 
 def words_of(text: str) -> list[str]:

@@ -1,0 +1,113 @@
+"""Signs of text that is no sentence, as weak captioners write it.
+
+Each was kept for what it found in the development half of CHOCOLATE: nine of ten sentences or more
+that it is true of are labeled wrong there.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+
+from revise_captions.critic.charts.words import chart_words, function_words
+
+_WORD = re.compile(r"\w+|&")
+#: "of people of people".
+_AT_ONCE = re.compile(r"\b([^\W\d_]\w+(?:[ ,/-]+\w+){0,5}) \1\b")
+#: Words that set a clause beside one that repeats its words.
+_CONTRAST = re.compile(
+    r"\b(?:while|but|and|than|whereas|versus|vs|compared|exceeds?|from)\b|;", re.IGNORECASE
+)
+#: (words, times): a run of so many words that stands in the sentence so often; the last one only
+#: where no `_CONTRAST` explains it.
+_RUNS = ((7, 2), (3, 3), (2, 4))
+_ALIKE = (5, 2)
+#: Characters that OCR-free text has no use for, and symbols in a row.
+_GLYPHS = re.compile(r"[|○�]|;&|([^\w\s.\-—–_])\1\1")
+#: "on0% of", "from191,000".
+_STUCK = re.compile(r"\b(?:on|of|the|from|in|at|to|by|with|than|and|for|is|was)\d")
+_FUNCTION = r"for|with|by|from|is|are|was|were|has|have|had|and|or|which|an|the|than|into"
+#: What nothing follows, and what follows nothing: "has a for better", "between of".
+_MISPLACED = re.compile(
+    rf"\b(?:a|an|the) (?:of|a|{_FUNCTION})\b(?!-)"
+    rf"|\b(?:of|between|among|into) (?:of|by|at|{_FUNCTION.replace('|an|the', '')})\b(?!-)"
+)
+_OPEN_END = re.compile(r"\b(?:an?|the|and|or|of|than|their|its)\.?\s*$")
+_ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
+#: A capital in the middle of a sentence on a word that no name begins with.
+_MOVED = re.compile(r"(?<!,) \b[a-z]{2,} (?:The|Has|Was|Is|An|There|Values|Among) [a-z]")
+_ROW = re.compile(r"(?:(?<!\w)\d[\d.]*%? ){2,}\d")
+#: "lower than Spain. is."; "is than".
+_STOPPED = re.compile(r"[a-z]{4,}\. [a-z]{2,}\b(?!\.\w)|\b(?:is|are|was|were|has|had) than\b")
+_THAN = re.compile(r"\b(?:than|versus) (?:that |those |the )?")
+_BETWEEN = re.compile(r"\bbetween (\w[^,.]*?) and \1\b", re.IGNORECASE)
+#: A word in lower case that no sign or abbreviation is part of.
+_PLAIN = re.compile(r"(?<![\w.'’&/()-])[a-z]+(?![\w'’&/)-]|\.\w)")
+#: Letters that stand alone for nothing.
+_LONE = frozenset("bfghjloqruvwz")
+
+
+def is_garbled(sentence: str) -> bool:
+    """Whether a text repeats itself, compares a thing with itself, was cut, or is no sentence."""
+    patterns = (_GLYPHS, _STUCK, _MISPLACED, _OPEN_END, _MOVED, _ROW, _BETWEEN, _AT_ONCE, _STOPPED)
+    return (
+        any(pattern.search(sentence) for pattern in patterns)
+        or not any(letter.isalpha() for letter in sentence)
+        or _repeats(sentence)
+        or _ends_within(sentence)
+        or _against_itself(sentence)
+        or _has_cut_words(sentence)
+    )
+
+
+def _words(sentence: str) -> list[str]:
+    return _WORD.findall(sentence.casefold())
+
+
+def _repeats(sentence: str) -> bool:
+    """Whether a run of words stands there too often."""
+    runs = _RUNS if _CONTRAST.search(sentence) else (*_RUNS, _ALIKE)
+    words = _words(sentence)
+    for length, times in runs:
+        found = Counter(tuple(words[k : k + length]) for k in range(len(words) - length + 1))
+        if any(n >= times and any(w.isalpha() for w in run) for run, n in found.items()):
+            return True
+    return False
+
+
+def _ends_within(sentence: str) -> bool:
+    """Whether it ends with a word that another must follow, without a full stop."""
+    words = _words(sentence)
+    return not _ENDS.search(sentence) and bool(words) and words[-1] in function_words()
+
+
+def _against_itself(sentence: str) -> bool:
+    """Whether what is behind "than" stands before it, word for word."""
+    than = _THAN.search(sentence)
+    if than is None:
+        return False
+    before, after = _words(sentence[: than.start()]), _words(sentence[than.end() :])
+    starts = range(len(before) - len(after) + 1)
+    return len(after) > 1 and any(before[k : k + len(after)] == after for k in starts)
+
+
+def _has_cut_words(sentence: str) -> bool:
+    """Whether words lost letters: a single one is left, or two begin like common words."""
+    words = _PLAIN.findall(sentence)
+    return bool(_LONE & {*words}) or sum(_is_cut(word) for word in words) > 1
+
+
+@functools.cache
+def _is_cut(word: str) -> bool:
+    """Whether it is two or three letters that begin a function word, and no word."""
+    known = function_words() | chart_words() | _SHORT
+    begins = any(other.startswith(word) for other in function_words())
+    return 1 < len(word) < 4 and word not in known and begins
+
+
+#: Words in lower case that begin others.
+_SHORT = frozenset(
+    ("al", "app", "art", "de", "do", "du", "en", "ex", "go", "he", "hi", "le", "led", "me", "mid",
+     "mil", "my", "ok", "per", "ran", "she", "su", "tot", "un", "us", "var", "we", "wee", "ye")
+)  # fmt: skip

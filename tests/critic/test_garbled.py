@@ -1,0 +1,58 @@
+"""Signs of garbled sentences, in the manner of captioners, and whole ones that resemble them."""
+
+from __future__ import annotations
+
+import pytest
+
+from revise_captions.critic.charts.garbled import is_garbled
+from revise_captions.critic.charts.rationale import NO_SENSE, rationale_of
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sales of of cars rose.",
+        "The share of users users users was 4%.",
+        "In most large cities of Europe people in most large cities of Europe vote.",
+        "The least popular in May was the least popular in May was the least popular in May.",
+        "In Spain, the share of homes with solar panels is higher than that in Spain.",
+        "Those with little German are more likely to leave than those with little German.",
+        "The difference between Poland and Poland is 4.",
+        "The average rent in the",
+        "Spain has the.",
+        "The share was on0% of couples.",
+        "The group|||||| grew.",
+        "2012 has a for better policies than 2011.",
+        "The fewest of was Men.",
+        "On the other hand, point in The fewest reached was 2014.",
+        "Men 57 50 44 36 women.",
+        "than Spain lower France. is.",
+        "Milan h the lowest value.",
+        "The rents fo Milan wi gardens stand at 4.",
+        "5.",
+    ],
+)
+def test_garbled(sentence):
+    assert is_garbled(sentence)
+    assert rationale_of(sentence, (), ()) == NO_SENSE
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "2014 had 5.",
+        "According to the chart, the chart compares four groups.",
+        "Men are about twice as high as High earners.",
+        "49% say it is better to keep the law in place, while 45% say it is better to keep out.",
+        "Rents rose from 1.9 million euros in Rome in 2014 to 3.2 million euros in Rome in 2020.",
+        "Disapproval ratings are higher than approval ratings.",
+        "Years include 1990, 1995, 2000, 2001 and 2003.",
+        "The table presents activities that individuals engage in.",
+        "The dating app with the most users is in the U.S. market vs. the EU.",
+        "It covers the in-between years, and the x axis shows them.",
+        "Sales of cars by region",
+        "More people own a house than a car.",
+    ],
+)
+def test_whole(sentence):
+    assert not is_garbled(sentence)
