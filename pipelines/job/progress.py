@@ -68,13 +68,17 @@ def announced(doing: str) -> Iterator[None]:
 
 
 class Progress:
-    """Counts records and sentences; shows rate and time left. `total` None: not known.
+    """Counts records and sentences, or units of another name; shows rate and time left.
 
     Inside its `with`, a thread shows how things stand also while a single batch takes minutes.
+
+    Args:
+        total: How many there are; None: not known.
+        unit: What is counted. Sentences are shown beside records only.
     """
 
-    def __init__(self, total: int | None) -> None:
-        self.total = total
+    def __init__(self, total: int | None, unit: str = "records") -> None:
+        self.total, self.unit = total, unit
         self._doing = ""
         self._writing = threading.Lock()
         self._ended = threading.Event()
@@ -142,10 +146,12 @@ class Progress:
         """`1,280 of 5,000 records (26 %), 31.0 records/s, 210 sentences/s, 2 min left`."""
         rate = self.records / seconds if seconds > 0 else 0.0
         done = self.skipped + self.records
-        parts = [f"{done:,} records"]
+        parts = [f"{done:,} {self.unit}"]
         if self.total:
-            parts = [f"{done:,} of {self.total:,} records ({100 * done / self.total:.0f} %)"]
-        parts += [f"{rate:.1f} records/s", f"{self.sentences / max(seconds, 1e-9):.0f} sentences/s"]
+            parts = [f"{done:,} of {self.total:,} {self.unit} ({100 * done / self.total:.0f} %)"]
+        parts.append(f"{rate:.1f} {self.unit}/s")
+        if self.unit == "records":
+            parts.append(f"{self.sentences / max(seconds, 1e-9):.0f} sentences/s")
         if self.total and rate:
             parts.append(f"{duration((self.total - done) / rate)} left")
         parts += [f"{count:,} {name}" for name, count in self.counts.items() if count]

@@ -71,7 +71,7 @@ COMMANDS = (
     SubCommand(
         "read-chart",
         CORRECT,
-        "revise_captions.charts.cli:main",
+        "revise_captions.pipelines.chart_reading.cli:main",
         "Print the values that a chart shows.",
         "read-chart",
     ),

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import read
-from revise_captions.charts.cli import main
+from revise_captions.pipelines.chart_reading.cli import main
 
 BARS = {"2016": 120.0, "2017": 180.0, "2018": 90.0, "2019": 240.0}
 
@@ -65,10 +65,10 @@ def test_the_command_prints_each_format_and_names_broken_files(tmp_path, capsys)
     (tmp_path / "b.png").write_bytes(b"no image")
     status, out, err = run([str(tmp_path), "--format", "jsonl"], capsys)
     assert status == 0
-    assert [json.loads(line)["image"] for line in out.splitlines()] == ["a.png"]
+    assert [json.loads(line)["image"] for line in out.splitlines()] == [str(tmp_path / "a.png")]
     assert "b.png: not an image format" in err
     status, out, _ = run([str(tmp_path / "a.png"), "--format", "json"], capsys)
-    assert list(json.loads(out)) == ["a.png"]
+    assert list(json.loads(out)) == [str(tmp_path / "a.png")]
     _, out, _ = run([str(tmp_path / "a.png"), "--format", "csv"], capsys)
     assert [row.split(",")[4] for row in out.splitlines()[1:]] == list(BARS)
     _, out, _ = run([str(tmp_path / "a.png")], capsys)
@@ -84,3 +84,12 @@ def test_what_cannot_be_read_has_its_own_status(tmp_path, capsys):
     status, _, err = run([str(tmp_path / "none.png")], capsys)
     assert status == 2
     assert "there is no file" in err
+
+
+def test_files_of_one_name_in_two_folders_are_two_in_the_order_given(tmp_path, capsys):
+    places = [tmp_path / folder / "a.png" for folder in ("z", "b", "k")]
+    for place in places:
+        place.parent.mkdir()
+        Image.new("RGB", (200, 200), "white").save(place)
+    _, out, _ = run([*map(str, places), "--format", "json"], capsys)
+    assert list(json.loads(out)) == [str(place) for place in places]

@@ -317,3 +317,6 @@ def test_unknown_progress_and_lines_of_progress():
         "150 of 200 records (75 %), 5.0 records/s, 35 sentences/s, 10.0 s left"
     )
     assert Progress(None).line(0.0) == "0 records, 0.0 records/s, 0 sentences/s"
+    images = Progress(4, "images")
+    images.records = 1
+    assert images.line(2.0) == "1 of 4 images (25 %), 0.5 images/s, 6.0 s left"

@@ -35,9 +35,10 @@ def read_chart(images: tuple[Path, ...], form: str) -> int:
     """Print what the charts in IMAGE… show: titles, axes, series, values.
 
     A folder stands for the images in it. Values that were measured rather than printed in the chart
-    stand behind ~. The exit status is 4 if nothing could be read in any image.
+    stand behind ~. Several images are read at once, and printed in their order. The exit status is
+    4 if nothing could be read in any image.
     """
-    from revise_captions.charts.reading import print_readings
+    from revise_captions.pipelines.chart_reading.run import print_readings
 
     return print_readings(images, form)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +26,8 @@ from revise_captions.charts.read import read
 from revise_captions.commands import echo
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
+from revise_captions.io.rows import dumps
+from revise_captions.pipelines.job.progress import Progress
 from revise_captions.records import ImageRef
 
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
@@ -72,20 +78,44 @@ def print_readings(paths: Sequence[Path], form: str) -> int:
     if form == "csv":
         _print_line(csv_line(CSV_HEADER))
     for path, charts in _readings(files(paths)):
+        if isinstance(charts, BadRecord):
+            echo(f"read-chart: {path}: {charts.detail}", err=True)
+            continue
         readable = readable or any(chart.readable for chart in charts)
-        _print_one(path, charts, form, first)
+        _print_one(str(path), charts, form, first)
         first = False
     if form == "json":
         _print_line("{}" if first else "}")
     return 0 if readable else NOTHING
 
 
-def _readings(paths: Sequence[Path]) -> Iterator[tuple[Path, tuple[Chart, ...]]]:
-    for path in paths:
+def _readings(paths: Sequence[Path]) -> Iterator[tuple[Path, tuple[Chart, ...] | BadRecord]]:
+    """What is read in each file, in their order; as many at once as there are cores.
+
+    Progress is shown where what is printed does not show it.
+    """
+    workers = min(8, os.cpu_count() or 1, len(paths))
+    pool = ThreadPoolExecutor(workers)
+    with Progress(len(paths), "images") if not sys.stdout.isatty() else nullcontext() as progress:
+        ahead: deque[tuple[Path, Future[tuple[Chart, ...] | BadRecord]]] = deque()
+        coming = iter(paths)
         try:
-            yield path, read_file(path)
-        except BadRecord as error:
-            echo(f"read-chart: {path}: {error.detail}", err=True)
+            ahead.extend((path, pool.submit(_tried, path)) for path in islice(coming, 2 * workers))
+            while ahead:
+                path, charts = ahead.popleft()
+                yield path, charts.result()
+                ahead.extend((path, pool.submit(_tried, path)) for path in islice(coming, 1))
+                if progress is not None:
+                    progress.advance(1, 0)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _tried(path: Path) -> tuple[Chart, ...] | BadRecord:
+    try:
+        return read_file(path)
+    except BadRecord as error:
+        return error
 
 
 def _print_line(text: str) -> None:
@@ -93,20 +123,19 @@ def _print_line(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def _print_one(path: Path, charts: Sequence[Chart], form: str, first: bool) -> None:
+def _print_one(name: str, charts: Sequence[Chart], form: str, first: bool) -> None:
     if form == "csv":
-        for cells in csv_rows(path.name, charts):
+        for cells in csv_rows(name, charts):
             _print_line(csv_line(cells))
     elif form == "json":
-        value = json.dumps([as_json(chart) for chart in charts], ensure_ascii=False)
-        _print_line(f"{'{' if first else ','}{json.dumps(path.name)}: {value}")
+        value = dumps([as_json(chart) for chart in charts])
+        _print_line(f"{'{' if first else ','}{dumps(name)}: {value}")
     elif form == "jsonl":
-        row = {"image": path.name, "charts": [as_json(chart) for chart in charts]}
-        _print_line(json.dumps(row, ensure_ascii=False))
+        _print_line(dumps({"image": name, "charts": [as_json(chart) for chart in charts]}))
     elif form == "text":
         echo("\n\n".join(as_text(chart) for chart in charts))
     else:
-        echo(("" if first else "\n") + f"{path.name}")
+        echo(("" if first else "\n") + name)
         for chart in charts:
             _print_table(chart)
 
