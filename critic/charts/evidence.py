@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
-from revise_captions.charts.claims.mentions import numbers_in, years_in
+from revise_captions.charts.claims.mentions import fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import NumberPlace, support, words_and_years
 from revise_captions.critic.charts.support import is_foreign
-from revise_captions.critic.charts.words import words_of
+from revise_captions.critic.charts.words import subject_stems, words_of
 
 #: Kinds of claims that are counted apart; the others are taken together with comparisons.
 _KINDS = tuple(ChartClaim(n) for n in ("value", "number", "extreme", "trend", "period"))
@@ -25,6 +25,7 @@ NAMES = (
     "undecided number", "undecided value", "undecided extreme", "undecided trend", "how far off",
     "refuted share", "unprinted numbers", "unprinted years", "beside", "set apart",
     "repeated words", "fragment", "of the chart", "reported", "about nothing shown", "garbled",
+    "absent words",
 )  # fmt: skip
 #: Words and numbers.
 _TOKEN = re.compile(r"\w+")
@@ -69,12 +70,14 @@ class ChartText:
         numbers: Every number in it.
         places: Where they stand.
         words: Stems of its content words, and years.
+        letters: All its letters, in lower case, without what is between them: OCR joins words.
         printed: Whether most marks have their value beside them.
     """
 
     numbers: frozenset[float]
     places: tuple[NumberPlace, ...]
     words: frozenset[str]
+    letters: str
     printed: bool
 
 
@@ -87,6 +90,7 @@ def text_of(
         printed_numbers(charts, lines),
         tuple(places),
         frozenset().union(*(words_and_years(line) for line in lines)),
+        re.sub(r"\d", "", fold(" ".join(lines))),
         2 * sum(mark.printed for mark in marks) >= len(marks),
     )
 
@@ -144,7 +148,15 @@ def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[
         *(float(bool(wording.search(sentence))) for wording in _WORDING),
         float(is_foreign(sentence, text.words)),
         float(is_garbled(sentence)),
+        _absent(sentence, text),
     )
+
+
+def _absent(sentence: str, text: ChartText) -> float:
+    """The share of words for the sentence's subject that do not stand in the image, drawn toward 0
+    if it has few."""
+    said = subject_stems(sentence)
+    return sum(fold(one) not in text.letters for one in said) / (len(said) + 2)
 
 
 def _printed(sentence: str, text: ChartText) -> tuple[float, float, float, float]:

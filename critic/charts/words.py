@@ -57,6 +57,33 @@ variations varied varies vary varying vertical volume visual visually x year yea
 shares respondents respondent survey surveyed conducted source people individuals population
 person adults points dataset billion trillion hundred decade decades century
 """
+#: What captioners say of any chart: its parts, its course, and what they make of it.
+_ANALYSIS = """
+entity entities suggest suggests suggested suggesting clear clearly appear appears appearing exhibit
+exhibits exhibited exhibiting regarding concerning associated based substantial substantially
+distinct demonstrate demonstrates demonstrated demonstrating showcase showcases showcasing
+trajectory numerical statistics versus finally lastly initial initially topic topics various varied
+visible analysis summary brief corresponding corresponds terms common commonly evident evidenced
+remarkable remarkably note noted notes shift shifts peaks trough troughs attribute attributes field
+fields insight insights outline outlines highlight highlights highlighting emphasize emphasizes
+emphasizing capture captured captures mirror mirrors mention mentioned mentions contrast contrasts
+contrasting comparative comparable maintain maintains maintained certain characterized crossover
+extrema extremes disparity variability clustered onwards former beginning begin ends feature
+features featuring focus focuses focusing reveal reveals revealed imply implies depiction overview
+context perspective accordingly hence thereby collectively altogether vast majority minority thirds
+quarter quarters fifth halves double doubled doubles doubling triple tripled twofold eleven twelve
+twenty thirty forty fifty january february march april june july august september october november
+december subset relationship correlation difference differences different distinction distribution
+division essentially particularly predominantly primarily largely markedly dramatic dramatically
+drastic drastically modest modestly marginal minimal considerable considerably stark starkly
+pronounced prominent evolution progression progressively recovery recover rebound rebounded surge
+surged plunge plunged plummeted soared spike spiked jump jumped swings stability stabilized plateau
+plateaued volatility volatile uptick downturn upturn gained lose losing loss shrank narrow narrowed
+narrowing widened widening balance balanced even evenly equally precise precisely accurate
+accurately determine determined cannot image alone allow allows reference marking sees experiencing
+experienced frame timeframe nearing along length shaded area uncertainty ups downs metric goes
+towards broken breaking play plays role organized
+"""
 
 
 def stem(word: str) -> str:
@@ -80,6 +107,16 @@ def chart_words() -> frozenset[str]:
 def general_stems() -> frozenset[str]:
     """Stems of function words and of words that speak of charts in general."""
     return frozenset(stem(word) for word in function_words() | chart_words())
+
+
+@functools.cache
+def _analytic_stems() -> frozenset[str]:
+    return frozenset(stem(word) for word in _ANALYSIS.split())
+
+
+def subject_stems(text: str) -> frozenset[str]:
+    """The content stems of a text that say what a chart is about, not how one describes it."""
+    return content_stems(text) - _analytic_stems()
 
 
 def words_of(text: str) -> list[str]:

@@ -228,6 +228,19 @@ def test_evidence_against_a_sentence(sentence, name):
     assert read_weights().weights[name] < 0
 
 
+def test_words_for_the_subject_that_the_image_lacks_count_against_a_sentence():
+    # OCR joins words; "notably", "showcases" and "trajectory" could be said of any chart
+    lines = ["Registeredcases in Norway"]
+    said = (
+        "Registered cases in Norway fell.",
+        "Notably, the chart showcases a trajectory.",
+        "Hospital beds in Sweden fell.",
+    )
+    found = gather(said, [YEARS], lines)
+    assert [one.values[NAMES.index("absent words")] for one in found] == [0.0, 0.0, 0.6]
+    assert read_weights().weights["absent words"] < 0
+
+
 def test_reads_and_judges_a_drawn_chart():
     table = Table(
         "horizontal bar", "Rents in Oslo by group", "", "the rent", "Rent", "Group", "", 0,

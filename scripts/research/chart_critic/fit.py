@@ -49,16 +49,19 @@ def examples(captions: int, seed: int) -> tuple[list[np.ndarray], list[np.ndarra
     return values, labels
 
 
-def with_noise(values: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Gives a share of the sentences the evidence of others.
+def with_noise(values: np.ndarray, share: float, paraphrased: float, seed: int) -> np.ndarray:
+    """Gives a share of the sentences the evidence of others, and one the absent words of others.
 
     Real charts and sentences are understood far less often than those of the world, and then what
-    is found says nothing.
+    is found says nothing; and real captions say in their own words what the world's say in those of
+    the chart.
     """
     rng = np.random.default_rng(seed)
     noisy = values.copy()
-    chosen = rng.random(len(values)) < share
-    noisy[chosen] = values[rng.integers(0, len(values), int(chosen.sum()))]
+    for columns, part in ((slice(None), share), (NAMES.index("absent words"), paraphrased)):
+        chosen = rng.random(len(values)) < part
+        others = rng.integers(0, len(values), int(chosen.sum()))
+        noisy[chosen, columns] = values[others, columns]
     return noisy
 
 
@@ -66,14 +69,19 @@ def with_noise(values: np.ndarray, share: float, seed: int) -> np.ndarray:
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--captions", default=4000, show_default=True, help="Captions of the world.")
 @click.option("--noise", default=0.45, show_default=True, help="Share of evidence that is noise.")
+@click.option(
+    "--paraphrased", default=0.4, show_default=True, help="Share of absent words that is."
+)
 @click.option("--threshold", default=0.45, show_default=True, help="Stored beside the weights.")
 @click.option("--seed", default=9, show_default=True, help="Other captions.")
-def main(out: Path, captions: int, noise: float, threshold: float, seed: int) -> None:
+def main(
+    out: Path, captions: int, noise: float, paraphrased: float, threshold: float, seed: int
+) -> None:
     from sklearn.linear_model import LogisticRegression
 
     by_caption, labels = examples(captions, seed)
     clean = np.concatenate(by_caption)
-    values = np.concatenate([with_noise(clean, noise, seed + k) for k in range(DRAWS)])
+    values = np.concatenate([with_noise(clean, noise, paraphrased, seed + k) for k in range(DRAWS)])
     truth = np.tile(np.concatenate(labels), DRAWS)
     labels = labels * DRAWS
     scale = np.where(values.std(0) > 0, values.std(0), 1.0)
