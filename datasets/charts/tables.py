@@ -182,7 +182,7 @@ def _by_entity(rng: random.Random) -> Table:
         categories=tuple(chosen),
         columns=(TableColumn("", values),),
         temporal=False,
-        printed=rng.random() < 0.4 or kind in ("pie", "text table"),
+        printed=rng.random() < (0.7 if kind == "pie" else 0.4) or kind == "text table",
     )
     return replace(table, value_label="Share in percent") if kind == "pie" else table
 

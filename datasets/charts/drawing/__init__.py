@@ -39,6 +39,8 @@ def styles_of(table: Table) -> list[str]:
     """The styles that draw tables of this kind, those that draw it often more than once."""
     if table.kind == "text table":
         return ["infographic"]
+    if table.kind == "pie":
+        return ["matplotlib", "infographic", "vega"]
     single = ("vertical bar", "horizontal bar", "line", "area")
     both = ["matplotlib", "infographic"]
     return [*both, "vega", "vega"] if len(table.columns) == 1 and table.kind in single else both

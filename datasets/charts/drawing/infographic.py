@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 from dataclasses import dataclass
 
@@ -50,7 +51,8 @@ def draw(table: Table, rng: random.Random) -> Image.Image:
     y += 14
     if len(table.columns) > 1 and table.kind != "text table":
         y = _legend(page, y, table)
-    body = {"line": _lines, "area": _lines, "text table": _rows}.get(table.kind, _bars)
+    bodies = {"line": _lines, "area": _lines, "text table": _rows, "pie": _pie}
+    body = bodies.get(table.kind, _bars)
     y = body(page, y, table)
     if table.source:
         y = _wrapped(page, y + 10, table.source, 11, "#777")
@@ -148,3 +150,28 @@ def _rows(page: Page, y: int, table: Table) -> int:
             page.text(left + (s + 0.5) * step, y, text, 14, anchor="ma")
         y += 24
     return y
+
+
+def _pie(page: Page, y: int, table: Table) -> int:
+    """A donut, each slice's name and value beside it, at a leader line where it is thin."""
+    values = table.columns[0].values
+    radius = page.width // 5
+    x, top = page.width / 2, y + 30
+    middle, at = top + radius, -90.0
+    for k, (name, value) in enumerate(zip(table.categories, values, strict=True)):
+        sweep = 360 * value / sum(values)
+        color = page.colors[k % len(page.colors)] if k < len(page.colors) else "#c9c9c9"
+        box = (x - radius, top, x + radius, top + 2 * radius)
+        page.pen.pieslice(box, at, at + sweep, fill=color, outline="white")
+        angle = math.radians(at + sweep / 2)
+        edge, away = radius + 2, radius + (18 if value < 6 else 8)
+        ends = [(x + r * math.cos(angle), middle + r * math.sin(angle)) for r in (edge, away)]
+        if value < 6:
+            page.pen.line(ends, fill="#777")
+        side = "l" if math.cos(angle) >= 0 else "r"
+        text = f"{name} {digits(value, table.decimals)}%" if table.printed else name
+        page.text(ends[1][0] + (3 if side == "l" else -3), ends[1][1], text, 13, anchor=f"{side}m")
+        at += sweep
+    hole = 0.5 * radius
+    page.pen.ellipse((x - hole, middle - hole, x + hole, middle + hole), fill="white")
+    return round(middle + radius + 34)

@@ -37,10 +37,10 @@ def draw(table: Table, rng: random.Random) -> Image.Image:
     axes = figure.add_subplot()
     title = table.title if not table.subtitle else f"{table.title}\n{table.subtitle}"
     axes.set_title(title, fontsize=10, loc=rng.choice(("left", "center")), wrap=True)
-    {
-        "pie": _pie, "line": _lines, "area": _lines, "stacked bar": _bars, "grouped bar": _bars,
-    }.get(table.kind, _bars)(axes, table, colors)  # fmt: skip
-    if table.kind != "pie":
+    if table.kind == "pie":
+        _pie(axes, table, colors, rng)
+    else:
+        {"line": _lines, "area": _lines}.get(table.kind, _bars)(axes, table, colors)
         name_axis, value_axis = (axes.yaxis, axes.xaxis) if horizontal else (axes.xaxis, axes.yaxis)
         name_axis.set_label_text(table.category_label)
         value_axis.set_label_text(table.value_label)
@@ -100,10 +100,25 @@ def _bars(axes: Any, table: Table, colors: tuple[str, ...]) -> None:
         axes.set_xticks(range(count), table.categories)
 
 
-def _pie(axes: Any, table: Table, colors: tuple[str, ...]) -> None:
+def _pie(axes: Any, table: Table, colors: tuple[str, ...], rng: random.Random) -> None:
+    """A pie or donut, its names beside the slices or in a legend."""
     values = table.columns[0].values
-    texts = [f"{digits(v, table.decimals)}%" for v in values]
-    wedges, _ = axes.pie(values, labels=table.categories, colors=colors, counterclock=False)
-    for wedge, text in zip(wedges, texts, strict=True):
+    texts = [f"{digits(v, table.decimals)}%" if table.printed else "" for v in values]
+    thick = rng.choice((1.0, 1.0, 0.4))
+    named = rng.random() < 0.6
+    wedges, *_ = axes.pie(
+        values, labels=table.categories if named else None, colors=colors, counterclock=False,
+        startangle=rng.choice((90, 0, 90, 140)),
+        wedgeprops={"width": thick, "edgecolor": rng.choice(("white", "none"))},
+    )  # fmt: skip
+    if not named:
+        axes.legend(
+            wedges, table.categories, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5)
+        )
+    for wedge, text, value in zip(wedges, texts, values, strict=True):
         angle = math.radians((wedge.theta1 + wedge.theta2) / 2)
-        axes.text(0.65 * math.cos(angle), 0.65 * math.sin(angle), text, ha="center", color="white")
+        away = 1.12 if value < 5 and not named else 1 - thick / 2 if thick < 1 else 0.65
+        axes.text(
+            away * math.cos(angle), away * math.sin(angle), text, ha="center", va="center",
+            fontsize=9, color="black" if away > 1 else "white",
+        )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 from PIL import Image
 
 from revise_captions.chart_world.tables import Table
+from revise_captions.chart_world.wording import digits
 
 _COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#2f6fde", "#8c564b")
 
@@ -30,6 +31,8 @@ def draw(table: Table, rng: random.Random) -> Image.Image:
 
 def specification(table: Table, rng: random.Random) -> dict[str, Any]:
     """The chart in Vega-Lite's grammar."""
+    if table.kind == "pie":
+        return _pie(table, rng)
     several = len(table.columns) > 1
     rows = [
         {"c": name, "v": value, "s": column.name}
@@ -72,3 +75,36 @@ def specification(table: Table, rng: random.Random) -> dict[str, Any]:
         "config": {"view": {"stroke": rng.choice(("transparent", "#ddd"))}},
         **size,
     }
+
+
+def _pie(table: Table, rng: random.Random) -> dict[str, Any]:
+    """A pie or donut with a legend, and with values at the slices if they are printed."""
+    outer = rng.randint(70, 130)
+    inner = rng.choice((0, 0, 0.55)) * outer
+    values = table.columns[0].values
+    rows = [
+        {"c": name, "v": value, "k": k, "t": f"{digits(value, table.decimals)}%"}
+        for k, (name, value) in enumerate(zip(table.categories, values, strict=True))
+    ]
+    arc: dict[str, Any] = {"type": "arc", "outerRadius": outer, "innerRadius": inner}
+    if rng.random() < 0.4:
+        arc["stroke"] = "#fff"
+    text = {"type": "text", "radius": outer + 14, "fontSize": 11}
+    layers = [{"mark": arc}, {"mark": text, "encoding": {"text": {"field": "t"}}}]
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": rng.choice(("white", "white", "#fbfbfb")),
+        "title": {"text": table.title, "anchor": rng.choice(("start", "middle"))},
+        "data": {"values": rows},
+        "encoding": {
+            "theta": {"field": "v", "type": "quantitative", "stack": True},
+            "order": {"field": "k"},
+            "color": {
+                "field": "c", "type": "nominal", "sort": None,
+                "scale": {"range": list(_COLORS)},
+                "legend": {"title": None, "orient": rng.choice(("right", "right", "bottom"))},
+            },
+        },
+        "layer": layers if table.printed else layers[:1],
+        "config": {"view": {"stroke": "transparent"}},
+    }  # fmt: skip

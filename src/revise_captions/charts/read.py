@@ -15,6 +15,8 @@ from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
 from revise_captions.charts.numerals import date_of
 from revise_captions.charts.ocr import Pixels, TextLine, text_lines
+from revise_captions.charts.pies.discs import has_blob
+from revise_captions.charts.pies.pie_chart import pie_charts
 from revise_captions.charts.scales import FittedScale
 
 #: An image needs this many pixels on its shorter side.
@@ -81,6 +83,9 @@ class _Plot:
 
 
 def _charts(canvas: Canvas) -> list[Chart]:
+    pies = pie_charts(canvas)
+    if pies:
+        return pies
     vertical = scales.value_scales(canvas, True)
     flat = scales.value_scales(canvas, False)
     bars = printed_bars(canvas, bool(vertical or flat))
@@ -92,7 +97,10 @@ def _charts(canvas: Canvas) -> list[Chart]:
     chart = _on_axis(canvas, vertical, flat) or printed_curves(canvas)
     if chart is not None:
         return [chart]
-    return bars or [_unknown(canvas.pixels, "no axis and no marks were found")]
+    if bars:
+        return bars
+    pie = "a pie in depth, in pieces, or without names" if has_blob(canvas) else ""
+    return [_unknown(canvas.pixels, pie or "no axis and no marks were found")]
 
 
 def _on_axis(canvas: Canvas, vertical: list[FittedScale], flat: list[FittedScale]) -> Chart | None:

@@ -1,0 +1,1 @@
+"""Pies and donuts: discs found, cut into slices by color, and named."""
