@@ -67,7 +67,7 @@ def parse(
     plain = text.strip()
     if not any(letter.isdigit() for letter in plain):
         return None
-    plain = plain.translate(_CONFUSED).replace(" ", "").strip(_AROUND).rstrip("-" + _AROUND)
+    plain = plain.translate(_CONFUSED).replace(" ", "").strip(_AROUND).rstrip("-<>" + _AROUND)
     found = _NUMERAL.fullmatch(plain)
     if found is None:
         return None

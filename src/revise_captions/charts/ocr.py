@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from revise_captions.charts.chart import Box
+from revise_captions.charts.numerals import parse
 
 Pixels = NDArray[np.uint8]
 Corners = NDArray[np.float32]
@@ -38,7 +39,7 @@ _VERY_TALL = 2.6
 _LONG, _REPEATED = 12, 0.4
 #: Degrees between which text is slanted.
 _SLANTED = (12, 78)
-#: By which the image is scaled when it is turned to read slanted text.
+#: By which the image is scaled when it is turned to read long slanted text.
 _ENLARGED = 1.3
 #: Rotated text is taken to read upward unless it reads this much better downward.
 _DOWNWARD = 0.02
@@ -105,6 +106,42 @@ def text_lines(image: Pixels) -> tuple[TextLine, ...]:
         return _text_lines(engine, np.ascontiguousarray(image[:, :, ::-1]))
 
 
+def with_turned(image: Pixels, lines: Sequence[TextLine], angle: float) -> tuple[TextLine, ...]:
+    """Lines of text, and numbers slanted by an angle that are found once the image is turned back.
+
+    The detector overlooks short slanted texts, such as the labels of a value axis.
+
+    Args:
+        image: uint8 of shape (height, width, 3).
+        lines: What was recognized.
+        angle: In degrees counterclockwise.
+    """
+    with _engine() as engine:
+        pixels = np.ascontiguousarray(image[:, :, ::-1])
+        found = _turned_lines(engine, pixels, angle, 1.0 if angle else _ENLARGED)
+    found = [line for line in found if parse(line.text) is not None]
+    return tuple(sorted((*_beside(lines, found), *found), key=lambda line: line.box[:2][::-1]))
+
+
+def _beside(lines: Iterable[TextLine], others: Sequence[TextLine]) -> list[TextLine]:
+    """The lines that are no fragments of other, longer ones that are slanted."""
+    return [
+        line
+        for line in lines
+        if not any(len(line.text) <= len(o.text) and _along(line, o) for o in others if o != line)
+    ]
+
+
+def _along(line: TextLine, other: TextLine) -> bool:
+    """Whether a line lies on a slanted one."""
+    radians = math.radians(other.angle)
+    x, y = ((line.box[k] + line.box[k + 2] - other.box[k] - other.box[k + 2]) / 2 for k in (0, 1))
+    off = abs(x * math.sin(radians) + y * math.cos(radians))
+    far = abs(x * math.cos(radians) - y * math.sin(radians))
+    width, height = (other.box[k + 2] - other.box[k] for k in (0, 1))
+    return off <= 0.5 * other.height and far <= 0.5 * math.hypot(width, height)
+
+
 def _text_lines(engine: Any, pixels: Pixels) -> tuple[TextLine, ...]:
     boxes = _detected(engine, pixels)
     crops = [_crop(pixels, corners) for corners in boxes]
@@ -114,6 +151,7 @@ def _text_lines(engine: Any, pixels: Pixels) -> tuple[TextLine, ...]:
     lines += _tall_lines(engine, [crops[k] for k in tall], boxes[tall])
     kept = [line for line in lines if line.score >= LEAST_SCORE and not _is_noise(line.text)]
     kept = _slanted_again(engine, pixels, kept)
+    kept = _beside(kept, [line for line in kept if _SLANTED[0] < abs(line.angle) < _SLANTED[1]])
     return tuple(sorted(kept, key=lambda line: (line.box[1], line.box[0])))
 
 
@@ -142,19 +180,23 @@ def _slanted_again(engine: Any, pixels: Pixels, lines: list[TextLine]) -> list[T
             len(first) < 2
         ):
             continue
-        again = _turned_lines(engine, pixels, float(np.median([line.angle for line in first])))
+        again = _turned_lines(
+            engine, pixels, float(np.median([line.angle for line in first])), _ENLARGED
+        )
         if sum(len(line.text) for line in again) > sum(len(line.text) for line in first):
             rest = [line for line in lines if line not in first]
             lines = rest + [line for line in again if not any(_meets(line, o) for o in rest)]
     return lines
 
 
-def _turned_lines(engine: Any, pixels: Pixels, angle: float) -> list[TextLine]:
+def _turned_lines(
+    engine: Any, pixels: Pixels, angle: float, enlarged: float = 1.0
+) -> list[TextLine]:
     """The text that is level once the image is turned back by an angle, in the image's places."""
     import cv2
 
     height, width = pixels.shape[:2]
-    turn = cv2.getRotationMatrix2D((width / 2, height / 2), -angle, _ENLARGED)
+    turn = cv2.getRotationMatrix2D((width / 2, height / 2), -angle, enlarged)
     cos, sin = abs(turn[0, 0]), abs(turn[0, 1])
     size = (round(height * sin + width * cos), round(height * cos + width * sin))
     turn[:, 2] += (size[0] - width) / 2, (size[1] - height) / 2
@@ -171,7 +213,7 @@ def _turned_lines(engine: Any, pixels: Pixels, angle: float) -> list[TextLine]:
             box = _bounds(corners @ back[:, :2].T + back[:, 2])
             word = TextWord(line.text, box)
             whole = replace(line, box=box, angle=line.angle + angle, words=(word,))
-            found.append(replace(whole, height=line.height / _ENLARGED))
+            found.append(replace(whole, height=line.height / enlarged))
     return found
 
 
@@ -216,19 +258,48 @@ def _flat_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[Te
 
 def _tall_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[TextLine]:
     """Text of narrow boxes: rotated one way or the other, or upright."""
-    lines = []
-    for crop, corners in zip(crops, boxes, strict=True):
-        views = [(np.rot90(crop, -1), 90.0, 0.0), (np.rot90(crop, 1), -90.0, -_DOWNWARD)]
+    read = []
+    for crop in crops:
+        views = [np.rot90(crop, -1), np.rot90(crop, 1)]
         if crop.shape[0] < _VERY_TALL * crop.shape[1]:
-            views.append((crop, 0.0, 0.0))
-        read = engine.recognize_txt([view for view, _, _ in views])
-        best = max(range(len(views)), key=lambda k: read.scores[k] + views[k][2])
-        text, box = read.txts[best].strip(), _bounds(corners)
-        angle = views[best][1]
+            views.append(crop)
+        found = engine.recognize_txt(views)
+        pairs = zip(found.txts, found.scores, strict=True)
+        read.append([(text.strip(), float(score)) for text, score in pairs])
+    lines = []
+    for k, (crop, texts) in enumerate(zip(crops, read, strict=True)):
+        # labels of an axis are all turned the same way, which a number alone may not show: 600
+        row = [j for j in range(len(boxes)) if _level(boxes[j], boxes[k])]
+        upward, downward = (float(np.mean([read[j][way][1] for j in row])) for way in (0, 1))
+        way = int(downward > upward + _DOWNWARD)
+        upright = len(texts) > 2 and texts[2][1] > texts[way][1]
+        text, score = texts[2 if upright else way]
+        angle = 0.0 if upright else (90.0, -90.0)[way]
+        box = _bounds(boxes[k])
         high = float(crop.shape[1] if angle else crop.shape[0])
-        word = TextWord(text, box)
-        lines.append(TextLine(text, box, float(read.scores[best]), angle, high, (word,)))
+        words = tuple(_words_along(text, box, angle))
+        lines.append(TextLine(text, box, score, angle, high, words))
     return lines
+
+
+def _words_along(text: str, box: Box, angle: float) -> Iterator[TextWord]:
+    """The words of an upright or rotated line, which share its length by their letters."""
+    if not angle:
+        yield TextWord(text, box)
+        return
+    step, start = (box[3] - box[1]) / max(1, len(text)), 0
+    for word in text.split():
+        first = text.index(word, start)
+        start = first + len(word)
+        ends = (box[1] + first * step, box[1] + start * step)
+        low, high = ends if angle < 0 else (box[3] - ends[1] + box[1], box[3] - ends[0] + box[1])
+        yield TextWord(word, (box[0], round(low), box[2], round(high)))
+
+
+def _level(corners: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two boxes begin or end in the same row of pixels."""
+    low, high = (corners[:, 1].min(), other[:, 1].min()), (corners[:, 1].max(), other[:, 1].max())
+    return min(abs(low[0] - low[1]), abs(high[0] - high[1])) <= 4
 
 
 def _bounds(corners: NDArray[Any]) -> Box:

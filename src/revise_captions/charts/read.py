@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from revise_captions.charts.canvas import Canvas, prepare
 from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
 from revise_captions.charts.numerals import date_of
-from revise_captions.charts.ocr import Pixels, TextLine, text_lines
+from revise_captions.charts.ocr import Pixels, TextLine, text_lines, with_turned
 from revise_captions.charts.pies.discs import has_blob
 from revise_captions.charts.pies.pie_chart import pie_charts
 from revise_captions.charts.scales import FittedScale
@@ -25,6 +26,9 @@ _LEAST_SIDE = 48
 _MOST_ASPECT = 30
 #: A second value axis has at least so many labels.
 _SECOND = 4
+_NOTHING = "no axis and no marks were found"
+#: Degrees by which the labels of an axis may be turned, those first that occur most.
+_TURNS = ((0, -45, 45), (60, -60, 90, -90))
 
 
 def read(pixels: Pixels) -> tuple[Chart, ...]:
@@ -41,7 +45,23 @@ def read(pixels: Pixels) -> tuple[Chart, ...]:
     """
     if not has_room(pixels):
         return (_unknown(pixels, "the image is too small"),)
-    return read_lines(pixels, text_lines(pixels))
+    lines = text_lines(pixels)
+    charts = read_lines(pixels, lines)
+    if charts[0].unread != (_NOTHING,):
+        return charts
+    for angles in _TURNS:
+        found = max((with_turned(pixels, lines, a) for a in angles), key=partial(_ticks, pixels))
+        again = read_lines(pixels, found)
+        if again[0].readable and _ticks(pixels, found) > 2:
+            return again
+    return charts
+
+
+def _ticks(pixels: Pixels, lines: Sequence[TextLine]) -> int:
+    """How many labels the image's longest value axis has."""
+    canvas = prepare(pixels, lines)
+    found = scales.value_scales(canvas, True) + scales.value_scales(canvas, False)
+    return max((len(scale.ticks) for scale in found), default=0)
 
 
 def has_room(pixels: Pixels) -> bool:
@@ -100,7 +120,7 @@ def _charts(canvas: Canvas) -> list[Chart]:
     if bars:
         return bars
     pie = "a pie in depth, in pieces, or without names" if has_blob(canvas) else ""
-    return [_unknown(canvas.pixels, pie or "no axis and no marks were found")]
+    return [_unknown(canvas.pixels, pie or _NOTHING)]
 
 
 def _on_axis(canvas: Canvas, vertical: list[FittedScale], flat: list[FittedScale]) -> Chart | None:

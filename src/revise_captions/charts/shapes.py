@@ -31,6 +31,8 @@ _OWN = 0.4
 _SPECK = 0.03
 #: A curve has pixels in this share of the columns that it spans, or else they are dots or letters.
 _SOLID = 0.6
+#: An area's foot may be so far from the axis, as a share of the height of the plot.
+_SLACK = 0.05
 #: No grid line is thicker, as a share of the image's longer side.
 _THICK = 0.008
 
@@ -241,7 +243,9 @@ def curve(mask: Mask, origin: tuple[int, int], color: int, base: float) -> Curve
     top = mask[:, columns].argmax(axis=0)
     bottom = mask.shape[0] - mask[::-1, columns].argmax(axis=0)
     reach = np.maximum(base - origin[1] - top, 1)
-    filled = bool(np.median(depth / reach) > 0.6 and np.median(bottom) >= base - origin[1] - 6)
+    # the labels that the axis's scale is fitted to may all be off by some pixels
+    slack = max(6, _SLACK * mask.shape[0])
+    filled = bool(np.median(depth / reach) > 0.6 and np.median(bottom) >= base - origin[1] - slack)
     ys = top.astype(np.float64) if filled else _middles(mask, columns)
     return Curve(columns + origin[0], ys + origin[1], color, filled)
 
