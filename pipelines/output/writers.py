@@ -137,7 +137,13 @@ def check_output(
     if path.is_dir() and not ours:
         hint = "choose another name"
         raise UserError(f"{out} exists and is no {kind} that could be replaced", hint=hint)
-    check_writable(path, inputs, force=force or going_on, folder=ours)
+    nothing_left = resume and not (force or going_on) and os.path.lexists(path)
+    check_writable(path, inputs, force=force or going_on or nothing_left, folder=ours)
+    if nothing_left:
+        raise UserError(
+            f"{out} exists, and there is nothing to resume: no unfinished run stands beside it",
+            hint="if that is the finished run, it is all there; --force does it again",
+        )
     check_writable(signatures_path(out), inputs, force=None, ours=is_signatures)
     _check_quarantine(out, inputs, replace=force or going_on)
 

@@ -48,7 +48,10 @@ RATER = (
     "calibration",
     "engine",
     "transformers",
+    "rapidocr",
 )
+#: As well, where the critic of charts judged rows beside another critic.
+RATER_OF_CHARTS = ("charts-critic", "charts-prompt", "charts-threshold", "charts-rapidocr")
 #: Fields that say who wrote a caption, best first.
 CAPTIONER_FIELDS = ("model", "captioner", "vlm_model", "model_name", "system")
 REVISED = ", revised"
@@ -265,15 +268,17 @@ def _after(sentence: Mapping[str, Any], threshold: float) -> RatedSentence | Non
 
 def rate(rows: Iterable[Counted]) -> RatedCaptioners:
     """Ratings of captions. Raises `UserError` if their raters differ."""
-    seen: dict[str, dict[str, str]] = {}
+    seen: dict[tuple[str, bool], dict[str, str]] = {}
+    rater: dict[str, str] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
     evidence, elsewhere = Evidence(), set()
 
     def counted() -> Iterator[tuple[str, str, tuple[float, ...]]]:
         for row in rows:
-            if row.signature not in seen:
-                seen[row.signature] = rater_of(row.signature)
-                _same(next(iter(seen.values())), seen[row.signature], "the input")
+            if (by := (row.signature, bool(row.critic))) not in seen:
+                seen[by] = rater_of(row.signature, charts=by[1])
+                _same(rater or seen[by], seen[by], "the input")
+                rater.update(seen[by])
             if row.errors:
                 kinds = errors.setdefault(row.captioner, {}).setdefault(row.image, {})
                 for kind, count in row.errors.items():
@@ -284,18 +289,19 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
             yield row.captioner, row.image, row.counts
 
     ratings = collect(counted())
-    rater = next(iter(seen.values()), {})
     return RatedCaptioners(ratings, rater, errors, evidence, frozenset(elsewhere))
 
 
-def rater_of(signature: str) -> dict[str, str]:
-    """The settings in a signature that decide a rating."""
+def rater_of(signature: str, *, charts: bool = False) -> dict[str, str]:
+    """The settings in a signature that decide a rating; `charts`: one by the critic of charts."""
     settings = settings_of(signature)
-    return {key: settings[key] for key in RATER if key in settings}
+    keys = RATER + RATER_OF_CHARTS if charts else RATER
+    return {key: settings[key] for key in keys if key in settings}
 
 
 def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
-    names = [key for key in RATER if one.get(key) != other.get(key)]
+    both = (key for key in RATER_OF_CHARTS if key in one and key in other)
+    names = [key for key in (*RATER, *both) if one.get(key) != other.get(key)]
     if names:
         named = "; ".join(f"{key}: {one.get(key)} and {other.get(key)}" for key in names)
         raise UserError(
@@ -315,7 +321,8 @@ def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
     errors, evidence = {**old.errors, **new.errors}, old.evidence.joined(new.evidence)
     elsewhere = old.elsewhere | new.elsewhere
-    return RatedCaptioners(collect(rows), old.rater, errors, evidence, elsewhere)
+    rater = {**old.rater, **new.rater}
+    return RatedCaptioners(collect(rows), rater, errors, evidence, elsewhere)
 
 
 def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:

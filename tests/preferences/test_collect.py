@@ -134,6 +134,9 @@ def test_a_run_that_died_goes_on_to_the_same_bytes(images, models, capsys):
     models(Writer())
     code, _, said = outcome(main, capsys, *asked)
     assert (code, "exists" in said) == (2, True)
+    code, _, said = outcome(main, capsys, *asked, "--resume")
+    assert (code, "there is nothing to resume" in said) == (2, True)
+    assert (images / "out.jsonl").read_bytes() == whole
 
 
 def test_given_captions_are_compared_with_each_other(images, models, capsys):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from revise_captions.errors import UserError
 from revise_captions.pipelines.rating.autorater import (
     Counted,
     JudgedCaption,
@@ -66,3 +68,17 @@ def test_what_was_left_out_is_known_after_reading_and_joining(tmp_path):
 
 def test_charts_alone_have_no_corrected_share():
     assert corrected(rate(captions(50, CHARTS, 5)), ERRORS, 200) == {}
+
+
+def test_charts_of_two_critics_of_charts_are_not_mixed():
+    def rows(critic: str, version: str) -> list[Counted]:
+        named = f"critic:own|charts-critic:charts@{version}|threshold:0.5"
+        return [replace(one, signature=named) for one in captions(2, critic, 6)]
+
+    mixed = rate([*rows(CHARTS, "1"), *rows("", "2")])  # which charts it is decides nothing for ""
+    assert mixed.rater["charts-critic"] == "charts@1"
+    with pytest.raises(UserError, match="charts-critic: charts@1 and charts@2"):
+        rate([*rows(CHARTS, "1"), *rows(CHARTS, "2")])
+    other = rate([replace(one, captioner="y") for one in rows(CHARTS, "2")])
+    with pytest.raises(UserError, match="the leaderboard was rated with different settings"):
+        joined(mixed, other)
