@@ -26,6 +26,7 @@ _PERIOD = re.compile(
     r"^The chart spans (?P<first>\d{4}) to (?P<last>\d{4}), not (?P<a>\d{4}) to (?P<b>\d{4})\.$"
 )
 _DIRECTION = re.compile(r"^It (?P<verb>rose|fell) from ")
+_TURN = re.compile(r"^It (?:rose|fell) until \S+ and (?:rose|fell) after that\.$")
 _SETBACKS = re.compile(r"^It does not go one way: ")
 _ORDER = re.compile(r"^.+ is at .+ and .+ at [^:]+\.$")
 #: Rationales of sentences of which nothing can stay.
@@ -170,6 +171,11 @@ def _period(sentence: str, found: re.Match[str]) -> str:
     return head + found["last"] + tail if last else changed
 
 
+def _turned(sentence: str, _: re.Match[str]) -> str:
+    """Both directions of a turn swapped."""
+    return _swapped(sentence, [*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)])
+
+
 _FLAT = re.compile(
     r"\b(?:(?:has |have )?(?:remain|stay)(?:ed|s)?|was|has been) (?:\w+ly )?"
     r"(?:stable|constant|unchanged|flat|steady|the same|consistent)\b",
@@ -199,5 +205,5 @@ def _swapped(sentence: str, pairs: Sequence[tuple[str, str]], count: int = 0) ->
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
     (_REMOVED, lambda sentence, _: sentence), (_EXTREME, _extreme),
     (_GAP, _value), (_RATIO, _ratio), (_HIGHEST, _highest), (_VALUE, _value), (_PERIOD, _period),
-    (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
+    (_TURN, _turned), (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
 )  # fmt: skip

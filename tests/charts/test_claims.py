@@ -23,6 +23,13 @@ GROUPS = Chart(
         series("Oppose", {"Men": 55.0, "Women": 30, "Ages 18-29": 21}),
     ),
 )  # fmt: skip
+SEVERAL = Chart(
+    "line", "Students by state",
+    series=(
+        series("Oregon", {"2000": 193.0, "2005": 177, "2010": 228, "2015": 200}, printed=False),
+        series("Ohio", {"2000": 94.0, "2005": 101, "2010": 111, "2015": 120}, printed=False),
+    ),
+)  # fmt: skip
 LARGE = Chart("bar", "Jobs", series=(series("", {"Coal": 12000.0, "Wind": 30500, "Solar": 20000}),))
 
 
@@ -72,6 +79,38 @@ def outcomes(sentence: str, chart: Chart) -> list[str]:
         ("Nuclear power has the most jobs.", LARGE, ["undecided"]),
         ("The vertical axis runs from 0 to 900.", YEARS, []),
         ("There were 254.4 cases in 2012.", YEARS, ["true"]),
+        # a direction with the years that it is given
+        ("Cases fell until 2012 and then rose.", YEARS, ["true", "true"]),
+        ("Cases rose until 2012 and then fell.", YEARS, ["false"]),
+        ("Cases fell until 2012, before falling again.", YEARS, ["true", "false"]),
+        ("Cases dropped from 2010 to 2012 and rose from 2012 to 2013.", YEARS, ["true", "true"]),
+        ("Since 2013, cases have declined.", YEARS, ["true"]),
+        ("Since 2012, cases have declined.", YEARS, ["false"]),
+        ("After this peak, cases rose until 2014.", YEARS, []),
+        ("Cases went on without any significant increase.", YEARS, []),
+        ("There was a small dip in 2013.", YEARS, []),
+        # a part of the chart's years is no wrong period
+        ("The chart shows cases from 2011 to 2013.", YEARS, ["undecided"]),
+        # comparisons and factors
+        ("Oregon in 2000 has less than Oregon in 2005.", SEVERAL, ["false"]),
+        ("Oregon in 2005 is higher than Ohio in 2005.", SEVERAL, ["true"]),
+        ("Ohio in 2005 is higher than Oregon in 2005.", SEVERAL, ["false"]),
+        ("In 2005, people believed in higher beings.", SEVERAL, []),
+        ("Wind is slightly higher than Coal.", LARGE, ["true", "false"]),
+        ("Wind is considerably higher than Coal.", LARGE, ["true", "true"]),
+        ("Wind is more than twice as high as Coal.", LARGE, ["true"]),
+        ("Wind is more than three times as high as Coal.", LARGE, ["false"]),
+        # values of one series among several, and of none that is named
+        ("In 2005, the number for Oregon was 101.", SEVERAL, ["false"]),
+        ("In 2005, the number was 140.", SEVERAL, ["undecided"]),
+        # ranks of listed categories, of turns, and of both ends
+        ("The lowest are Coal and Solar.", LARGE, ["true"]),
+        ("The lowest are Coal and Wind.", LARGE, ["true"]),
+        ("The highest are Coal and Wind.", LARGE, ["false"]),
+        ("A second peak was reached in 2013.", YEARS, []),
+        ("The chart presents the most common jobs.", LARGE, []),
+        ("Cases were at their peak, near the maximum, in 2010.", YEARS, ["true"]),
+        ("Wind has the highest share and the lowest cost.", LARGE, ["true", "undecided"]),
     ],
 )
 def test_decides(sentence, chart, expected):

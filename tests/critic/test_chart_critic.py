@@ -134,6 +134,11 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
         ),
         ("Nearly half (48%) of men do.", "Men is at 20%, not half (48%).", "About 20% of men do."),
         ("It fell steadily.", "It does not go one way: from 3 to 1, with setbacks.", "It fell."),
+        (
+            "Rents rose until 2012 and then declined.",
+            "It fell until 2012 and rose after that.",
+            "Rents fell until 2012 and then grew.",
+        ),
         ("It was stable.", "It rose from 3 in 2010 to 4 in 2014.", "It rose."),
         ("A law was passed.", "The chart does not say this.", ""),
         ("Yes yes yes say no.", "The sentence makes no sense.", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -10,16 +11,26 @@ from revise_captions.charts.claims.grid import FoundMark, at_label, is_temporal
 from revise_captions.charts.claims.mentions import NamedLabel
 
 _MORE = re.compile(
-    r"\b(?:higher|more|greater|larger|bigger|longer|ahead of|exceed(?:s|ed|ing)?|surpass(?:es|ed)?"
-    r"|outnumber(?:s|ed)?|above|better)\b(?=.*\b(?:than|that|those|of|by)\b|\s)",
+    r"\b(?:(?:higher|more|greater|larger|bigger|longer|better)\b(?=.*\bthan\b)"
+    r"|(?<=is )(?:ahead of|above)|(?<=was )(?:ahead of|above)|(?<=are )(?:ahead of|above)"
+    r"|(?<=were )(?:ahead of|above)|exceed(?:s|ed)?|surpass(?:es|ed)?|outnumber(?:s|ed)?"
+    r"|outranks?|tops)\b",
     re.IGNORECASE,
 )
 _LESS = re.compile(
-    r"\b(?:lower|less|fewer|smaller|shorter|behind|below|trails?)\b(?=.*\bthan\b|\s)",
+    r"\b(?:(?:lower|less|fewer|smaller|shorter)\b(?=.*\bthan\b)"
+    r"|(?<=is )(?:behind|below)|(?<=was )(?:behind|below)|(?<=are )(?:behind|below)"
+    r"|(?<=were )(?:behind|below)|trail(?:s|ed)?)\b",
     re.IGNORECASE,
 )
-#: "More than 40": a bound, no comparison of marks; "than 2014" and "than in 2014" are.
-_OF_NUMBER = re.compile(r"\s+than\s+(?!(?:in )?(?:1[6-9]|20)\d\d\b)\D{0,12}\d")
+#: Beyond what a factor allows by so much, it is wrong.
+_CLEARLY = 1.08
+#: "More than 40", "exceeding 9%": a bound, no comparison of marks; "than 2014" is one.
+_OF_NUMBER = re.compile(
+    r"(?:\s+than)?\s+(?:[$€£]|(?:about|around|the|a) )?(?!(?:1[6-9]|20)\d\d\b)"
+    r"(?:\d|half\b|twice\b|double\b|\w+ times\b"
+    r"|(?:one|two|three|four|five|six|seven|eight|nine)[- ]in[- ])"
+)
 
 
 def check_comparisons(
@@ -82,7 +93,7 @@ _FACTORS = {"twice": 2.0, "double": 2.0, "half": 0.5, "two": 2.0, "three": 3.0, 
 
 
 def check_ratios(
-    sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
+    sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark]
 ) -> list[ChartCheck]:
     """Decides "A is about twice as high as B"."""
     match = _TIMES.search(sentence)
@@ -96,17 +107,53 @@ def check_ratios(
     a, b = pair
     word = match["times"].lower().split()[0]
     said = _FACTORS[word] if word in _FACTORS else float(word)
+    more = (match["more"] or "").lower().strip()
+    low, high = said * (0.95 if more in _OVER else 0.88), math.inf if more in _OVER else said * 1.12
+    return [_proportion(a, b, (low, high))]
+
+
+#: Words after which a factor is the least that may be meant.
+_OVER = ("more than", "over")
+_DEGREE = re.compile(
+    r"\b(?:(?P<little>slightly|marginally|a little|somewhat|just)|(?P<much>considerably|much|far"
+    r"|significantly|substantially|notably)) (?:higher|more|greater|larger|lower|less|smaller"
+    r"|fewer)\b(?=.*\bthan\b)",
+    re.IGNORECASE,
+)
+
+
+def check_degrees(
+    sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark]
+) -> list[ChartCheck]:
+    """Decides "A is slightly higher than B": not by half as much again, nor by next to nothing."""
+    match = _DEGREE.search(sentence)
+    if match is None:
+        return []
+    before = [label for label in labels if label.end <= match.start()]
+    after = [label for label in labels if label.start >= match.end()]
+    pair = _pair(marks, before, after) if before and after else None
+    if pair is None:
+        return []
+    b, a = sorted(pair, key=lambda found: found.value)
+    return (
+        [_proportion(a, b, (0.0, 1.45) if match["little"] else (1.1, math.inf))]
+        if b.value > 0
+        else []
+    )
+
+
+def _proportion(a: FoundMark, b: FoundMark, within: tuple[float, float]) -> ChartCheck:
+    """Whether A is so many times B, for any two values that the reading's tolerance allows."""
+    least = max(0.0, a.value - a.mark.tolerance) / (b.value + b.mark.tolerance)
+    most = (a.value + a.mark.tolerance) / max(b.value - b.mark.tolerance, 1e-9)
+    low, high = within
+    if least <= high and most >= low:
+        return ChartCheck(ChartClaim.RATIO, ClaimOutcome.TRUE, 0.0, cells=(a.cell, b.cell))
+    off = low / max(most, 1e-9) if most < low else least / high
     ratio = a.value / b.value
-    slack = 0.12 + (a.mark.tolerance + b.mark.tolerance) / max(b.value, 1e-9)
-    low, high = said * (1 - slack), said * (1 + slack)
-    if (match["more"] or "").lower().strip() in ("more than", "over"):
-        high = said * 1.9
-    if low <= ratio <= high:
-        return [ChartCheck(ChartClaim.RATIO, ClaimOutcome.TRUE, 0.0, cells=(a.cell, b.cell))]
-    off = max(low / ratio, ratio / high)
     rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}: {ratio:.1f} times as high."
-    outcome = ClaimOutcome.FALSE if off > 1.12 else ClaimOutcome.UNDECIDED
-    return [ChartCheck(ChartClaim.RATIO, outcome, off, rationale, (a.cell, b.cell))]
+    outcome = ClaimOutcome.FALSE if off > _CLEARLY else ClaimOutcome.UNDECIDED
+    return ChartCheck(ChartClaim.RATIO, outcome, off, rationale, (a.cell, b.cell))
 
 
 def _pair(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, runs_of, year_of
-from revise_captions.charts.claims.mentions import PERIOD, NamedLabel
+from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
 
 _HIGH = (
-    r"highest|largest|greatest|biggest|peak(?:ed|ing)?|maximum|leads|most (?:popular"
-    r"|common|frequent|spoken|visited|used|expensive|prevalent|dominant|people)|the most"
+    r"highest|largest|greatest|biggest|peak(?:s|ed|ing)?|maximum|leads|most (?:popular"
+    r"|common|frequent|spoken|visited|used|expensive|prevalent|dominant|people)|(?:the|its) most"
     r"|record high|longest|best"
 )
 _LOW = (
@@ -31,8 +32,12 @@ _OF_CHANGE = re.compile(
 )
 #: A peak or low may be one of several.
 _LOCAL = re.compile(r"peak|bottom|low point", re.IGNORECASE)
-#: "At least 5", "at most", "most of", "top 10", "among the highest": no claim about one mark.
-_NO_CLAIM = re.compile(r"\b(?:at|among|amongst|one of|some of|not)(?: the)? $", re.IGNORECASE)
+#: "At least 5", "among the highest", "another peak", "near the maximum": no claim about one mark.
+_NO_CLAIM = re.compile(
+    r"\b(?:at|among|amongst|one of|some of|not|near|close to|approaching|from)(?: the)? $"
+    r"|\b(?:this|that|(?:after|following|since|before|beyond) (?:the|its)) $",
+    re.IGNORECASE,
+)
 
 
 def check_extremes(
@@ -47,23 +52,75 @@ def check_extremes(
         and at_label(marks, label)
         and not any(start <= label.start < end for start, end in spans)
     ]
-    checks = []
+    checks, about = [], []
     for match in _SUPERLATIVE.finditer(sentence):
-        if _NO_CLAIM.search(sentence[: match.start()]) or not marks:
+        if not marks or not _is_claim(sentence, match, bool(categories)):
             continue
-        if _OF_CHANGE.match(sentence[match.end() :]):
-            continue
+        label = None
         if categories:
             label = min(categories, key=lambda one: _distance(sentence, match, one))
+            listed = _listed_with(sentence, label, categories)
             pool = narrowed(marks, labels)
-            check = _ranked(label, match, pool, tolerance)
+            check = _sure(_ranked(label, match, pool, tolerance, listed), pool, labels)
         else:
             elsewhere = any(label.name.isdigit() for label in labels)
             ranked = None if elsewhere else _series_ranked(match, labels, marks, tolerance)
             check = ranked or _unnamed(match, narrowed(marks, labels))
         if check is not None:
             checks.append(check)
-    return checks
+            about.append((label, match["high"] is not None))
+    return [_alone(check, about, k) for k, check in enumerate(checks)]
+
+
+def _is_claim(sentence: str, match: re.Match[str], named: bool) -> bool:
+    """Whether a superlative says of one mark where it ranks: "a second peak" does not, nor does
+    "the chart presents the most common diets"."""
+    before = sentence[: match.start()]
+    if (_NO_CLAIM.search(before) and match[0][:4] != "its ") or _OF_CHANGE.match(
+        sentence[match.end() :]
+    ):
+        return False
+    if match["rank"] and _LOCAL.search(match[0]):
+        return False
+    return named or not SHOWS.search(before)
+
+
+def _listed_with(sentence: str, label: NamedLabel, categories: Sequence[NamedLabel]) -> int:
+    """How many categories are named in one list with it: "Prada and Dior" are the two lowest."""
+    at = categories.index(label)
+    low = high = at
+    joined = re.compile(r"['\"”’]?(?:,|,? and|, or|/) (?:the )?['\"“‘]?")
+    while low and joined.fullmatch(sentence[categories[low - 1].end : categories[low].start]):
+        low -= 1
+    while high + 1 < len(categories) and joined.fullmatch(
+        sentence[categories[high].end : categories[high + 1].start]
+    ):
+        high += 1
+    return high - low + 1
+
+
+def _sure(
+    check: ChartCheck | None, pool: Sequence[FoundMark], labels: Sequence[NamedLabel]
+) -> ChartCheck | None:
+    """Refutes no rank among several series, none of them named, of which some marks are missing."""
+    if check is None or check.outcome is not ClaimOutcome.FALSE:
+        return check
+    shapes = {tuple(found.mark.category for found in run) for run in runs_of(pool)}
+    if len(shapes) > 1 and not any(label.series for label in labels):
+        return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+    return check
+
+
+def _alone(
+    check: ChartCheck, about: Sequence[tuple[NamedLabel | None, bool]], at: int
+) -> ChartCheck:
+    """Refutes no rank where the same category is said to be at the other end, too: of what, the
+    sentence says in words that are not known."""
+    label, high = about[at]
+    other = (label, not high) in about
+    if check.outcome is ClaimOutcome.FALSE and label is not None and other:
+        return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+    return check
 
 
 def _unnamed(match: re.Match[str], pool: Sequence[FoundMark]) -> ChartCheck:
@@ -94,9 +151,11 @@ def _distance(sentence: str, match: re.Match[str], label: NamedLabel) -> int:
 
 
 def _ranked(
-    label: NamedLabel, match: re.Match[str], pool: Sequence[FoundMark], tolerance: Tolerance
-) -> ChartCheck | None:
-    """Whether the category has that rank in some series, within the tolerance."""
+    label: NamedLabel, match: re.Match[str], pool: Sequence[FoundMark], tolerance: Tolerance,
+    listed: int = 1,
+) -> ChartCheck | None:  # fmt: skip
+    """Whether the category has that rank in some series, or one of so many listed, within the
+    tolerance."""
     high = match["high"] is not None
     rank = _RANK.get((match["rank"] or "").lower(), 1)
     best: ChartCheck | None = None
@@ -108,6 +167,8 @@ def _ranked(
         mine, there = named[0], order[rank - 1]
         slack = 0.5 * tolerance.width(there.value, there.extent, there.mark.tolerance, False)
         off = abs(mine.value - there.value) / max(slack, 1e-9)
+        if rank <= order.index(mine) + 1 < rank + listed:
+            off = 0.0
         if off <= 1 and not (off > 0 and mine.mark.printed and there.mark.printed):
             return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.TRUE, off, cells=(mine.cell,))
         local = _LOCAL.fullmatch(match[0]) and _is_turn(run, mine, high)

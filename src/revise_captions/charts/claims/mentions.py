@@ -46,6 +46,13 @@ PERIOD = re.compile(
     r"\b(?:from|between)(?: the years?)? ((?:1[6-9]|20)\d\d)\S* (?:to|and|through|until) "
     r"((?:1[6-9]|20)\d\d)\b"
 )
+#: That a chart shows something.
+SHOWS = re.compile(
+    r"\b(?:chart|graph|table|data|statistics?|figure|plot|provided)\b.{0,40}?\b(?:shows?|illustrat\w+"
+    r"|present(?:s|ed)|depict\w*|display(?:s|ed)|represents?|outlin\w+|provid\w+|cover\w*|track\w*"
+    r"|highlight\w*|detail\w*|compar\w+|describ\w+)",
+    re.IGNORECASE,
+)
 #: What follows an amount by which something is more.
 _MORE_THAN = re.compile(
     r"^(?: [\w.]+){0,4}? (?:higher|lower|more|less|larger|smaller|greater|fewer|longer|shorter)"
@@ -184,7 +191,7 @@ def _longest(
     joined, best = "", None
     for _, end, word in words[at : at + 10]:
         joined += word
-        if joined in names and len(joined) > 1:
+        if word and joined in names and len(joined) > 1:
             name, series = names[joined]
             best = NamedLabel(words[at][0], end, name, series)
     return best

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 
 from revise_captions.charts.chart import Chart
 from revise_captions.charts.claims.check import ChartCheck, Tolerance
-from revise_captions.charts.claims.comparisons import check_comparisons, check_ratios
+from revise_captions.charts.claims.comparisons import (
+    check_comparisons,
+    check_degrees,
+    check_ratios,
+)
 from revise_captions.charts.claims.extremes import check_extremes
 from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import NamedLabel, labels_in, numbers_in, years_in
@@ -45,9 +49,10 @@ def check_sentence(
         *check_numbers(sentence, numbers, labels, marks, printed, limits),
         *check_extremes(sentence, labels, marks, limits),
         *check_trends(sentence, labels, marks, limits),
-        *check_period(sentence, marks),
+        *check_period(sentence, marks, printed),
         *check_comparisons(sentence, labels, marks, limits),
-        *check_ratios(sentence, labels, marks, limits),
+        *check_ratios(sentence, labels, marks),
+        *check_degrees(sentence, labels, marks),
     )
 
 

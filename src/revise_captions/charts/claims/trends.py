@@ -7,24 +7,13 @@ import re
 from collections.abc import Sequence
 
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.directions import Direction, directions_in
 from revise_captions.charts.claims.grid import FoundMark, is_temporal, narrowed, runs_of, year_of
-from revise_captions.charts.claims.mentions import PERIOD, NamedLabel
+from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
 
-_UP = re.compile(
-    r"\b(?:increas(?:e|es|ed|ing)|ris(?:e|es|en|ing)|rose|gr(?:ow|ows|ew|own|owing|owth)|upwards?"
-    r"|went up|climb(?:s|ed|ing)?|surg(?:e|es|ed)|positive trend|jump(?:s|ed)?|gain(?:s|ed)?"
-    r"|recover(?:s|ed|y)|improv(?:es|ed|ement))\b",
-    re.IGNORECASE,
-)
-_DOWN = re.compile(
-    r"\b(?:decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|f[ae]ll(?:s|en|ing)?|drop(?:s|ped|ping)?"
-    r"|downwards?|went down|plummet(?:s|ed|ing)?|negative trend|reduc(?:ed|tion)|dip(?:s|ped)?"
-    r"|shr(?:ank|inks|unk)|plung(?:e|ed|es))\b",
-    re.IGNORECASE,
-)
 _FLAT = re.compile(
-    r"\b(?:stable|steady state|constant|unchanged|flat|stagnant|consistent(?! (?:in|de))"
-    r"|remained? (?:fairly |relatively )?(?:the same|steady|consistent))\b",
+    r"\b(?:stable|steady state|constant|unchanged|flat|stagnant"
+    r"|remained? (?:fairly |relatively )?(?:the same|steady|consistent|level))\b",
     re.IGNORECASE,
 )
 _WAVY = re.compile(r"\bfluctuat|\bvari(?:ed|es|ation)|\bvolatil|\bups and downs", re.IGNORECASE)
@@ -40,49 +29,72 @@ _WITHOUT_TURN = re.compile(
 def check_trends(
     sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
 ) -> list[ChartCheck]:
-    """Decides one trend: between the years that are named, else over the whole series."""
+    """Decides the directions that are stated, or that a series stays or fluctuates: between the
+    years that are named, else over the whole series."""
     if not marks or not is_temporal(marks):
         return []
-    up, down = _UP.search(sentence), _DOWN.search(sentence)
+    ways = directions_in(sentence, labels)
     flat, wavy = _FLAT.search(sentence), _WAVY.search(sentence)
-    if bool(up) + bool(down) + bool(flat) + bool(wavy) != 1:
+    if len([*ways, *filter(None, (flat, wavy))]) > 1 and (flat or wavy or not _apart(ways)):
         return []
-    runs = [_between(run, labels) for run in runs_of(narrowed(marks, labels))]
-    runs = [run for run in runs if len(run) >= 2]
-    if not runs:
-        return []
-    if up or down:
-        found = up or down
-        assert found is not None
-        held = [_direction(sentence, run, bool(up), found, tolerance) for run in runs]
-    elif flat:
-        held = [_flatness(run) for run in runs]
-    else:
-        held = [_wave(run) for run in runs]
-    return [min(held, key=lambda check: (check.outcome is ClaimOutcome.FALSE, check.off))]
+    runs = runs_of(narrowed(marks, labels))
+    checks = [_directed(sentence, way, runs, tolerance) for way in ways]
+    if not ways and (flat or wavy):
+        parts = [part for run in runs if len(part := _between(run, labels)) >= 2]
+        checks = [_mildest([_flatness(part) if flat else _wave(part) for part in parts])]
+    return _as_turn([check for check in checks if check is not None], ways)
 
 
-_SHOWS = re.compile(
-    r"\b(?:chart|graph|table|data|statistics?|figure|plot|provided)\b.{0,40}?\b(?:shows?|illustrat\w+"
-    r"|present(?:s|ed)|depict\w*|display(?:s|ed)|represents?|outlin\w+|provid\w+|cover\w*|track\w*"
-    r"|highlight\w*|detail\w*|compar\w+|describ\w+)",
-    re.IGNORECASE,
-)
+def _apart(ways: Sequence[Direction]) -> bool:
+    """Whether each of several directions has its own part of the series."""
+    return all(way.known for way in ways) and len({(w.first, w.last) for w in ways}) == len(ways)
 
 
-def check_period(sentence: str, marks: Sequence[FoundMark]) -> list[ChartCheck]:
-    """Decides the years that a sentence says the whole chart spans."""
+def _directed(
+    sentence: str, way: Direction, runs: Sequence[Sequence[FoundMark]], tolerance: Tolerance
+) -> ChartCheck | None:
+    """One direction, of the series that bears it out best; None where its years are not known."""
+    parts = [part for run in runs if len(part := way.part(run)) >= 2]
+    if not way.known:
+        return None
+    return _mildest([_direction(sentence, part, way, tolerance) for part in parts])
+
+
+def _mildest(checks: Sequence[ChartCheck]) -> ChartCheck | None:
+    return min(checks, key=lambda one: (one.outcome is ClaimOutcome.FALSE, one.off), default=None)
+
+
+def _as_turn(checks: Sequence[ChartCheck], ways: Sequence[Direction]) -> list[ChartCheck]:
+    """A turn that is told the wrong way round is one claim: its parts are put right at once."""
+    false = [check for check in checks if check.outcome is ClaimOutcome.FALSE]
+    if len(ways) != 2 or len(false) != 2 or ways[0].last is None:
+        return list(checks)
+    one, other = ("fell", "rose") if ways[0].up else ("rose", "fell")
+    if ways[0].up == ways[1].up:
+        return list(checks)
+    rationale = f"It {one} until {ways[0].last} and {other} after that."
+    cells = tuple(dict.fromkeys(cell for check in false for cell in check.cells))
+    off = max(check.off for check in false)
+    return [ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, rationale, cells)]
+
+
+def check_period(
+    sentence: str, marks: Sequence[FoundMark], printed: frozenset[float]
+) -> list[ChartCheck]:
+    """Decides the years that a sentence says the whole chart spans: it may mean a part of them, but
+    none that is neither among them nor printed in the image."""
     match = PERIOD.search(sentence)
     known = sorted({y for found in marks if (y := year_of(found.mark.category)) is not None})
-    if match is None or len(known) < 3 or not is_temporal(marks) or not _SHOWS.search(sentence):
+    if match is None or len(known) < 3 or not is_temporal(marks) or not SHOWS.search(sentence):
         return []
     said = int(match[1]), int(match[2])
-    off = max(abs(said[0] - known[0]), abs(said[1] - known[-1]))
     step = max(1, (known[-1] - known[0]) // (len(known) - 1))
-    if off < step:
+    if max(abs(said[0] - known[0]), abs(said[1] - known[-1])) < step:
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.TRUE, 0.0)]
-    if off <= 2 * step:
+    beyond = [year for year in said if not known[0] - step < year < known[-1] + step]
+    if not beyond or printed & {float(year) for year in beyond}:
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.UNDECIDED, 1.0)]
+    off = max(abs(said[0] - known[0]), abs(said[1] - known[-1]))
     rationale = f"The chart spans {known[0]} to {known[-1]}, not {said[0]} to {said[1]}."
     wrong = (match.start(1), match.end(2))
     right = sentence[slice(*wrong)].replace(match[1], str(known[0]), 1)
@@ -103,9 +115,9 @@ def _between(run: Sequence[FoundMark], labels: Sequence[NamedLabel]) -> list[Fou
 
 
 def _direction(
-    sentence: str, run: Sequence[FoundMark], up: bool, word: re.Match[str], tolerance: Tolerance
+    sentence: str, run: Sequence[FoundMark], way: Direction, tolerance: Tolerance
 ) -> ChartCheck:
-    first, last = run[0], run[-1]
+    first, last, up = run[0], run[-1], way.up
     width = 0.5 * tolerance.width(first.value, first.extent, first.mark.tolerance, False)
     gone = (last.value - first.value) * (1 if up else -1)
     cells = (first.cell, last.cell)
@@ -119,10 +131,10 @@ def _direction(
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
     if gone > -width:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, 1.0, cells=cells)
-    right = _opposite(word[0])
+    right = _opposite(sentence[way.start : way.end])
     return ChartCheck(
         ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, _ends(run), cells,
-        (word.start(), word.end()) if right else None, right,
+        (way.start, way.end) if right else None, right,
     )  # fmt: skip
 
 

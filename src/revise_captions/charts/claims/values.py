@@ -18,6 +18,8 @@ _SCALES = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6)
 _LONG = 300
 #: Between a number and what it belongs to: "from 4.3 billion dollars in 1998 to …".
 _IN = re.compile(r"(?: (?!and\b|to\b|while\b)[\w.%]+){0,5}? (?:in|for) .+")
+#: Times the tolerance that a measured value must be missed by: readings err, too.
+_CLEARLY = 1.5
 #: Values above this are no percentages: a share in the sentence is not theirs.
 HIGHEST_SHARE = 250.0
 
@@ -52,8 +54,10 @@ def check_numbers(
             candidates = []
         if named and candidates:
             check = _against(one, candidates, tolerance, ChartClaim.VALUE)
-            if check.outcome is ClaimOutcome.FALSE:
+            if check.outcome is ClaimOutcome.FALSE and not _is_told(sentence, one, named):
                 check = _lenient(check, one, labels, marks, tolerance)
+            if len({found.cell for found in candidates}) > 1:
+                check = _ambiguous(check)
             checks.append(check)
         else:
             checks.append(_anywhere(one, marks, printed, tolerance))
@@ -86,11 +90,34 @@ def _lenient(
     A series beside the one category that is named narrows that down, and is nothing else.
     """
     categories = [label for label in labels if not label.series]
+    series = {label.name for label in labels if label.series}
     for label in categories if len(categories) == 1 else labels:
         other = at_label(marks, label)
+        if len(categories) == len(series) == 1:
+            other = narrowed(other, labels)
         if other and _against(one, other, tolerance, ChartClaim.VALUE).outcome is ClaimOutcome.TRUE:
             return replace(check, outcome=ClaimOutcome.UNDECIDED)
     return check
+
+
+#: "at 12 in 2014", "12% of men": the number is of nothing else.
+_OF = re.compile(r"(?: [\w.$%]+){0,3}? (?:in|for|of|among) (?:the )?$")
+
+
+def _is_told(sentence: str, one: Number, named: Sequence[NamedLabel]) -> bool:
+    """Whether a number is told of the year behind it: "from 883 in 1991 to 429 in 2016"."""
+    return any(
+        label.name[:4].isdigit() and _OF.fullmatch(sentence[one.end : label.start])
+        for label in named
+        if label.start >= one.end
+    )
+
+
+def _ambiguous(check: ChartCheck) -> ChartCheck:
+    """A refuted value stays undecided where it may be of any of several series."""
+    if check.outcome is not ClaimOutcome.FALSE:
+        return check
+    return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
 
 
 def _owners(
@@ -153,8 +180,11 @@ def _off(one: Number, value: float) -> float:
 
 
 def _rounding(one: Number, value: float) -> float:
-    """Half of the number's last digit, in the chart's units."""
-    return 0.51 * one.step * abs(_scaled(one, value) / one.value) if one.value else 0.0
+    """Half of the number's last digit, in the chart's units; a tenth of it where one digit alone
+    is told, and "about" before it."""
+    coarse = one.hedged and len(f"{one.value:g}".replace(".", "").strip("0")) < 2
+    step = max(0.51 * one.step, 0.1 * one.value if coarse else 0.0)
+    return step * abs(_scaled(one, value) / one.value) if one.value else 0.0
 
 
 def _against(
@@ -171,7 +201,9 @@ def _against(
     right = _in_unit(best, one)
     rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
     span = (one.start, one.digits_end)
-    return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), span, right)
+    clear = best.mark.printed or far > _CLEARLY
+    outcome = ClaimOutcome.FALSE if clear else ClaimOutcome.UNDECIDED
+    return ChartCheck(claim, outcome, far, rationale, (best.cell,), span, right)
 
 
 def _in_unit(found: FoundMark, one: Number) -> str:

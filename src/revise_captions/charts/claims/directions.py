@@ -1,0 +1,124 @@
+"""Words for the way a series goes, each with the years that the sentence gives it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revise_captions.charts.claims.grid import FoundMark, year_of
+from revise_captions.charts.claims.mentions import NamedLabel
+
+_UP = (
+    r"increas(?:e|es|ed|ing)|inclin(?:e|es)|ris(?:e|es|en|ing)|rose|gr(?:ow|ows|ew|own|owing|owth)"
+    r"|upwards?|went up|going up|climb(?:s|ed|ing)?|surg(?:e|es|ed|ing)|positive trend"
+    r"|jump(?:s|ed)?|gain(?:s|ed)?|recover(?:s|ed|ing|y)|rebound(?:s|ed)?|improv(?:es|ed|ement)"
+    r"|escalat(?:es|ed|ing)|soar(?:s|ed)?|rallied"
+)
+_DOWN = (
+    r"decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|f[ae]ll(?:s|en|ing)?|drop(?:s|ped|ping)?"
+    r"|downwards?|went down|going down|plummet(?:s|ed|ing)?|negative trend|reduc(?:ed|tion)"
+    r"|dip(?:s|ped|ping)?|shr(?:ank|inks|unk|inking)|plung(?:e|ed|es|ing)|slump(?:s|ed)?"
+    r"|diminish(?:es|ed|ing)|dwindl(?:es|ed|ing)"
+)
+_WORD = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b", re.IGNORECASE)
+#: "No decline", "without falling", "the largest increase": no claim of a direction.
+_DENIED = re.compile(
+    r"\b(?:no|not|without|never|neither|nor|any|instead of|rather than|largest|greatest|biggest"
+    r"|smallest|steepest|sharpest|highest|least|most)(?: \w+){0,2} $",
+    re.IGNORECASE,
+)
+#: What stands between a direction and the year that it ends, or begins, with.
+_UNTIL = re.compile(r"\b(?:until|till|up to|through|to|by)(?: the year)? $", re.IGNORECASE)
+_SINCE = re.compile(
+    r"\b(?:since|after|from|starting (?:in|from)|beginning in|onwards? from)(?: the year)? $",
+    re.IGNORECASE,
+)
+#: A sentence that goes on where one before it ended.
+_GOES_ON = re.compile(
+    r"^(?:(?:following|after|from|since|beyond) (?:this|that|which|the peak)|afterwards?|thereafter"
+    r"|subsequently|then|next)\b",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(r"(?: \w+)? again\b", re.IGNORECASE)
+_THEN = re.compile(
+    r"\b(?:then|before|afterwards?|after that|followed by|subsequent(?:ly)?|thereafter|since then"
+    r"|but has since|after which|from then on|again)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A word for the way that a series goes.
+
+    Attributes:
+        start: Where it stands, in code points of the sentence; `end` is exclusive.
+        up: Whether it says that the series rises.
+        first: The year from which on it does; None: from the first.
+        last: The year until which; None: to the last.
+        known: Whether the sentence tells that part of the series apart, or means all of it.
+    """
+
+    start: int
+    end: int
+    up: bool
+    first: int | None = None
+    last: int | None = None
+    known: bool = True
+
+    def part(self, run: Sequence[FoundMark]) -> list[FoundMark]:
+        """The dated marks of a series that it is about."""
+        dated = [(year, found) for found in run if (year := year_of(found.mark.category))]
+        low = self.first if self.first is not None else min((y for y, _ in dated), default=0)
+        high = self.last if self.last is not None else max((y for y, _ in dated), default=0)
+        return [found for year, found in dated if low <= year <= high]
+
+
+def directions_in(sentence: str, labels: Sequence[NamedLabel]) -> list[Direction]:
+    """The directions that a sentence states, in order, each with the years behind it, or, for the
+    first one, before it."""
+    words = [w for w in _WORD.finditer(sentence) if not _DENIED.search(sentence[: w.start()])]
+    words = [w for k, w in enumerate(words) if not k or not _same(sentence, words[k - 1], w)]
+    years = [(label, y) for label in labels if (y := year_of(label.name)) is not None]
+    found: list[Direction] = []
+    for k, word in enumerate(words):
+        stop = words[k + 1].start() if k + 1 < len(words) else len(sentence)
+        own = [one for one in years if word.end() <= one[0].start < stop]
+        if k == 0 and (len(words) == 1 or not own):
+            own = [one for one in years if one[0].start < stop]
+        before = found[-1] if found else None
+        between = sentence[before.end : word.start()] if before else ""
+        found.append(_placed(sentence, word, own, before, bool(_THEN.search(between))))
+    return found
+
+
+def _same(sentence: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether two words say the same of the same thing: "a decline, falling from …"."""
+    between = sentence[one.end() : other.start()]
+    alike = (one["up"] is None) == (other["up"] is None)
+    return alike and not re.search(r"\d{4}|\bthen\b|\bagain\b", between)
+
+
+def _placed(
+    sentence: str, word: re.Match[str], years: Sequence[tuple[NamedLabel, int]],
+    before: Direction | None, then: bool,
+) -> Direction:  # fmt: skip
+    """A direction with its part of the series, given the one before it."""
+    start, end, up = word.start(), word.end(), word["up"] is not None
+    last = before.last if before is not None and before.known else None
+    begins = before is None and not _GOES_ON.search(sentence) and not _AGAIN.match(sentence, end)
+    if len(years) > 1:
+        span = [year for _, year in years]
+        return Direction(start, end, up, min(span), max(span))
+    if len(years) == 1:
+        label, year = years[0]
+        ahead = sentence[: label.start]
+        if _UNTIL.search(ahead) and (begins or last is not None):
+            return Direction(start, end, up, last, year)
+        if _SINCE.search(ahead):
+            return Direction(start, end, up, year)
+        return Direction(start, end, up, known=False)
+    if before is None:
+        return Direction(start, end, up, known=begins)
+    return Direction(start, end, up, last, known=then and last is not None)
