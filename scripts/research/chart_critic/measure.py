@@ -20,6 +20,7 @@ from typing import Any
 import click
 import numpy as np
 
+from revise_captions.benchmarks.catalog.published import BENCHMARKS, TABLE_4
 from revise_captions.benchmarks.readers.chocolate import read
 from revise_captions.charts import as_json, from_json
 from revise_captions.charts.claims.mentions import numbers_in, years_in
@@ -265,7 +266,25 @@ def figures(every: Sequence[MeasuredSentence], development: bool) -> str:
         *table(rows, columns),
         "",
         *(f"Macro-F1, {text}" for text in macro_f1_lines(rows, zero, scores[chosen])),
+        "",
+        *beside_published(rows, zero),
     ])  # fmt: skip
+
+
+def beside_published(rows: Sequence[MeasuredSentence], scores: np.ndarray) -> list[str]:
+    """A table of the critic, all sentences, among the raters of VNLI-Critique's Table 4."""
+    truth = np.array([not r.errors for r in rows], dtype=float)
+    below = np.where([r.readable for r in rows], scores, 0.0)
+    own = f"{roc_auc(scores, truth):.2f}", f"{macro_f1(below, truth, read_weights().threshold):.2f}"
+    at = 2 * BENCHMARKS.index("chocolate")
+    raters = {name: row[at : at + 2] for name, row in TABLE_4.items()}
+    raters["**`charts`, zero-shot**, all sentences of this half"] = own
+    order = sorted(raters.items(), key=lambda one: one[1][0].replace("–", "0"), reverse=True)
+    return [
+        "| rater | ROC-AUC | macro-F1 |",
+        "| --- | --- | --- |",
+        *(f"| {name} | {auc} | {f1} |" for name, (auc, f1) in order),
+    ]
 
 
 def macro_f1_lines(
