@@ -88,6 +88,8 @@ _COUNT = re.compile(
 )
 
 
+#: Characters before a number that are searched for what it is about.
+BEFORE = 200
 _ASIDE = re.compile(r"\s*\([^)]*\)")
 #: A label that the chart cuts short.
 _CUT = re.compile(r"\s?(?:\.{2,}|…)$")
@@ -241,11 +243,11 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         around = sentence[match.start() - 2 : match.start()], rest[:2]
         if _RANGE.fullmatch(around[0]) or _RANGE.fullmatch(around[1][::-1]):
             continue
-        if _PER.search(sentence[: match.start()]):
+        before = sentence[max(0, match.start() - BEFORE) : match.start()]
+        if _PER.search(before):
             continue
         if unit in ("th", "st", "nd", "rd", "s") or _FACTOR.match(rest) or _COUNT.match(rest):
             continue
-        before = sentence[: match.start()]
         decimals = match["number"].partition(".")[2]
         found.append(
             Number(
