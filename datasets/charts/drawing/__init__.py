@@ -38,7 +38,7 @@ def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image
 def styles_of(table: Table) -> list[str]:
     """The styles that draw tables of this kind, those that draw it often more than once."""
     if table.kind == "text table":
-        return ["infographic"]
+        return ["matplotlib", "infographic"]
     if table.kind == "pie":
         return ["matplotlib", "infographic", "vega"]
     single = ("vertical bar", "horizontal bar", "line", "area")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import random
+import textwrap
 from typing import Any
 
 from PIL import Image
@@ -30,6 +31,8 @@ def draw(table: Table, rng: random.Random) -> Image.Image:
 
     colors = rng.choice(_PALETTES)
     count = len(table.categories)
+    if table.kind == "text table":
+        return _image_of(_text_table(table, rng, colors))
     horizontal = table.kind == "horizontal bar"
     height = max(3.2, 0.32 * count * len(table.columns) + 1.6) if horizontal else 4.0
     figure = Figure(figsize=(6.4, min(height, 9)), dpi=rng.choice((90, 110)))
@@ -55,9 +58,50 @@ def draw(table: Table, rng: random.Random) -> Image.Image:
     if table.source:
         figure.text(0.02, 0.01, table.source, fontsize=7, color="#555")
     figure.tight_layout(rect=(0, 0.03, 1, 1))
+    return _image_of(figure)
+
+
+def _image_of(figure: Any) -> Image.Image:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return Image.open(buffer).convert("RGB")
+
+
+def _text_table(table: Table, rng: random.Random, colors: tuple[str, ...]) -> Any:
+    """A figure with a table of text: ruled, striped, or bare."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = len(table.categories) + 1.7
+    figure = Figure(figsize=(6.4, 0.28 * rows + 1.2), dpi=rng.choice((90, 110)))
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.03, 0.1, 0.94, 0.9 - 0.5 / (0.28 * rows + 1.2)))
+    width = 66 // (len(table.columns) + 1)
+    axes.set_axis_off()
+    figure.text(0.03, 0.97, table.title, fontsize=11, weight="bold", va="top")
+    if table.source:
+        figure.text(0.03, 0.02, table.source, fontsize=7, color="#555")
+    style = rng.choice(("ruled", "striped", "bare"))
+    heads = [table.category_label, *(one.name or table.value_label for one in table.columns)]
+    cells = [
+        [name, *(digits(one.values[k], table.decimals) for one in table.columns)]
+        for k, name in enumerate(table.categories)
+    ]
+    drawn = axes.table(
+        [[textwrap.fill(head, width) for head in heads], *cells],
+        loc="upper left", cellLoc=rng.choice(("center", "right")),
+        edges="closed" if style == "ruled" else "open" if style == "bare" else "",
+    )  # fmt: skip
+    drawn.auto_set_font_size(False)
+    drawn.set_fontsize(9)
+    for (row, _), cell in drawn.get_celld().items():
+        cell.set_height((1 if row else 1.7) / rows)
+        if style == "striped":
+            cell.visible_edges = "closed"
+            cell.set_edgecolor("none")
+            cell.set_facecolor(colors[0] if row == 0 else "#eeeeee" if row % 2 else "white")
+            cell.set_text_props(color="white" if row == 0 else "black")
+    return figure
 
 
 def _lines(axes: Any, table: Table, colors: tuple[str, ...]) -> None:

@@ -19,6 +19,7 @@ from revise_captions.charts.ocr import Pixels, TextLine, text_lines, with_turned
 from revise_captions.charts.pies.discs import has_blob
 from revise_captions.charts.pies.pie_chart import pie_charts
 from revise_captions.charts.scales import FittedScale
+from revise_captions.charts.text_tables import text_table
 
 #: An image needs this many pixels on its shorter side.
 _LEAST_SIDE = 48
@@ -106,6 +107,9 @@ def _charts(canvas: Canvas) -> list[Chart]:
     pies = pie_charts(canvas)
     if pies:
         return pies
+    table = text_table(canvas)
+    if table is not None:
+        return [table]
     vertical = scales.value_scales(canvas, True)
     flat = scales.value_scales(canvas, False)
     bars = printed_bars(canvas, bool(vertical or flat))
