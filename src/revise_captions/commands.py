@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import ClassVar, NoReturn
@@ -116,6 +117,8 @@ def run_command(
     from revise_captions.extras import missing
 
     _occupy_closed_streams()
+    # Pillow's limit of pixels; ours is in the record's reason.
+    warnings.filterwarnings("ignore", "Image size .* exceeds limit")
     name = _PROGRAM.get() or name
     try:
         with terminable():

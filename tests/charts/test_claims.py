@@ -148,3 +148,11 @@ def test_a_sentence_of_thousands_of_numbers_takes_no_time():
     began = time.process_time()
     assert len(numbers_in("from 1 to " * 3000, ())) == 3000
     assert time.process_time() - began < 5  # a minute, where each looks at all before it
+
+
+def test_a_mark_without_a_name_is_not_named():
+    marks = (ChartMark("Oslo", 20.0), ChartMark("", 90.0), ChartMark("Bergen", 30.0))
+    chart = Chart("bar", "Cases", series=(ChartSeries("", "", marks),))
+    (check,) = check_sentence("Oslo has the highest number.", [chart])
+    assert check.rationale == "another is the highest, at 90; Oslo is at 20."
+    assert not any(c.rationale for c in check_sentence("Kiel has the highest number.", [chart]))

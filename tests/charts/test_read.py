@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -93,3 +94,13 @@ def test_files_of_one_name_in_two_folders_are_two_in_the_order_given(tmp_path, c
         Image.new("RGB", (200, 200), "white").save(place)
     _, out, _ = run([*map(str, places), "--format", "json"], capsys)
     assert list(json.loads(out)) == [str(place) for place in places]
+
+
+def test_an_image_of_too_many_pixels_is_named_without_a_warning(tmp_path, capsys):
+    Image.new("1", (12_000, 9_000)).save(tmp_path / "huge.png")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        status, _, err = run([str(tmp_path / "huge.png")], capsys)
+    assert status == 4
+    assert "12,000 × 9,000 pixels; the limit is" in err
+    assert warned == []

@@ -131,7 +131,7 @@ def _unnamed(match: re.Match[str], pool: Sequence[FoundMark]) -> ChartCheck:
         return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED)
     high = match["high"] is not None
     there = sorted(runs[0], key=lambda found: -found.value if high else found.value)[rank - 1]
-    rationale = f"{there.name} is the {_place(match)}, at {there.said}."
+    rationale = f"{there.name} is the {_place(match)}, at {there.said}." if there.name else ""
     return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, rationale=rationale)
 
 
@@ -175,7 +175,7 @@ def _ranked(
         if off <= 1 or local or (_beside(mine, there) and off < 3):
             return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, off, cells=(mine.cell,))
         if best is None or off < best.off:
-            truth = f"{there.name} is the {_place(match)}, at {there.said}"
+            truth = f"{there.name or 'another'} is the {_place(match)}, at {there.said}"
             rationale = f"{truth}; {mine.name} is at {mine.said}."
             best = ChartCheck(
                 ChartClaim.EXTREME, ClaimOutcome.FALSE, off, rationale, (mine.cell, there.cell),
