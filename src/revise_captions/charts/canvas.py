@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ _MOST_COLORS = 40
 _BITS = 5
 #: How deep an image's edges are, as a share of its shorter side.
 _EDGE = 0.03
+#: A field behind marks is no farther from the background, and has at least this share of the image.
+_PALE, _FIELD = 60.0, 0.02
 #: One less the cosine up to which two colors are of one hue, seen from the background, and how
 #: much farther from it a text may be than a mark of its color.
 _TURNED, _DARKER = 0.025, 1.15
@@ -127,6 +129,28 @@ def prepare(pixels: Pixels, lines: Sequence[TextLine]) -> Canvas:
     order = [first, *(k for k in range(len(palette)) if k != first)]
     ranks = np.append(np.argsort(order), -1).astype(np.int16)
     return Canvas(pixels, palette[order], ranks[index], tuple(lines), tuple(_numerals(lines)))
+
+
+def without_panel(canvas: Canvas) -> Canvas:
+    """The image with the pale gray field that marks stand on as a part of the background."""
+    import cv2
+
+    for color in range(1, len(canvas.palette)):
+        away = float(np.linalg.norm(canvas.palette[color] - canvas.palette[0]))
+        mask = canvas.index == color
+        if away > _PALE or np.ptp(canvas.palette[color]) > 24 or mask.mean() < _FIELD:
+            continue
+        # without the edges of letters
+        solid = cv2.erode(mask.astype(np.uint8), np.ones((5, 5), dtype=np.uint8)).astype(np.bool_)
+        columns, rows = np.flatnonzero(solid.any(axis=0)), np.flatnonzero(solid.any(axis=1))
+        if not len(rows):
+            continue
+        field = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        # marks leave its upper edge to be seen, but for grid lines
+        if field.shape[1] > 0.3 * mask.shape[1] and field[: len(field) // 40 + 3].mean() > 0.7:
+            index = np.where(mask, np.int16(0), canvas.index)
+            return replace(canvas, index=index)
+    return canvas
 
 
 def _at_edges(index: NDArray[np.int16], colors: int) -> int:

@@ -120,7 +120,7 @@ def row_labels(
         off = [abs(place - center) for center in centers]
         if min(off) <= max(0.62 * pitch, 0.9 * height):
             owned[int(np.argmin(off))].append(line)
-    texts = [joined(group) for group in owned]
+    texts = [joined(_named(group)) for group in owned]
     bearing = [k for k, text in enumerate(texts) if text]
     if bearing:
         for k, text in enumerate(texts):
@@ -131,6 +131,12 @@ def row_labels(
         texts, over = _labels_above(rows, lines, height)
         return texts, {line.box for line in over}
     return texts, {line.box for line, _ in left}
+
+
+def _named(group: Sequence[TextLine]) -> Sequence[TextLine]:
+    """The lines of a label without the values that stand beside it."""
+    words = [line for line in group if not is_number(line)]
+    return words or group
 
 
 def _beside(line: TextLine) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from revise_captions.charts import labels, legends, scales, shapes
 from revise_captions.charts.bars import bar_chart
 from revise_captions.charts.bars.printed_bars import bars_chart, printed_bars
-from revise_captions.charts.canvas import Canvas, prepare
+from revise_captions.charts.canvas import Canvas, prepare, without_panel
 from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
 from revise_captions.charts.numerals import date_of
@@ -110,9 +110,10 @@ def _charts(canvas: Canvas) -> list[Chart]:
     table = text_table(canvas)
     if table is not None:
         return [table]
+    canvas = without_panel(canvas)
     vertical = scales.value_scales(canvas, True)
     flat = scales.value_scales(canvas, False)
-    bars = printed_bars(canvas, bool(vertical or flat))
+    bars = printed_bars(canvas, [*vertical, *flat])
     if bars and sum(_printed(chart) for chart in bars) >= 3:
         return bars
     reason = _no_plain_axis(vertical, flat)
@@ -234,12 +235,10 @@ def _weight(canvas: Canvas, region: Box) -> int:
 def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None:
     colors = shapes.mark_colors(canvas, plot.region, _texts(canvas))
     frame = bar_chart.Frame(horizontal)
-    found = [
-        bar
-        for color in colors
-        for bar in shapes.bars(canvas, color, plot.region)
-        if _stands(frame, bar, plot, 3 + 0.2 * canvas.text_height)
-    ]
+    every = [bar for color in colors for bar in shapes.bars(canvas, color, plot.region)]
+    plot = _on_feet(canvas, frame, plot, every)
+    slack = 3 + 0.2 * canvas.text_height
+    found = bar_chart.stacked_on(frame, every, lambda bar: _stands(frame, bar, plot, slack))
     if not found:
         return None
     thick = float(np.median([frame.thickness(bar.box) for bar in found]))
@@ -255,6 +254,23 @@ def _bars_on_axis(canvas: Canvas, plot: _Plot, horizontal: bool) -> Chart | None
     if not horizontal and _lacks_dates(canvas, len(rows), plot.base):
         return None
     return _bar_chart(canvas, frame, rows, plot.scale)
+
+
+def _on_feet(
+    canvas: Canvas, frame: bar_chart.Frame, plot: _Plot, every: Sequence[shapes.ChartBar]
+) -> _Plot:
+    """The plot with its scale moved to where most bars begin, if labels are a little off."""
+    starts = [abs(frame.along(bar.box)[0]) for bar in every]
+    if len(starts) < 3:
+        return plot
+    foot = float(np.median(starts))
+    shift = foot - plot.base
+    alike = sum(abs(start - foot) <= 2 for start in starts)
+    if alike < 0.8 * len(starts) or not 3 < abs(shift) <= 0.7 * canvas.text_height:
+        return plot
+    return replace(
+        plot, scale=replace(plot.scale, b=plot.scale.b - plot.scale.a * shift), base=foot
+    )
 
 
 def _lacks_dates(canvas: Canvas, rows: int, base: float) -> bool:

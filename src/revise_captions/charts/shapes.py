@@ -33,6 +33,8 @@ _SPECK = 0.03
 _SOLID = 0.6
 #: An area's foot may be so far from the axis, as a share of the height of the plot.
 _SLACK = 0.05
+#: The box of a number is higher than its digits by so many pixels above and below.
+_INSET = 2
 #: No grid line is thicker, as a share of the image's longer side.
 _THICK = 0.008
 
@@ -142,7 +144,26 @@ def bars(
     import cv2
 
     plain = color_mask(canvas, color, region)
-    mask = _mended(plain, canvas, region) if crossed else plain.astype(np.uint8)
+    mask = _behind_numbers(plain, canvas, region)
+    if crossed:
+        mask |= _mended(plain, canvas, region)
+    whole = _rectangles(mask, plain, least)
+    # an axis in a shade of the bars joins them
+    kernel = np.ones((_CUT, _CUT), dtype=np.uint8)
+    thick = np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, kernel), dtype=np.uint8)
+    apart = _rectangles(thick, plain, least) if thick.any() else []
+    boxes = whole + [box for box in apart if not any(_overlap(box, other) for other in whole)]
+    found = [
+        ChartBar((x0 + region[0], y0 + region[1], x1 + region[0], y1 + region[1]), color)
+        for x0, y0, x1, y1 in boxes
+    ]
+    return sorted(found, key=lambda bar: (bar.box[1], bar.box[0]))
+
+
+def _rectangles(mask: NDArray[np.uint8], plain: Mask, least: int) -> list[Box]:
+    """The filled rectangles of a mask, of which enough have the color itself."""
+    import cv2
+
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     found = []
     for contour in contours:
@@ -153,9 +174,38 @@ def bars(
         area = cv2.contourArea(contour) + width + height - 1
         own = plain[y : y + height, x : x + width].mean()
         if area >= _FILLED * width * height and own >= _OWN:
-            box = (region[0] + x, region[1] + y, region[0] + x + width, region[1] + y + height)
-            found.append(ChartBar(box, color))
-    return sorted(found, key=lambda bar: (bar.box[1], bar.box[0]))
+            found.append((x, y, x + width, y + height))
+    return found
+
+
+def _overlap(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+
+
+def _behind_numbers(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8]:
+    """A color's mask without the gaps of numbers that are printed over bars and their ends."""
+    import cv2
+
+    x0, y0, x1, y1 = region
+    found = mask.astype(np.uint8)
+    for one in canvas.numerals:
+        left, top, right, bottom = (c - (x0, y0)[k % 2] for k, c in enumerate(one.box))
+        if right <= 0 or left >= x1 - x0 or bottom <= 0 or top >= y1 - y0:
+            continue
+        size = max(bottom - top, right - left)
+        first, start = max(0, top - size), max(0, left - size)
+        around = mask[first : bottom + size, start : right + size].astype(np.uint8)
+        rows = slice(top + _INSET - first, bottom - _INSET - first)
+        columns = slice(left - start, right - start)
+        # what has this color in the box alone is the number itself
+        if around.sum() <= 1.2 * around[max(0, top - first) : bottom - first, columns].sum():
+            continue
+        # across rows only, so that the gap between two segments stays
+        kernel = np.ones((size, 1), dtype=np.uint8)
+        closed = np.asarray(cv2.morphologyEx(around, cv2.MORPH_CLOSE, kernel), dtype=np.uint8)
+        around[rows, columns] |= closed[rows, columns]
+        found[first : bottom + size, start : right + size] |= around
+    return found
 
 
 def _mended(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8]:

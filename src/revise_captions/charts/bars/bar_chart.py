@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ from revise_captions.charts.shapes import ChartBar
 
 #: Pixels by which an end of a bar may be off.
 MEASURED = 1.0
+#: Between segments of a stack, so many pixels may be seen.
+_TOUCHING = 4
 #: Of the bars, so many must have a number for them to count as printed values.
 _PRINTED = 0.5
 
@@ -127,6 +129,24 @@ def rows_of(frame: Frame, group: Sequence[ChartBar]) -> list[BarRow]:
             rows.append([bar])
     ordered = [tuple(sorted(row, key=lambda bar: frame.along(bar.box))) for row in rows]
     return [BarRow(row, sum(frame.middle(bar.box) for bar in row) / len(row)) for row in ordered]
+
+
+def stacked_on(
+    frame: Frame, found: Sequence[ChartBar], stands: Callable[[ChartBar], bool]
+) -> list[ChartBar]:
+    """The bars that stand on an axis, and those of other colors that are stacked on them."""
+    kept = [bar for bar in found if stands(bar)]
+    rest = [bar for bar in found if not stands(bar)]
+    for bar in sorted(rest, key=lambda bar: frame.along(bar.box)[0]):
+        across, start = frame.across(bar.box), frame.along(bar.box)[0]
+        if any(
+            bar.color != under.color
+            and abs(start - frame.along(under.box)[1]) <= _TOUCHING
+            and np.abs(np.subtract(across, frame.across(under.box))).max() <= 2
+            for under in kept
+        ):
+            kept.append(bar)
+    return kept
 
 
 def printed_values(

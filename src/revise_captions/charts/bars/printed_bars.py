@@ -18,6 +18,12 @@ from revise_captions.charts.shapes import ChartBar
 
 #: Headings side by side have a gap between them that is wider than a space, in heights of text.
 _GAP = 0.7
+#: Marks whose median length is less than this, in heights of text, are dashes.
+_SHORT = 0.35
+#: An axis has so many labels, or else they may be values.
+_TICKS = 4
+#: The gap between a heading's lines, and how far less than that it is away from the bars.
+_LEADING, _FIRST = 0.5, -0.7
 
 
 def find_bars(canvas: Canvas, crossed: bool) -> list[ChartBar]:
@@ -41,25 +47,31 @@ def find_bars(canvas: Canvas, crossed: bool) -> list[ChartBar]:
 
 
 def _is_letter(canvas: Canvas, bar: ChartBar) -> bool:
-    """Whether a small rectangle is a stroke of a word."""
-    if min(bar.width, bar.height) > 0.35 * canvas.text_height:
-        return False
-    return any(inside(bar.box, line.box) and labels.letters(line.text) > 1 for line in canvas.lines)
+    """Whether a small rectangle is a stroke of a word, or a letter of a bold one."""
+    thin = min(bar.width, bar.height) <= 0.35 * canvas.text_height
+    return any(
+        inside(bar.box, line.box)
+        and labels.letters(line.text) > 1
+        and (thin or bar.height <= line.box[3] - line.box[1] - 2)
+        for line in canvas.lines
+    )
 
 
-def printed_bars(canvas: Canvas, crossed: bool) -> list[Chart]:
+def printed_bars(canvas: Canvas, scales: Sequence[FittedScale]) -> list[Chart]:
     """The charts of an image, one for each section of rows that a heading parts; [] if no bars
     have printed values.
 
     Args:
         canvas: The image.
-        crossed: Whether there is an axis, whose grid lines may be drawn over the bars.
+        scales: Its axes: grid lines may be drawn over the bars, and tick labels are no values.
     """
-    frame, group = bar_chart.orientation(find_bars(canvas, crossed))
-    if len(group) < 2:
+    frame, group = bar_chart.orientation(find_bars(canvas, bool(scales)))
+    lengths = sorted(frame.length(bar.box) for bar in group)
+    if len(group) < 2 or lengths[len(group) // 2] < _SHORT * canvas.text_height:
         return []
     rows = bar_chart.rows_of(frame, group)
-    printed = bar_chart.printed_values(frame, rows, canvas, ())
+    ticks = [tick for one in scales if len(one.ticks) >= _TICKS for tick in one.ticks]
+    printed = bar_chart.printed_values(frame, rows, canvas, ticks)
     if len(printed) < 0.4 * len(group):
         return []
     legend_names, legend_boxes = legends.legend(canvas, {bar.color for bar in group})
@@ -69,8 +81,9 @@ def printed_bars(canvas: Canvas, crossed: bool) -> list[Chart]:
     top = 0.0
     for section in sections:
         chart = bars_chart(canvas, frame, section, None, legend_names, legend_boxes, top, foot)
-        charts.append(chart)
-        top = max(bar.box[3] for row in section for bar in row.bars)
+        if chart.readable:
+            charts.append(chart)
+            top = max(bar.box[3] for row in section for bar in row.bars)
     return charts
 
 
@@ -166,41 +179,65 @@ def _named_by_headings(
         and line.box[3] <= upper + 0.4 * height
         and line.box[2] - line.box[0] < 0.6 * canvas.width
     ]
-    owned: list[list[TextWord]] = [[] for _ in series]
-    used: set[Box] = set()
-    for line in sorted(near, key=lambda line: -line.box[1]):
-        for word in _parts(line, boxes, height):
-            gaps = [_distance(word.box, box) for box in boxes]
-            best = min(range(len(boxes)), key=lambda k: gaps[k])
-            bottom = min((one.box[1] for one in owned[best]), default=upper + height)
-            # a heading's lines follow each other without a gap
-            if gaps[best] <= 2.5 * height and bottom - word.box[3] <= 2.2 * height:
-                owned[best].append(word)
-                used.add(line.box)
+    owned = _headings(near, boxes, upper, height, False)
+    if not all(owned):
+        cut = _headings(near, boxes, upper, height, True)
+        owned = cut if all(cut) else owned
+    used = {line.box for own in owned for _, line in own}
     named = [
-        (bars, replace(one, name=one.name or labels.joined_words(own, height)))
+        (
+            bars,
+            replace(one, name=one.name or labels.joined_words([word for word, _ in own], height)),
+        )
         for (bars, one), own in zip(series, owned, strict=True)
     ]
     return named, used
 
 
-def _parts(line: TextLine, boxes: Sequence[Box], height: float) -> list[TextWord]:
-    """A line over one series; one over several is cut at gaps, or else into as many words."""
-    over = sum(line.box[0] < box[2] and box[0] < line.box[2] for box in boxes)
+def _headings(
+    near: Sequence[TextLine], boxes: Sequence[Box], upper: float, height: float, cut: bool
+) -> list[list[tuple[TextWord, TextLine]]]:
+    """For each bar of the first row, the words that stand over it, with their lines.
+
+    A heading's lines follow each other without a gap, so that no title above them is a part of it.
+    """
+    owned: list[list[tuple[TextWord, TextLine]]] = [[] for _ in boxes]
+    for line in sorted(near, key=lambda line: -line.box[3]):
+        for word in _parts(line, boxes, height, cut):
+            gaps = [_distance(word.box, box) for box in boxes]
+            best = min(range(len(boxes)), key=lambda k: gaps[k])
+            own = owned[best]
+            above = min((one.box[1] for one, _ in own), default=upper + _FIRST * height)
+            if gaps[best] <= 2.5 * height and above - word.box[3] <= _LEADING * height:
+                own.append((word, line))
+    return owned
+
+
+def _parts(line: TextLine, boxes: Sequence[Box], height: float, cut: bool) -> list[TextWord]:
+    """A line over one series; one over several is cut at gaps, or else into as many words.
+
+    With `cut`, it is cut between the words that meet where one series' bar ends, too. A line over
+    more than two that cannot be cut is no heading.
+    """
+    over = [box for box in boxes if line.box[0] < box[2] and box[0] < line.box[2]]
     whole = [TextWord(line.text, line.box)]
-    if over < 2 or len(line.words) < 2:
+    if len(over) < 2 or len(line.words) < 2:
         return whole
+    ends = [box[2] for box in sorted(over)[:-1]] if cut else []
     parts = [line.words[0]]
     for word in line.words[1:]:
         last = parts[-1]
-        if word.box[0] - last.box[2] <= _GAP * height:
+        at_end = any(last.box[2] - height <= end <= word.box[0] + height for end in ends)
+        if word.box[0] - last.box[2] <= _GAP * height and not at_end:
             box = (last.box[0], last.box[1], word.box[2], word.box[3])
             parts[-1] = TextWord(f"{last.text} {word.text}", box)
         else:
             parts.append(word)
-    if len(parts) == 1:
-        return list(line.words) if len(line.words) == over else whole
-    return parts
+    if len(parts) > 1:
+        return parts
+    if len(line.words) == len(over):
+        return list(line.words)
+    return whole if len(over) == 2 else []
 
 
 def _distance(box: Box, bar: Box) -> float:

@@ -1,0 +1,138 @@
+"""Bars as designers draw them: headings, stacks on an axis, numbers over ends, gray fields."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+pytest.importorskip("rapidocr")
+
+from revise_captions.charts import Chart
+from revise_captions.charts.ocr import TextLine, TextWord
+from revise_captions.charts.read import read_lines
+
+DARK, PALE = "#1f4e79", "#e0a030"
+
+
+def words(text: str, left: int, middle: int, size: int = 20) -> TextLine:
+    """A line of text whose letters are as wide as half their height."""
+    step, parts, x = size // 2, [], left
+    for part in text.split():
+        box = (x, middle - size // 2, x + step * len(part), middle + size // 2)
+        parts.append(TextWord(part, box))
+        x = box[2] + step
+    box = (left, middle - size // 2, parts[-1].box[2], middle + size // 2)
+    return TextLine(text, box, 0.99, 0.0, float(size), tuple(parts))
+
+
+def canvas(width: int = 640, height: int = 480) -> tuple[Image.Image, ImageDraw.ImageDraw]:
+    image = Image.new("RGB", (width, height), "white")
+    return image, ImageDraw.Draw(image)
+
+
+def table(chart: Chart) -> dict[str, dict[str, float | None]]:
+    return {one.name: {m.category: m.value for m in one.marks} for one in chart.series}
+
+
+ROWS = {"Hungary": (62, 31), "Greece": (44, 52), "Sweden": (71, 6)}
+
+
+def stack(heads: list[TextLine]) -> Chart:
+    """Rows of two segments with their values, and headings above the first one."""
+    image, draw = canvas()
+    lines = [*heads]
+    for k, (name, (first, second)) in enumerate(ROWS.items()):
+        y, split = 130 + 70 * k, 180 + 4 * first
+        draw.rectangle((180, y, split - 1, y + 36), fill=DARK)
+        draw.rectangle((split, y, split + 4 * second, y + 36), fill=PALE)
+        lines += [words(name, 60, y + 18), words(str(first), 200, y + 18)]
+        lines.append(words(str(second), split + 2, y + 18))
+    (chart,) = read_lines(np.asarray(image), lines)
+    return chart
+
+
+def test_a_title_above_the_headings_is_no_part_of_them():
+    title = [words("Do you think that", 120, 50), words("is good for us?", 340, 50)]
+    heads = [words("Rather", 240, 88), words("agree", 245, 110), words("Disagree", 430, 110)]
+    chart = stack([*title, *heads])
+    assert [one.name for one in chart.series] == ["Rather agree", "Disagree"]
+
+
+def test_headings_that_ocr_joined_are_cut_where_the_bars_meet():
+    joined = words("Agree", 370, 110), words("Disagree", 432, 110)
+    box = (joined[0].box[0], *joined[0].box[1:2], *joined[1].box[2:])
+    line = TextLine("Agree Disagree", box, 0.99, 0.0, 20.0, (*joined[0].words, *joined[1].words))
+    assert [one.name for one in stack([line]).series] == ["Agree", "Disagree"]
+
+
+def test_a_value_beside_a_label_is_no_part_of_it():
+    heads = [words("Agree", 240, 110), words("Disagree", 430, 110)]
+    chart = stack([*heads, words("33", 145, 148)])
+    assert [mark.category for mark in chart.series[0].marks] == list(ROWS)
+
+
+def test_numbers_over_a_bar_and_its_end_do_not_hide_it():
+    image, draw = canvas()
+    font = ImageFont.load_default(24)
+    lines = []
+    for k, (name, value) in enumerate({"Bern": 6, "Rome": 40, "Oslo": 62}.items()):
+        y = 100 + 70 * k
+        draw.rectangle((180, y, 180 + 4 * value, y + 36), fill=DARK)
+        draw.text((184, y + 4), str(value), fill="white" if value > 9 else "black", font=font)
+        lines += [words(name, 60, y + 18), words(str(value), 184, y + 18, 26)]
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert table(chart) == {"": {"Bern": 6, "Rome": 40, "Oslo": 62}}
+
+
+def test_stacks_on_an_axis_are_measured_though_a_rule_joins_their_feet():
+    image, draw = canvas()
+    lines = [words(str(tick), 30, 400 - 3 * tick) for tick in (0, 25, 50, 75, 100)]
+    truth = {"2014": (56, 41), "2015": (71, 23), "2016": (69, 19)}
+    for k, (year, (first, second)) in enumerate(truth.items()):
+        x = 120 + 150 * k
+        draw.rectangle((x, 400 - 3 * first, x + 60, 399), fill="#c6def0")
+        draw.rectangle((x, 400 - 3 * (first + second), x + 60, 397 - 3 * first), fill=DARK)
+        lines.append(words(year, x + 10, 425))
+    draw.rectangle((70, 400, 620, 401), fill="#cbd5ed")
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert chart.kind == "stacked bar"
+    found = [[mark.value for mark in one.marks] for one in chart.series]
+    assert found[0] == pytest.approx([first for first, _ in truth.values()], abs=1.5)
+    assert found[1] == pytest.approx([second for _, second in truth.values()], abs=1.5)
+
+
+def bars_on_axis(off: int, field: str | None = None) -> Chart:
+    """Bars of 30, 60 and 45 on an axis whose labels are off by some pixels."""
+    image, draw = canvas()
+    if field:
+        draw.rectangle((80, 60, 600, 400), fill=field)
+        for tick in (25, 50, 75, 100):
+            draw.rectangle((80, 400 - 3 * tick, 600, 402 - 3 * tick), fill="white")
+        for x in (200, 350, 500):
+            draw.rectangle((x, 60, x + 2, 400), fill="white")
+    lines = [words(str(tick), 30, 400 + off - 3 * tick) for tick in (0, 25, 50, 75, 100)]
+    for k, (name, value) in enumerate({"Bern": 30, "Rome": 60, "Oslo": 45}.items()):
+        draw.rectangle((120 + 150 * k, 400 - 3 * value, 180 + 150 * k, 399), fill="#a0522d")
+        lines.append(words(name, 130 + 150 * k, 430))
+    (chart,) = read_lines(np.asarray(image), lines)
+    return chart
+
+
+@pytest.mark.parametrize(("off", "field"), [(12, None), (0, "#e5e5e5")])
+def test_bars_stand_on_zero_and_a_gray_field_behind_them_is_no_mark(off, field):
+    chart = bars_on_axis(off, field)
+    assert chart.kind == "bar"
+    assert table(chart)[""] == pytest.approx({"Bern": 30, "Rome": 60, "Oslo": 45}, abs=1)
+
+
+def test_dashes_and_letters_are_no_bars():
+    image, draw = canvas()
+    lines = [words(str(1990 + k), 60 + 130 * k, 425) for k in range(4)]
+    for k in range(4):
+        draw.rectangle((60 + 130 * k, 400, 150 + 130 * k, 402), fill="#888888")
+    lines.append(words("LILI", 100, 60, 40))
+    for x in (104, 144):
+        draw.rectangle((x, 48, x + 16, 72), fill="black")
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert chart.series == ()
