@@ -9,8 +9,10 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart
+from revise_captions.charts.canvas import prepare
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
+from revise_captions.charts.shapes import bars
 
 DARK, PALE = "#1f4e79", "#e0a030"
 
@@ -83,6 +85,14 @@ def test_numbers_over_a_bar_and_its_end_do_not_hide_it():
         lines += [words(name, 60, y + 18), words(str(value), 184, y + 18, 26)]
     (chart,) = read_lines(np.asarray(image), lines)
     assert table(chart) == {"": {"Bern": 6, "Rome": 40, "Oslo": 62}}
+
+
+def test_a_label_right_below_a_bar_does_not_lengthen_it():
+    image, draw = canvas(200, 200)
+    draw.rectangle((50, 20, 120, 99), fill=DARK)
+    drawn = prepare(np.asarray(image), [words("2016", 60, 110, 24)])
+    (bar,) = bars(drawn, 1, (0, 0, 200, 103))
+    assert bar.box == (50, 20, 121, 100)
 
 
 def test_stacks_on_an_axis_are_measured_though_a_rule_joins_their_feet():

@@ -192,7 +192,7 @@ def _behind_numbers(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8
         left, top, right, bottom = (c - (x0, y0)[k % 2] for k, c in enumerate(one.box))
         if right <= 0 or left >= x1 - x0 or bottom <= 0 or top >= y1 - y0:
             continue
-        size = max(bottom - top, right - left)
+        size = max(bottom - top, right - left) | 1
         first, start = max(0, top - size), max(0, left - size)
         around = mask[first : bottom + size, start : right + size].astype(np.uint8)
         rows = slice(top + _INSET - first, bottom - _INSET - first)
@@ -202,7 +202,9 @@ def _behind_numbers(mask: Mask, canvas: Canvas, region: Box) -> NDArray[np.uint8
             continue
         # across rows only, so that the gap between two segments stays
         kernel = np.ones((size, 1), dtype=np.uint8)
-        closed = np.asarray(cv2.morphologyEx(around, cv2.MORPH_CLOSE, kernel), dtype=np.uint8)
+        padded = np.pad(around, size)
+        closed = np.asarray(cv2.morphologyEx(padded, cv2.MORPH_CLOSE, kernel), dtype=np.uint8)
+        closed = closed[size:-size, size:-size]
         around[rows, columns] |= closed[rows, columns]
         found[first : bottom + size, start : right + size] |= around
     return found
