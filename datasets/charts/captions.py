@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from revise_captions.chart_world.shares import shares
 from revise_captions.chart_world.statements import ChartStatement
 from revise_captions.chart_world.tables import Table
 from revise_captions.chart_world.trends import EVERY_MAKER, overview
@@ -68,7 +69,7 @@ def _error(rng: random.Random) -> str:
 
 def _statement(rng: random.Random, table: Table, error: str | None) -> ChartStatement | None:
     """A statement with this error, from a maker drawn by weight; None if none makes it."""
-    order = list(EVERY_MAKER)
+    order = [*EVERY_MAKER, *([(shares, 5.0)] if table.kind == "pie" else [])]
     while order:
         at = rng.choices(range(len(order)), [weight for _, weight in order])[0]
         made = order.pop(at)[0](rng, table, error)

@@ -22,6 +22,8 @@ class ChartClaim(StrEnum):
     CHANGE = "change"
     RATIO = "ratio"
     PERIOD = "period"
+    SUM = "sum"
+    COUNT = "count"
 
 
 class ClaimOutcome(StrEnum):

@@ -28,10 +28,12 @@ _SHARE = re.compile(
     r"\b(?:(?P<ten>one|two|three|four|five|six|seven|eight|nine)[- ](?:in|out of)[- ]ten"
     r"|(?P<quarters>three[- ]quarters)|(?P<quarter>(?:a|one)[- ]quarter)"
     r"|(?P<thirds>two[- ]thirds)|(?P<third>(?:a|one)[- ]third)"
+    r"|(?P<fifth>(?:a|one)[- ]fifth)|(?P<tenth>(?:a|one)[- ]tenth)"
     r"|(?<!and a )(?P<half>half)(?! of a| the))\b",
     re.IGNORECASE,
 )
-_FIXED = {"quarters": 75.0, "quarter": 25.0, "thirds": 200 / 3, "third": 100 / 3, "half": 50.0}
+_FIXED = {"quarters": 75.0, "quarter": 25.0, "thirds": 200 / 3, "third": 100 / 3, "half": 50.0,
+          "fifth": 20.0, "tenth": 10.0}  # fmt: skip
 #: Words that make a number an amount of change or a factor, not a value.
 _CHANGE = re.compile(
     r"(?:\b(?:increas|decreas|declin|r[io]s|grow|grew|f[ae]ll|drop|climb|exceed|surpass|outnumber|differ"
@@ -83,7 +85,7 @@ _BOUND = re.compile(
 )
 _COUNT = re.compile(
     r"^\s+(?:\w+\s)?(?:countries|categories|groups|years|entries|states|cities|companies|sectors"
-    r"|regions|questions|people\b|bars|lines)",
+    r"|regions|questions|people\b|bars|lines|slices|segments)",
     re.IGNORECASE,
 )
 
@@ -157,15 +159,12 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
         for mark in one.marks:
             for form in _forms(mark.category):
                 names.setdefault(fold(form), (mark.category, False))
-    words = [
-        (m.start(), m.end(), fold(m[0]) if fold(m[0]) not in _COMMON or m[0][0].isupper() else "")
-        for m in _WORD.finditer(sentence)
-    ]
+    words = [(m.start(), m.end(), fold(m[0])) for m in _WORD.finditer(sentence)]
     found: list[NamedLabel] = []
     at = 0
     while at < len(words):
         label = _longest(words, at, names)
-        if label is None:
+        if label is None or sentence[label.start : label.end] in _COMMON:
             at += 1
             continue
         found.append(label)
@@ -267,7 +266,8 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
             continue
         value = _IN_TEN[match["ten"].lower()] if match["ten"] else _FIXED[str(match.lastgroup)]
         share = Number(match.start(), match.end(), value, True, 1.0, True, False, match.end())
-        found.append(replace(share, said=match[0], unit="%"))
+        bound = _bound(sentence[: match.start()])
+        found.append(replace(share, said=match[0], unit="%", bound=bound))
     return sorted(found, key=lambda number: number.start)
 
 

@@ -15,6 +15,7 @@ from revise_captions.charts.claims.comparisons import (
 from revise_captions.charts.claims.extremes import check_extremes
 from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import NamedLabel, labels_in, numbers_in, years_in
+from revise_captions.charts.claims.shares import check_counts, check_shares
 from revise_captions.charts.claims.trends import check_period, check_trends
 from revise_captions.charts.claims.values import check_numbers
 
@@ -37,16 +38,18 @@ def check_sentence(
         tolerance: How far a value may be off.
 
     Returns:
-        A check for each number, superlative, trend and comparison found, in that order; none where
+        A check for each number, sum, count, superlative, trend and comparison found; none where
         the sentence claims nothing of these kinds.
     """
     limits = tolerance or Tolerance()
     marks = marks_of(charts)
     labels = all_labels(sentence, charts)
-    numbers = numbers_in(sentence, labels)
+    shares = check_shares(sentence, numbers_in(sentence, labels), labels, marks, limits)
     printed = printed_numbers(charts, texts)
     return (
-        *check_numbers(sentence, numbers, labels, marks, printed, limits),
+        *check_numbers(sentence, shares.rest, labels, marks, printed, limits),
+        *shares.checks,
+        *check_counts(sentence, charts),
         *check_extremes(sentence, labels, marks, limits),
         *check_trends(sentence, labels, marks, limits),
         *check_period(sentence, marks, printed),

@@ -1,0 +1,112 @@
+"""Claims of what several marks make up together, and of how many there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revise_captions.charts.chart import Chart, number
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.grid import FoundMark, at_label
+from revise_captions.charts.claims.mentions import NamedLabel, Number
+
+_TOGETHER = re.compile(
+    r"\b(?:together|combined|altogether|(?:adds?|added|adding) up|the sum of)\b", re.IGNORECASE
+)
+_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+          "twelve")  # fmt: skip
+_COUNT = re.compile(
+    r"\b(?:divided into|compares|consists of|there are|(?:is|are) made up of|has|shows)"
+    rf"(?: only| a total of)? (?P<count>{'|'.join(_WORDS)}|\d\d?)(?: different| main)?"
+    r" (?P<kind>slices|segments|categories|bars|entries|groups)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SharesChecked:
+    """Claims decided.
+
+    Attributes:
+        checks: For each claim.
+        rest: The numbers that are about something else.
+    """
+
+    checks: tuple[ChartCheck, ...]
+    rest: tuple[Number, ...]
+
+
+def check_shares(
+    sentence: str,
+    numbers: Sequence[Number],
+    labels: Sequence[NamedLabel],
+    marks: Sequence[FoundMark],
+    tolerance: Tolerance,
+) -> SharesChecked:
+    """Decides "A and B together make up 57%", where all that is named has one mark each.
+
+    Args:
+        sentence: Where the numbers stand.
+        numbers: Its amounts; one without a change is the sum.
+        labels: What it names.
+        marks: What was read.
+        tolerance: How far the sum may be off, for each of the marks.
+    """
+    sums = [one for one in numbers if not one.change]
+    named = _named(labels, marks)
+    if not _TOGETHER.search(sentence) or len(sums) != 1 or len(named) < 2:
+        return SharesChecked((), tuple(numbers))
+    (one,) = sums
+    rest = tuple(other for other in numbers if other is not one)
+    total = sum(found.value for found in named)
+    own = sum(found.mark.tolerance for found in named)
+    width = tolerance.width(total, named[0].extent, own, one.hedged)
+    off = abs(one.value * one.scale - total) / width
+    cells = tuple(found.cell for found in named)
+    if off <= 1:
+        return SharesChecked(
+            (ChartCheck(ChartClaim.SUM, ClaimOutcome.TRUE, off, cells=cells),), rest
+        )
+    if one.scale != 1 or one.bound * (total - one.value) > 0:
+        check = ChartCheck(ChartClaim.SUM, ClaimOutcome.UNDECIDED, off, cells=cells)
+        return SharesChecked((check,), rest)
+    right = number(total, own)
+    names = " and ".join(found.name for found in named)
+    rationale = f"{names} together are at {right}{one.unit}, not {one.said}."
+    span = (one.start, one.digits_end)
+    check = ChartCheck(ChartClaim.SUM, ClaimOutcome.FALSE, off, rationale, cells, span, right)
+    return SharesChecked((check,), rest)
+
+
+def _named(labels: Sequence[NamedLabel], marks: Sequence[FoundMark]) -> list[FoundMark]:
+    """A mark for each category that is named, or for each series at one category; else none."""
+    categories = list({one.name: one for one in labels if not one.series}.values())
+    series = list({one.name: one for one in labels if one.series}.values())
+    several, other = (categories, series) if len(categories) > 1 else (series, categories)
+    if len(other) > 1:
+        return []
+    pool = at_label(marks, other[0]) if other else list(marks)
+    found = [at_label(pool, label) for label in several]
+    return [own[0] for own in found] if all(len(own) == 1 for own in found) else []
+
+
+def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
+    """Decides how many slices, bars or categories there are; refuted in pies and tables only, as
+    of other charts some may have been overlooked."""
+    match = _COUNT.search(sentence)
+    if match is None or len(charts) != 1 or not charts[0].readable:
+        return []
+    word = match["count"].lower()
+    said = _WORDS.index(word) + 2 if word in _WORDS else int(word)
+    categories = {mark.category for one in charts[0].series for mark in one.marks}
+    counts = {len(categories), len(charts[0].series), len(categories) * len(charts[0].series)}
+    if said in counts:
+        return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.TRUE)]
+    if charts[0].kind not in ("pie", "table"):
+        return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.UNDECIDED)]
+    there = len(categories)
+    right = _WORDS[there - 2] if word in _WORDS and 1 < there < 13 else str(there)
+    rationale = f"There are {right} {match['kind']}, not {match['count']}."
+    span = match.span("count")
+    return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.FALSE, 1.0, rationale, (), span, right)]
