@@ -279,11 +279,11 @@ def _change(sentence: Mapping[str, Any], text: str) -> Markup:
 
 
 def _tries(sentence: Mapping[str, Any], text: str) -> list[tuple[Markup, Mapping[str, Any]]]:
-    """The refused rewrites, as edits of the sentence."""
-    refused = [a for a in sentence["attempts"] if a["accepted"] is False][:8]
+    """The refused rewrites, as edits of the sentence; one that came again is shown once."""
+    refused = {(a["text"], a["why"]): a for a in sentence["attempts"] if a["accepted"] is False}
     return [
         (difference(text, clip(a["text"], _TEXT_LIMIT)) if a["text"] else Markup(""), a)
-        for a in refused
+        for a in list(refused.values())[:8]
     ]
 
 
