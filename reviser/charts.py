@@ -25,7 +25,14 @@ _EXTREME = re.compile(
 _PERIOD = re.compile(
     r"^The chart spans (?P<first>\d{4}) to (?P<last>\d{4}), not (?P<a>\d{4}) to (?P<b>\d{4})\.$"
 )
-_DIRECTION = re.compile(r"^It (?P<verb>rose|fell) from ")
+_DIRECTION = re.compile(
+    r"^It (?P<verb>rose|fell) from (?:(?P<from>(?:about )?[\d.,]+) in (?P<first>\d{4})\S* to "
+    r"(?P<to>(?:about )?[\d.,]+) in (?P<last>\d{4}))?"
+)
+_COUNT = re.compile(r"^There are (?P<right>\w+) [\w ]+, not (?P<wrong>\w+)\.$")
+_SUBJECT = re.compile(r"^The chart is about (?P<right>.+), not (?P<wrong>.+)\.$")
+_END = re.compile(r"^The (?:lowest|highest) value is (?P<right>.+), not (?P<wrong>.+)\.$")
+_MANNER = re.compile(r"^It (?:rose|fell) from .+, not (?P<wrong>[a-z ]+)\.$")
 _TURN = re.compile(r"^It (?:rose|fell) until \S+ and (?:rose|fell) after that\.$")
 _SETBACKS = re.compile(r"^It does not go one way: ")
 _ORDER = re.compile(r"^.+ is at .+ and .+ at [^:]+\.$")
@@ -53,7 +60,7 @@ class ChartReviser:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {"reviser": "charts-2"}
+        return {"reviser": "charts-3"}
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[str | None]:
         """The sentence with what the rationale names put right; None where it names nothing that
@@ -80,7 +87,7 @@ class ChartReviser:
 
 def _parts(rationale: str) -> list[str]:
     """The sentences of a rationale; each has a claim's own mending."""
-    return re.split(r"(?<=[\w)%]\.) (?=\S)", rationale)
+    return re.split(r"(?<=[\w)%”]\.)(?<!\b[A-Z]\.) (?=\S)", rationale)
 
 
 _HEDGE = re.compile(
@@ -128,9 +135,17 @@ _TIMES = re.compile(
 )
 
 
+_DEGREE = re.compile(
+    r"\b(?:slightly|marginally|a little|somewhat|just|considerably|much|far|significantly"
+    r"|substantially|notably) (?=(?:higher|more|greater|larger|lower|less|smaller|fewer)\b)"
+)
+
+
 def _ratio(sentence: str, found: re.Match[str]) -> str:
-    """The factor replaced by the right one."""
+    """The factor replaced by the right one, or no longer called little or great."""
     said = f"about {found['ratio'].removesuffix('.0')} times"
+    if not _TIMES.search(sentence):
+        return _DEGREE.sub("", sentence, count=1)
     return _TIMES.sub(said, sentence, count=1)
 
 
@@ -171,6 +186,19 @@ def _period(sentence: str, found: re.Match[str]) -> str:
     return head + found["last"] + tail if last else changed
 
 
+def _instead(sentence: str, found: re.Match[str]) -> str:
+    """The right words in the place of the wrong ones, where these first stand."""
+    wrong = rf"(?<!\w){re.escape(found['wrong'])}(?!\w)"
+    return re.sub(wrong, lambda _: found["right"], sentence, count=1)
+
+
+def _without(sentence: str, found: re.Match[str]) -> str:
+    """Without the word for how far something goes; "a" becomes "an" where the next word asks it."""
+    wrong = re.escape(found["wrong"])
+    bare = re.sub(rf" {wrong}(?!\w)", "", sentence, count=1)
+    return re.sub(r"\ba (?=(?:increase|incline|upward)\b)", "an ", bare)
+
+
 def _turned(sentence: str, _: re.Match[str]) -> str:
     """Both directions of a turn swapped."""
     return _swapped(sentence, [*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)])
@@ -189,7 +217,35 @@ def _direction(sentence: str, found: re.Match[str]) -> str:
     if moved != sentence:
         return moved
     pairs = _OPPOSITES if found["verb"] == "fell" else [(b, a) for a, b in _OPPOSITES]
-    return _swapped(sentence, pairs)
+    return _with_ends(_swapped(sentence, pairs), found)
+
+
+def _with_ends(sentence: str, found: re.Match[str]) -> str:
+    """The values of both years put right, where they were told in the wrong order."""
+    if found["from"] is None:
+        return sentence
+    told = _ENDS.search(sentence)
+    true = _plain(found["from"].removeprefix("about ")), _plain(found["to"].removeprefix("about "))
+    if told is None or (told["first"], told["last"]) != (found["first"], found["last"]):
+        return sentence
+    said = _plain(told["a"]), _plain(told["b"])
+    if (said[0] < said[1]) == (true[0] < true[1]) or not _same_scale(said, true):
+        return sentence
+    start, end = told.start("a"), told.end("b")
+    middle = sentence[told.end("a") : told.start("b")]
+    values = [found[name].removeprefix("about ") for name in ("from", "to")]
+    return sentence[:start] + values[0] + middle + values[1] + sentence[end:]
+
+
+def _same_scale(said: tuple[float, float], true: tuple[float, float]) -> bool:
+    """Whether the sentence counts as the chart does."""
+    return all(0.2 * b <= a <= 5 * b for a, b in zip(sorted(said), sorted(true), strict=True))
+
+
+_ENDS = re.compile(
+    r"\bfrom \D{0,20}?(?P<a>\d[\d,]*(?:\.\d+)?)(?:%| [\w. ]+?)? in (?P<first>\d{4})\S* to "
+    r"\D{0,20}?(?P<b>\d[\d,]*(?:\.\d+)?)(?:%| [\w. ]+?)? in (?P<last>\d{4})"
+)
 
 
 def _order(sentence: str, found: re.Match[str]) -> str:
@@ -203,7 +259,8 @@ def _swapped(sentence: str, pairs: Sequence[tuple[str, str]], count: int = 0) ->
 
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
-    (_REMOVED, lambda sentence, _: sentence), (_EXTREME, _extreme),
-    (_GAP, _value), (_RATIO, _ratio), (_HIGHEST, _highest), (_VALUE, _value), (_PERIOD, _period),
-    (_TURN, _turned), (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
+    (_REMOVED, lambda sentence, _: sentence), (_EXTREME, _extreme), (_COUNT, _instead),
+    (_SUBJECT, _instead), (_GAP, _value), (_END, _value), (_MANNER, _without), (_RATIO, _ratio),
+    (_HIGHEST, _highest), (_VALUE, _value), (_PERIOD, _period), (_TURN, _turned),
+    (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import functools
 import re
 from collections import Counter
 
+from revise_captions.charts.claims.sentence import LONGEST
 from revise_captions.critic.charts.words import chart_words, function_words
 
 _WORD = re.compile(r"\w+|&")
@@ -50,6 +51,8 @@ _LONE = frozenset("bfghjloqruvwz")
 
 def is_garbled(sentence: str) -> bool:
     """Whether a text repeats itself, compares a thing with itself, was cut, or is no sentence."""
+    if len(sentence) > LONGEST:
+        return True
     patterns = (_GLYPHS, _STUCK, _MISPLACED, _OPEN_END, _MOVED, _ROW, _BETWEEN, _AT_ONCE, _STOPPED)
     return (
         any(pattern.search(sentence) for pattern in patterns)

@@ -14,7 +14,7 @@ from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, 
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.garbled import is_garbled
-from revise_captions.critic.charts.support import absent_names, is_supported
+from revise_captions.critic.charts.support import absent_names, is_supported, other_topic
 
 #: Rationales of sentences that no other words in their place would mend.
 NOT_SAID = "The chart does not say this."
@@ -42,6 +42,9 @@ def rationale_of(sentence: str, charts: Sequence[Chart], lines: Sequence[str]) -
         return instead
     if not is_supported(sentence, checks, charts, lines):
         return NOT_SAID
+    topic = other_topic(sentence, charts, lines)
+    if topic:
+        return f"The chart is about “{topic[0]}”, not {topic[1]}."
     false = [check for check in checks if check.outcome is ClaimOutcome.FALSE]
     doubtful = [c for c in checks if c.outcome is ClaimOutcome.UNDECIDED and c.rationale]
     for found in (_together(false), doubtful):

@@ -9,16 +9,43 @@ from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome
 from revise_captions.charts.claims.mentions import fold
 from revise_captions.charts.claims.sentence import all_labels
+from revise_captions.charts.claims.trends import speaks_of_trend
 from revise_captions.critic.charts.places import words_and_years
 from revise_captions.critic.charts.words import content_stems, general_stems, stem
 
 #: A sentence of fewer content words may be about the chart in general.
 FEW_WORDS = 3
-_OF_THE_CHART = re.compile(r"\b(?:charts?|graphs?|tables?|data|axis|axes|plots?)\b", re.IGNORECASE)
+_OF_THE_CHART = re.compile(
+    r"\b(?:charts?|graphs?|tables?|data|axis|axes|plots?|bars?|curve)\b", re.IGNORECASE
+)
+#: Openings that speak of the chart, whatever the sentence then says.
+_LINK = re.compile(
+    r"^\W*(?:according to the \w+|looking at the \w+|in the (?:chart|graph|table)|overall|the \w+ "
+    r"(?:shows?|indicates?|suggests?|reveals?) that|it can be seen that),? ",
+    re.IGNORECASE,
+)
+#: Why something is so, what comes of it, who says so, and what else was asked.
+_CONTEXT = re.compile(
+    r"\b(?:due to|because of|caused by|driven by|thanks to|attribut(?:ed|able) to|as a result of"
+    r"|efforts? (?:of|by|to)|expect(?:s|ed)? (?:to|this|that)|experts|critics|spokes\w+"
+    r"|polic(?:y|ies)"
+    r"|(?:previous|earlier|last) (?:survey|poll)|years? earlier|at that time|was founded|need for"
+    r"|news media|effect on|more likely to)\b",
+    re.IGNORECASE,
+)
 #: Names, and years.
 _NAME = re.compile(
     r"[A-Z][\w&’'-]*(?:(?: of| and| the| &)* [A-Z][\w&’'-]*)*|\b(?:1[6-9]|20)\d\d\b(?![\d,.]\d)"
 )
+#: What a sentence says that the chart as a whole shows.
+_TOPIC = re.compile(
+    r"\b(?:the|this) (?:\w+ )?(?:chart|graph|table|data|statistics?|figure)s? (?:shows?|depicts?"
+    r"|illustrates?|presents?|displays?) (?P<topic>(?:the|how|an?) [^,;]+?)"
+    r"(?: from \d{4}\S* to \d{4}\S*?| in \d{4})?\.?$",
+    re.IGNORECASE,
+)
+#: Where a subtitle begins.
+_ENDS_TITLE = re.compile(r"\n| %| Percent\b| \(")
 
 
 def is_foreign(sentence: str, shown: frozenset[str]) -> bool:
@@ -31,20 +58,41 @@ def is_supported(
     sentence: str, checks: Sequence[ChartCheck], charts: Sequence[Chart], lines: Sequence[str]
 ) -> bool:
     """Whether anything that the sentence is about stands in the image."""
+    shown = frozenset().union(*(words_and_years(line) for line in lines))
+    sentence = _LINK.sub("", sentence)
+    said, labels = content_stems(sentence), all_labels(sentence, charts)
+    if _CONTEXT.search(sentence) and not labels and 2 * len(said & shown) < len(said):
+        return False
     if any(
         check.outcome is ClaimOutcome.TRUE
         for check in checks
         if check.claim is not ChartClaim.NUMBER
     ):
         return True
-    shown = frozenset().union(*(words_and_years(line) for line in lines))
-    said = content_stems(sentence)
-    named = [label for label in all_labels(sentence, charts) if not label.name.isdigit()]
+    named = [label for label in labels if not label.name.isdigit()]
     if named or not said or _OF_THE_CHART.search(sentence):
+        return True
+    if len(said) <= FEW_WORDS and speaks_of_trend(sentence):
         return True
     if len(said) < FEW_WORDS:
         return bool(said & shown) or not absent_names(sentence, charts, lines)
     return 2 * len(said & shown) >= len(said)
+
+
+def other_topic(
+    sentence: str, charts: Sequence[Chart], lines: Sequence[str]
+) -> tuple[str, str] | None:
+    """The chart's title, and what the sentence says that the chart is about, where two thirds of
+    that stand nowhere in the image; None where they do, or nothing is said of the kind."""
+    titles = [title for chart in charts if (title := _ENDS_TITLE.split(chart.title)[0].strip())]
+    match = _TOPIC.search(sentence)
+    if match is None or not titles:
+        return None
+    said, shown = content_stems(match["topic"]), fold(" ".join(lines))
+    known = sum(one in shown for one in said)
+    if len(said) < FEW_WORDS or 3 * known > len(said):
+        return None
+    return titles[0].replace("“", "'").replace("”", "'"), match["topic"]
 
 
 def absent_names(sentence: str, charts: Sequence[Chart], lines: Sequence[str]) -> list[str]:

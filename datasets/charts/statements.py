@@ -227,7 +227,9 @@ def extreme(rng: random.Random, table: Table, error: str | None) -> ChartStateme
 def _absent(rng: random.Random, table: Table) -> str:
     """A label of the same sort that the chart does not have."""
     if table.temporal:
-        return str(rng.randint(1980, 2000))
+        year = str(rng.randint(1980, 2000))
+        shown = {category[:4] for category in table.categories}
+        return str(min(map(int, shown)) - 7) if year in shown else year
     for names in (*(names for _, names in ENTITIES.values()), *GROUPS):
         own = set(table.categories) & set(names)
         others = [name for name in names if name not in table.categories]

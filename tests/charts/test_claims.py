@@ -33,6 +33,7 @@ SEVERAL = Chart(
         series("Ohio", {"2000": 94.0, "2005": 101, "2010": 111, "2015": 120}, printed=False),
     ),
 )  # fmt: skip
+WAGES = Chart("line", "Wages", series=(series("", {"2010": 10.0, "2012": 30, "2014": 30.9}),))
 LARGE = Chart("bar", "Jobs", series=(series("", {"Coal": 12000.0, "Wind": 30500, "Solar": 20000}),))
 
 
@@ -94,6 +95,26 @@ def outcomes(sentence: str, chart: Chart) -> list[str]:
         ("There was a small dip in 2013.", YEARS, []),
         # a part of the chart's years is no wrong period
         ("The chart shows cases from 2011 to 2013.", YEARS, ["undecided"]),
+        ("The chart shows cases from 2013 to 2019.", YEARS, ["false"]),
+        # how far a direction goes
+        ("Cases fell slightly from 2010 to 2011.", YEARS, ["true"]),
+        ("Cases fell slightly from 2010 to 2012.", YEARS, ["true"]),
+        ("There was a slight increase in students in Oregon.", SEVERAL, ["true"]),
+        ("Wages rose slightly from 2010 to 2012.", WAGES, ["false"]),
+        ("Wages rose sharply from 2012 to 2014.", WAGES, ["false"]),
+        ("Wages rose without interruption.", WAGES, ["true"]),
+        # what the chart is about
+        ("Cases in Sweden fell until 2012.", YEARS, ["true", "false"]),
+        ("Cases in the kingdom of Norway fell.", YEARS, ["true"]),
+        ('The chart is titled "Cases in Norway".', YEARS, ["true"]),
+        ('The chart is titled "Rents and wages".', YEARS, []),
+        ("The chart compares five years.", YEARS, ["true"]),
+        ("The chart compares eight years.", YEARS, ["false"]),
+        ("The chart compares six years.", YEARS, ["undecided"]),
+        ("The chart shows two states.", SEVERAL, []),
+        ("Values range from 254 to 423.", YEARS, ["true", "true", "true", "true"]),
+        ("Values range from 254 to 330.", YEARS, ["true", "undecided", "true", "false"]),
+        ("In 2012, it was 35.2 years.", WAGES, ["false"]),
         # comparisons and factors
         ("Oregon in 2000 has less than Oregon in 2005.", SEVERAL, ["false"]),
         ("Oregon in 2005 is higher than Ohio in 2005.", SEVERAL, ["true"]),
@@ -156,3 +177,11 @@ def test_a_mark_without_a_name_is_not_named():
     (check,) = check_sentence("Oslo has the highest number.", [chart])
     assert check.rationale == "another is the highest, at 90; Oslo is at 20."
     assert not any(c.rationale for c in check_sentence("Kiel has the highest number.", [chart]))
+
+
+@pytest.mark.parametrize("text", ["cases were highest in 2011, ", "from 1 to ", "rose until 2011 "])
+def test_no_text_takes_long(text):
+    began = time.process_time()
+    check_sentence(text * (1900 // len(text)), [YEARS])
+    assert check_sentence(text * 3000, [YEARS]) == ()
+    assert time.process_time() - began < 5

@@ -139,6 +139,33 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
             "It fell until 2012 and rose after that.",
             "Rents fell until 2012 and then grew.",
         ),
+        (
+            "Rents went up from 0.82 euros in 1993 to about 1.1 euros in 2005.",
+            "It fell from about 1.15 in 1993 to about 0.82 in 2005.",
+            "Rents went down from 1.15 euros in 1993 to about 0.82 euros in 2005.",
+        ),
+        (
+            "There was a slight increase.",
+            "It rose from 3 in 2010 to 9 in 2014, not slight.",
+            "There was an increase.",
+        ),
+        (
+            "A is slightly higher than B.",
+            "A is at 30 and B at 3: 10.0 times as high.",
+            "A is higher than B.",
+        ),
+        ("It shows six years.", "There are nine years, not six.", "It shows nine years."),
+        ("Rents in Peru rose.", "The chart is about Chile, not Peru.", "Rents in Chile rose."),
+        (
+            "The graph shows the share of U.S. adults who vote.",
+            "The chart is about “Trains”, not the share of U.S. adults who vote.",
+            "The graph shows “Trains”.",
+        ),
+        (
+            "Values range from 3 to 9.",
+            "The highest value is about 12, not 9.",
+            "Values range from 3 to about 12.",
+        ),
         ("It was stable.", "It rose from 3 in 2010 to 4 in 2014.", "It rose."),
         ("A law was passed.", "The chart does not say this.", ""),
         ("Yes yes yes say no.", "The sentence makes no sense.", ""),
@@ -157,6 +184,18 @@ def test_rewrites_by_the_rationale(sentence, rationale, rewrite):
         ("Parliament passed a law on fisheries.", "The chart does not say this."),
         ("The data describe health and wealth nationwide.", ""),
         ("Johnson & Johnson makes good plasters.", "The chart does not say this."),
+        (
+            "The chart shows that the fall was caused by the efforts of ministers.",
+            "The chart does not say this.",
+        ),
+        (
+            "The graph depicts the share of workers who prefer trains.",
+            "The chart is about “Cases in Norway”, not the share of workers who prefer trains.",
+        ),
+        ("Cases in Peru fell.", "The chart is about Norway, not Peru."),
+        ("The rate fluctuates.", ""),
+        ("The chart compares nine years.", "There are five years, not nine."),
+        ("2014 had 5.", "2014 is at 300, not 5."),
         ("Cases peaked in 2012.", "2010 is the highest, at 423; 2012 is at 254."),
         (
             "The most cases were in 1984.",
@@ -264,4 +303,4 @@ def test_reads_and_judges_a_drawn_chart():
 
 
 def test_the_reviser_is_found_by_name():
-    assert load_reviser("charts").settings == {"reviser": "charts-2"}
+    assert load_reviser("charts").settings == {"reviser": "charts-3"}

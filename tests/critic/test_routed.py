@@ -146,7 +146,7 @@ def test_rewrites_of_charts_are_made_by_rule_and_pass_the_guard():
     assert [reviser.by_rule(r) for r in (other, trend)] == [False, True]
     unruled = replace(other, rationale="The chart does not show 7.", critic="charts")
     assert reviser.rewrite([unruled]) == [None]
-    assert reviser.settings["reviser-of-charts"] == "charts-2"
+    assert reviser.settings["reviser-of-charts"] == "charts-3"
 
 
 def test_threads_read_what_one_thread_reads():

@@ -24,6 +24,8 @@ class ChartClaim(StrEnum):
     PERIOD = "period"
     SUM = "sum"
     COUNT = "count"
+    RANGE = "range"
+    SUBJECT = "subject"
 
 
 class ClaimOutcome(StrEnum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from revise_captions.charts.claims.grid import FoundMark, year_of
-from revise_captions.charts.claims.mentions import NamedLabel
+from revise_captions.charts.claims.mentions import BEFORE, NamedLabel
 
 _UP = (
     r"increas(?:e|es|ed|ing)|inclin(?:e|es)|ris(?:e|es|en|ing)|rose|gr(?:ow|ows|ew|own|owing|owth)"
@@ -41,6 +41,11 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _AGAIN = re.compile(r"(?: \w+)? again\b", re.IGNORECASE)
+_LITTLE = r"slightly|slight|marginally|marginal|a little|somewhat|minimally"
+_MUCH = r"sharply|sharp|dramatically|dramatic|drastically|drastic|steeply|steep|strongly"
+_MANNER = rf"(?P<little>{_LITTLE})|(?P<much>{_MUCH})"
+_BEFORE = re.compile(rf"\b(?:{_MANNER}) $", re.IGNORECASE)
+_BEHIND = re.compile(rf"^ (?:{_MANNER})\b", re.IGNORECASE)
 _THEN = re.compile(
     r"\b(?:then|before|afterwards?|after that|followed by|subsequent(?:ly)?|thereafter|since then"
     r"|but has since|after which|from then on|again)\b",
@@ -58,6 +63,8 @@ class Direction:
         first: The year from which on it does; None: from the first.
         last: The year until which; None: to the last.
         known: Whether the sentence tells that part of the series apart, or means all of it.
+        little: The word that calls the change small, "" where none does.
+        much: The word that calls it great.
     """
 
     start: int
@@ -66,6 +73,8 @@ class Direction:
     first: int | None = None
     last: int | None = None
     known: bool = True
+    little: str = ""
+    much: str = ""
 
     def part(self, run: Sequence[FoundMark]) -> list[FoundMark]:
         """The dated marks of a series that it is about."""
@@ -78,7 +87,9 @@ class Direction:
 def directions_in(sentence: str, labels: Sequence[NamedLabel]) -> list[Direction]:
     """The directions that a sentence states, in order, each with the years behind it, or, for the
     first one, before it."""
-    words = [w for w in _WORD.finditer(sentence) if not _DENIED.search(sentence[: w.start()])]
+    words = [
+        w for w in _WORD.finditer(sentence) if not _DENIED.search(_before(sentence, w.start()))
+    ]
     words = [w for k, w in enumerate(words) if not k or not _same(sentence, words[k - 1], w)]
     years = [(label, y) for label in labels if (y := year_of(label.name)) is not None]
     found: list[Direction] = []
@@ -89,8 +100,14 @@ def directions_in(sentence: str, labels: Sequence[NamedLabel]) -> list[Direction
             own = [one for one in years if one[0].start < stop]
         before = found[-1] if found else None
         between = sentence[before.end : word.start()] if before else ""
-        found.append(_placed(sentence, word, own, before, bool(_THEN.search(between))))
+        way = _placed(sentence, word, own, before, bool(_THEN.search(between)))
+        found.append(_with_manner(sentence, way))
     return found
+
+
+def _before(sentence: str, at: int) -> str:
+    """What stands close before a place."""
+    return sentence[max(0, at - BEFORE) : at]
 
 
 def _same(sentence: str, one: re.Match[str], other: re.Match[str]) -> bool:
@@ -113,7 +130,7 @@ def _placed(
         return Direction(start, end, up, min(span), max(span))
     if len(years) == 1:
         label, year = years[0]
-        ahead = sentence[: label.start]
+        ahead = _before(sentence, label.start)
         if _UNTIL.search(ahead) and (begins or last is not None):
             return Direction(start, end, up, last, year)
         if _SINCE.search(ahead):
@@ -122,3 +139,11 @@ def _placed(
     if before is None:
         return Direction(start, end, up, known=begins)
     return Direction(start, end, up, last, known=then and last is not None)
+
+
+def _with_manner(sentence: str, way: Direction) -> Direction:
+    """A direction with the word before or behind it for how far it goes."""
+    near = _BEFORE.search(_before(sentence, way.start)) or _BEHIND.search(sentence[way.end :])
+    if near is None:
+        return way
+    return replace(way, little=near["little"] or "", much=near["much"] or "")

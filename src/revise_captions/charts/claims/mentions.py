@@ -69,6 +69,8 @@ _IN_WORDS = re.compile(
 _FACTOR = re.compile(
     r"^(?:\s*(?:times|fold|years?\b|months?\b|days?\b|confidence\b)|-[a-z])", re.IGNORECASE
 )
+#: Amounts of time, where they have decimals: "43.7 years".
+_LONG_TIME = re.compile(r"^\s+(?:years?|months?|days?)\b", re.IGNORECASE)
 #: "18-29" and "per 1,000" are no amounts.
 _RANGE = re.compile(r"\d[-–]")
 _PER = re.compile(
@@ -199,7 +201,8 @@ def _longest(
 
 
 #: Labels that are words of any sentence, unless they have a capital letter.
-_COMMON = frozenset(("total", "other", "others", "all", "no", "in", "the", "of", "a", "it", "net"))
+_COMMON = frozenset(("total", "other", "others", "all", "no", "in", "the", "of", "a", "it", "net",
+                     "good", "bad"))  # fmt: skip
 
 
 def _by_head(
@@ -245,9 +248,12 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
         before = sentence[max(0, match.start() - BEFORE) : match.start()]
         if _PER.search(before):
             continue
-        if unit in ("th", "st", "nd", "rd", "s") or _FACTOR.match(rest) or _COUNT.match(rest):
-            continue
         decimals = match["number"].partition(".")[2]
+        counted = bool(_FACTOR.match(rest) or _COUNT.match(rest))
+        if decimals and _LONG_TIME.match(rest):
+            counted = False
+        if counted or unit in ("th", "st", "nd", "rd", "s"):
+            continue
         found.append(
             Number(
                 match.start(), match.end(), float(match["number"].replace(",", "")),

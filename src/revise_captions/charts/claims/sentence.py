@@ -12,13 +12,17 @@ from revise_captions.charts.claims.comparisons import (
     check_degrees,
     check_ratios,
 )
+from revise_captions.charts.claims.counts import check_counts, check_range
 from revise_captions.charts.claims.extremes import check_extremes
 from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import NamedLabel, labels_in, numbers_in, years_in
-from revise_captions.charts.claims.shares import check_counts, check_shares
+from revise_captions.charts.claims.shares import check_shares
+from revise_captions.charts.claims.subjects import check_subject
 from revise_captions.charts.claims.trends import check_period, check_trends
 from revise_captions.charts.claims.values import check_numbers
 
+#: Characters; longer text is no sentence, and nothing that it claims is decided.
+LONGEST = 2000
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
@@ -39,8 +43,10 @@ def check_sentence(
 
     Returns:
         A check for each number, sum, count, superlative, trend and comparison found; none where
-        the sentence claims nothing of these kinds.
+        the sentence claims nothing of these kinds, or is longer than `LONGEST`.
     """
+    if len(sentence) > LONGEST:
+        return ()
     limits = tolerance or Tolerance()
     marks = marks_of(charts)
     labels = all_labels(sentence, charts)
@@ -56,6 +62,8 @@ def check_sentence(
         *check_comparisons(sentence, labels, marks, limits),
         *check_ratios(sentence, labels, marks),
         *check_degrees(sentence, labels, marks),
+        *check_range(sentence, shares.rest, labels, marks, limits),
+        *check_subject(sentence, charts, texts),
     )
 
 

@@ -1,4 +1,4 @@
-"""Claims of what several marks make up together, and of how many there are."""
+"""Claims of what several marks make up together."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from revise_captions.charts.chart import Chart, number
+from revise_captions.charts.chart import number
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
 from revise_captions.charts.claims.grid import FoundMark, at_label
 from revise_captions.charts.claims.mentions import NamedLabel, Number
 
 _TOGETHER = re.compile(
     r"\b(?:together|combined|altogether|(?:adds?|added|adding) up|the sum of)\b", re.IGNORECASE
-)
-_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-          "twelve")  # fmt: skip
-_COUNT = re.compile(
-    r"\b(?:divided into|compares|consists of|there are|(?:is|are) made up of|has|shows)"
-    rf"(?: only| a total of)? (?P<count>{'|'.join(_WORDS)}|\d\d?)(?: different| main)?"
-    r" (?P<kind>slices|segments|categories|bars|entries|groups)\b",
-    re.IGNORECASE,
 )
 
 
@@ -89,24 +81,3 @@ def _named(labels: Sequence[NamedLabel], marks: Sequence[FoundMark]) -> list[Fou
     pool = at_label(marks, other[0]) if other else list(marks)
     found = [at_label(pool, label) for label in several]
     return [own[0] for own in found] if all(len(own) == 1 for own in found) else []
-
-
-def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
-    """Decides how many slices, bars or categories there are; refuted in pies and tables only, as
-    of other charts some may have been overlooked."""
-    match = _COUNT.search(sentence)
-    if match is None or len(charts) != 1 or not charts[0].readable:
-        return []
-    word = match["count"].lower()
-    said = _WORDS.index(word) + 2 if word in _WORDS else int(word)
-    categories = {mark.category for one in charts[0].series for mark in one.marks}
-    counts = {len(categories), len(charts[0].series), len(categories) * len(charts[0].series)}
-    if said in counts:
-        return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.TRUE)]
-    if charts[0].kind not in ("pie", "table"):
-        return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.UNDECIDED)]
-    there = len(categories)
-    right = _WORDS[there - 2] if word in _WORDS and 1 < there < 13 else str(there)
-    rationale = f"There are {right} {match['kind']}, not {match['count']}."
-    span = match.span("count")
-    return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.FALSE, 1.0, rationale, (), span, right)]

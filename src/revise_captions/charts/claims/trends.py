@@ -16,9 +16,11 @@ _FLAT = re.compile(
     r"|remained? (?:fairly |relatively )?(?:the same|steady|consistent|level))\b",
     re.IGNORECASE,
 )
+_NOT = re.compile(r"\b(?:without|no|not)\b[^.,;]*$", re.IGNORECASE)
 _WAVY = re.compile(r"\bfluctuat|\bvari(?:ed|es|ation)|\bvolatil|\bups and downs", re.IGNORECASE)
 _WITHOUT_TURN = re.compile(
-    r"\b(?:steadily|consistently|continuous(?:ly)?|constantly|steady|consistent) (?:\w+ )?"
+    r"\bwithout (?:interruption|a break|setbacks?)"
+    r"|\b(?:steadily|consistently|continuous(?:ly)?|constantly|steady|consistent) (?:\w+ )?"
     r"(?:increas|ris|rose|gr[eo]w|declin|decreas|fall|fell|drop|upward|downward)"
     r"|\b(?:increas|r[io]s|gr[eo]w|declin|decreas|f[ae]ll)\w* (?:steadily|consistently|continuously"
     r"|every year|each year)",
@@ -35,6 +37,8 @@ def check_trends(
         return []
     ways = directions_in(sentence, labels)
     flat, wavy = _FLAT.search(sentence), _WAVY.search(sentence)
+    if flat and _NOT.search(sentence[: flat.start()]):
+        flat = None
     if len([*ways, *filter(None, (flat, wavy))]) > 1 and (flat or wavy or not _apart(ways)):
         return []
     runs = runs_of(narrowed(marks, labels))
@@ -43,6 +47,11 @@ def check_trends(
         parts = [part for run in runs if len(part := _between(run, labels)) >= 2]
         checks = [_mildest([_flatness(part) if flat else _wave(part) for part in parts])]
     return _as_turn([check for check in checks if check is not None], ways)
+
+
+def speaks_of_trend(sentence: str) -> bool:
+    """Whether a sentence says of something that it rises, falls, stays or fluctuates."""
+    return bool(directions_in(sentence, ()) or _FLAT.search(sentence) or _WAVY.search(sentence))
 
 
 def _apart(ways: Sequence[Direction]) -> bool:
@@ -128,7 +137,7 @@ def _direction(
             return ChartCheck(
                 ChartClaim.TREND, ClaimOutcome.UNDECIDED, back / width, rationale, cells
             )
-        return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
+        return _manner(run, way, gone)
     if gone > -width:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, 1.0, cells=cells)
     right = _opposite(sentence[way.start : way.end])
@@ -136,6 +145,22 @@ def _direction(
         ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, _ends(run), cells,
         (way.start, way.end) if right else None, right,
     )  # fmt: skip
+
+
+#: Changes that are neither little nor great: as shares of where they start, and of the axis.
+_NOT_LITTLE, _NOT_MUCH = (0.6, 0.25), (0.15, 0.1)
+
+
+def _manner(run: Sequence[FoundMark], way: Direction, gone: float) -> ChartCheck:
+    """Whether a change in the right direction is as small, or as great, as it is called."""
+    cells = (run[0].cell, run[-1].cell)
+    shares = gone / max(abs(run[0].value), 1e-9), gone / run[0].extent
+    little = way.little and all(a > b for a, b in zip(shares, _NOT_LITTLE, strict=True))
+    much = way.much and all(a < b for a, b in zip(shares, _NOT_MUCH, strict=True))
+    if not little and not much:
+        return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
+    rationale = f"{_ends(run)[:-1]}, not {way.little or way.much}."
+    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, 1.0, rationale, cells)
 
 
 def _greatest_setback(run: Sequence[FoundMark], up: bool) -> float:

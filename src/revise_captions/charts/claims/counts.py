@@ -1,0 +1,93 @@
+"""Claims of how many years, groups or things a chart shows, and of the range of its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from revise_captions.charts.chart import Chart
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.grid import FoundMark, narrowed, said, year_of
+from revise_captions.charts.claims.mentions import BEFORE, NamedLabel, Number
+
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+         "eleven", "twelve")  # fmt: skip
+_COUNT = re.compile(
+    r"\b(?:(?:charts?|graph|table|figure|plot|data)(?: \w+)? (?:compar|show|cover|list|includ"
+    r"|present|display|contain|provid|illustrat|depict|rank)\w*"
+    r"(?: (?:data|information) (?:on|for|about))?"
+    r"|divided into|consists of|there are|made up of|compares|has|shows)"
+    rf"(?: the| only)?(?: a total of)? (?P<count>{'|'.join(WORDS[2:])}|\d\d?)(?: \w+)??"
+    r" (?P<kind>years|categories|groups|entries|slices|segments|bars|countries|states|cities"
+    r"|regions|companies|brands|items|sectors|players|teams|platforms)\b",
+    re.IGNORECASE,
+)
+#: Of charts that are no pie or table, marks may be overlooked: counts that are nearer are left.
+_CLEARLY = 2
+
+
+def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
+    """Decides how many categories, slices or years the one chart is said to have."""
+    match = _COUNT.search(sentence)
+    if match is None or len(charts) != 1 or not charts[0].readable:
+        return []
+    kind, word = match["kind"].lower(), match["count"].lower()
+    stated = WORDS.index(word) if word in WORDS else int(word)
+    names = list(dict.fromkeys(m.category for one in charts[0].series for m in one.marks))
+    dated = sum(year_of(name) is not None for name in names) > 0.6 * len(names)
+    series = len(charts[0].series)
+    if (kind == "years") != dated:
+        return []
+    known = {len(names), series, series * len(names)}
+    if stated in known:
+        return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.TRUE)]
+    whole = charts[0].kind in ("pie", "table")
+    if not whole and min(abs(stated - one) for one in known) < _CLEARLY:
+        return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.UNDECIDED)]
+    right = str(len(names))
+    if word in WORDS and len(names) < len(WORDS):
+        right = WORDS[len(names)]
+    rationale = f"There are {right} {kind}, not {match['count']}."
+    return [
+        ChartCheck(
+            ChartClaim.COUNT, ClaimOutcome.FALSE, 1.0, rationale, (), match.span("count"), right
+        )
+    ]
+
+
+_RANGE = re.compile(
+    r"\b(?:values?|figures|shares?|percentages|numbers|rates)(?: \w+){0,2} (?:rang(?:e|es|ed|ing)"
+    r"|var(?:y|ies|ied|ying)|span(?:s|ned|ning)?) (?:from|between) $",
+    re.IGNORECASE,
+)
+
+
+def check_range(
+    sentence: str, numbers: Sequence[Number], labels: Sequence[NamedLabel],
+    marks: Sequence[FoundMark], tolerance: Tolerance,
+) -> list[ChartCheck]:  # fmt: skip
+    """Decides "values range from 3 to 9" where it is said of all marks, or of one series."""
+    found = [n for n in numbers if _RANGE.search(sentence[max(0, n.start - BEFORE) : n.start])]
+    behind = [n for n in numbers if found and n.start > found[0].start]
+    if not behind or not marks or any(not label.series for label in labels):
+        return []
+    pool = narrowed(marks, labels)
+    ends = min(pool, key=lambda one: one.value), max(pool, key=lambda one: one.value)
+    checks = []
+    for number, end in zip((found[0], behind[0]), ends, strict=True):
+        width = tolerance.width(end.value, end.extent, end.mark.tolerance, number.hedged)
+        off = abs(number.value - end.value) / max(width, 1e-9)
+        scaled = abs(number.value) > 50 * abs(end.value) or number.scale > 1
+        which = "lowest" if end is ends[0] else "highest"
+        right = said(end.value, end.mark.tolerance, end.mark.printed)
+        rationale = f"The {which} value is {right}, not {number.said}."
+        wrong = off > 2 and not scaled
+        outcome = ClaimOutcome.FALSE if wrong else ClaimOutcome.UNDECIDED
+        outcome = ClaimOutcome.TRUE if off <= 1 else outcome
+        span = (number.start, number.digits_end)
+        checks.append(
+            ChartCheck(
+                ChartClaim.RANGE, outcome, off, rationale if wrong else "", (end.cell,), span, right
+            )
+        )
+    return checks

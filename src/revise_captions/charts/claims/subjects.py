@@ -1,0 +1,92 @@
+"""Claims of what a chart is about: the place that its title names, and the title itself."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from revise_captions.charts.chart import Chart
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome
+from revise_captions.charts.claims.mentions import fold
+
+_NAME = r"[A-Z][\w’'-]+(?:\.(?:[A-Z]\.)*)?(?: (?:of |and |the )?[A-Z][\w’'-]+)*|U\.[SK]\.?"
+_PLACE = re.compile(rf"\bin (?P<name>(?:the )?(?:{_NAME})(?<!['’]))(?![\w’'-])")
+#: What "in" precedes that is no place.
+_TIME = re.compile(
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Spring|Summer|Fall|Autumn|Winter|FY|Q[1-4]|The|This|That|These|Each|Both|All)\b"
+)
+_ALIASES = (
+    ("us", "usa", "unitedstates", "america", "unitedstatesofamerica"),
+    ("uk", "unitedkingdom", "britain", "greatbritain"),
+    ("uae", "unitedarabemirates"), ("southkorea", "korea", "republicofkorea"),
+    ("czechrepublic", "czechia"), ("netherlands", "holland"),
+)  # fmt: skip
+#: Names that are more alike are one place, misread or in another form: "French".
+_ALIKE = 0.6
+_QUOTED = re.compile(
+    r"\b(?:titled|entitled|headed|named|shows|presents|illustrates|depicts|displays),?"
+    r" [\"“](?P<said>[^\"“”]{6,}?)[,.]?[\"”]",
+    re.IGNORECASE,
+)
+
+
+def check_subject(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) -> list[ChartCheck]:
+    """Decides whether the chart is about the place, and has the title, that a sentence names."""
+    return [*_check_place(sentence, charts, texts), *_check_title(sentence, charts, texts)]
+
+
+def _check_place(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) -> list[ChartCheck]:
+    """Refutes a place that stands nowhere in the image, where the title names one other."""
+    titled = {name for chart in charts for name in _places(chart.title)}
+    said = list(_places(sentence).items())
+    if len(titled) != 1 or len(said) != 1:
+        return []
+    (right,), ((wrong, span),) = titled, said
+    written = _plain(" ".join([*texts, *_texts(charts)]))
+    if _plain(wrong) in written or _is_same(wrong, right) or _plain(right) in _plain(sentence):
+        return []
+    rationale = f"The chart is about {right}, not {wrong}."
+    return [ChartCheck(ChartClaim.SUBJECT, ClaimOutcome.FALSE, 1.0, rationale, (), span, right)]
+
+
+def _places(text: str) -> dict[str, tuple[int, int]]:
+    """The names behind "in", with their spans."""
+    return {
+        match["name"]: match.span("name")
+        for match in _PLACE.finditer(text)
+        if not _TIME.match(match["name"].removeprefix("the ")) and " and " not in match["name"]
+    }
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two names may mean one place."""
+    a, b = _plain(one), _plain(other)
+    if any(a in names and b in names for names in _ALIASES) or a[:4] == b[:4]:
+        return True
+    return a in b or b in a or SequenceMatcher(None, a, b).ratio() > _ALIKE
+
+
+def _plain(text: str) -> str:
+    """Folded, without accents: OCR puts some where there are none."""
+    letters = unicodedata.normalize("NFKD", text.removeprefix("the "))
+    return fold("".join(c for c in letters if not unicodedata.combining(c)))
+
+
+def _texts(charts: Sequence[Chart]) -> list[str]:
+    found = []
+    for chart in charts:
+        found += [chart.title, chart.x.label, chart.y.label, chart.source, *chart.notes]
+        found += [one.name for one in chart.series]
+        found += [mark.category for one in chart.series for mark in one.marks]
+    return found
+
+
+def _check_title(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) -> list[ChartCheck]:
+    """Bears out a title that stands in the image."""
+    match = _QUOTED.search(sentence)
+    if match is None or _plain(match["said"]) not in _plain(" ".join([*texts, *_texts(charts)])):
+        return []
+    return [ChartCheck(ChartClaim.SUBJECT, ClaimOutcome.TRUE)]
