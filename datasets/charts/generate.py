@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from revise_captions.chart_world.captions import ChartCaption, sample_caption
-from revise_captions.chart_world.drawing import draw_table
+from revise_captions.chart_world.drawing import STYLES, draw_table, styles_of
 from revise_captions.chart_world.readings import exact_reading
-from revise_captions.chart_world.tables import sample_table
+from revise_captions.chart_world.tables import Table, sample_table
 from revise_captions.charts import as_csv
+from revise_captions.commands import run_command
+from revise_captions.io.writing import check_new_folder
 
 
 def row_of(caption: ChartCaption, image: str) -> dict[str, Any]:
@@ -38,19 +41,42 @@ def row_of(caption: ChartCaption, image: str) -> dict[str, Any]:
 
 @click.command(help=__doc__.splitlines()[0])
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--charts", default=100, show_default=True, help="Number of charts.")
+@click.option(
+    "--charts", type=click.IntRange(1), default=100, show_default=True, help="Number of charts."
+)
 @click.option("--seed", default=0, show_default=True, help="Charts are the same for the same seed.")
-@click.option("--style", default="", help="vega, matplotlib or infographic; by default, all three.")
-def main(out: Path, charts: int, seed: int, style: str) -> None:
+@click.option("--style", type=click.Choice(STYLES), help="All charts in this style.")
+@click.option("--force", is_flag=True, help="Write into OUT also where it is not empty.")
+def generate(out: Path, charts: int, seed: int, style: str | None, force: bool) -> None:
+    if not force:
+        check_new_folder(out)
     (out / "images").mkdir(parents=True, exist_ok=True)
-    with open(out / "charts.jsonl", "w", encoding="utf-8") as rows:
-        for number in range(charts):
+    numbers = range(charts)
+    with (
+        open(out / "charts.jsonl", "w", encoding="utf-8") as rows,
+        click.progressbar(numbers, label="drawing charts", file=sys.stderr) as counted,
+    ):
+        for number in counted:
             rng = random.Random(f"{seed}.{number}")
-            table = sample_table(rng)
+            table = _drawable(rng, style)
             caption = sample_caption(rng, table)
             name = f"images/chart-{number:05d}.png"
-            draw_table(table, rng, style).save(out / name, optimize=True)
+            draw_table(table, rng, style or "").save(out / name, optimize=True)
             rows.write(json.dumps(row_of(caption, name), ensure_ascii=False) + "\n")
+
+
+def _drawable(rng: random.Random, style: str | None) -> Table:
+    """A table of a kind that the style draws."""
+    while style is not None:
+        table = sample_table(rng)
+        if style in styles_of(table):
+            return table
+    return sample_table(rng)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point."""
+    run_command(generate, "chart_world.generate", arguments)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 
 import pytest
-from click.testing import CliRunner
+from commands import outcome
 
 from revise_captions.chart_world.captions import ERRORS, sample_caption
 from revise_captions.chart_world.drawing import draw_table
@@ -95,9 +95,9 @@ def test_noise_moves_measured_values_by_little():
     assert all(min(abs(v - true) for true in (400, 500, 650)) < 1 for v in values)
 
 
-def test_generates_rows_whose_spans_are_the_sentences(tmp_path):
-    result = CliRunner().invoke(main, [str(tmp_path), "--charts", "3", "--style", "infographic"])
-    assert result.exit_code == 0, result.output
+def test_generates_rows_whose_spans_are_the_sentences(tmp_path, capsys):
+    asked = [str(tmp_path), "--charts", "3", "--style", "infographic"]
+    assert outcome(main, capsys, *asked)[0] == 0
     rows = [json.loads(line) for line in (tmp_path / "charts.jsonl").read_text().splitlines()]
     assert len(rows) == 3
     for row in rows:
@@ -105,3 +105,20 @@ def test_generates_rows_whose_spans_are_the_sentences(tmp_path):
         assert row["table"].startswith("image,chart,kind")
         parts = [row["caption"][s["start"] : s["end"]] for s in row["sentences"]]
         assert " ".join(parts) == row["caption"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "is not empty"),
+        (("--charts", "0"), "0 is not in"),
+        (("--style", "oil"), "'oil' is not"),
+    ],
+)
+def test_a_folder_with_content_and_what_cannot_be_drawn_are_refused(
+    options, said, tmp_path, capsys
+):
+    (tmp_path / "charts.jsonl").write_text("mine")
+    status, _, error = outcome(main, capsys, str(tmp_path), *options)
+    assert (status, said in error) == (2, True)
+    assert (tmp_path / "charts.jsonl").read_text() == "mine"

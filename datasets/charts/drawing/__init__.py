@@ -8,6 +8,8 @@ from PIL import Image
 
 from revise_captions.chart_world.tables import Table
 
+STYLES = ("vega", "matplotlib", "infographic")
+
 
 def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image:
     """Draws a table.
@@ -31,7 +33,7 @@ def draw_table(table: Table, rng: random.Random, style: str = "") -> Image.Image
     elif style == "infographic":
         from revise_captions.chart_world.drawing.infographic import draw
     else:
-        raise ValueError(f"no style {style!r}, expected vega, matplotlib or infographic")
+        raise ValueError(f"no style {style!r}, expected one of {STYLES}")
     return draw(table, rng)
 
 
