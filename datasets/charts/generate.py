@@ -47,7 +47,7 @@ def row_of(caption: ChartCaption, image: str) -> dict[str, Any]:
 @click.option("--seed", default=0, show_default=True, help="Charts are the same for the same seed.")
 @click.option("--style", type=click.Choice(STYLES), help="All charts in this style.")
 @click.option("--force", is_flag=True, help="Write into OUT also where it is not empty.")
-def generate(out: Path, charts: int, seed: int, style: str | None, force: bool) -> None:
+def main(out: Path, charts: int, seed: int, style: str | None, force: bool) -> None:
     if not force:
         check_new_folder(out)
     (out / "images").mkdir(parents=True, exist_ok=True)
@@ -74,10 +74,5 @@ def _drawable(rng: random.Random, style: str | None) -> Table:
     return sample_table(rng)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(generate, "chart_world.generate", arguments)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(main, "chart_world.generate")

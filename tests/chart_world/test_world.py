@@ -9,12 +9,17 @@ from collections import Counter
 import pytest
 from commands import outcome
 
+from revise_captions.chart_world import generate
 from revise_captions.chart_world.captions import ERRORS, sample_caption
 from revise_captions.chart_world.drawing import draw_table
-from revise_captions.chart_world.generate import main
 from revise_captions.chart_world.readings import exact_reading, noisy_reading
 from revise_captions.chart_world.tables import Table, TableColumn, sample_table
 from revise_captions.charts.claims import ClaimOutcome, check_sentence
+from revise_captions.commands import run_command
+
+
+def run(arguments: list[str]) -> None:
+    run_command(generate.main, "generate", arguments)
 
 
 def captions(count: int, seed: int = 0):
@@ -97,7 +102,7 @@ def test_noise_moves_measured_values_by_little():
 
 def test_generates_rows_whose_spans_are_the_sentences(tmp_path, capsys):
     asked = [str(tmp_path), "--charts", "3", "--style", "infographic"]
-    assert outcome(main, capsys, *asked)[0] == 0
+    assert outcome(run, capsys, *asked)[0] == 0
     rows = [json.loads(line) for line in (tmp_path / "charts.jsonl").read_text().splitlines()]
     assert len(rows) == 3
     for row in rows:
@@ -119,6 +124,6 @@ def test_a_folder_with_content_and_what_cannot_be_drawn_are_refused(
     options, said, tmp_path, capsys
 ):
     (tmp_path / "charts.jsonl").write_text("mine")
-    status, _, error = outcome(main, capsys, str(tmp_path), *options)
+    status, _, error = outcome(run, capsys, str(tmp_path), *options)
     assert (status, said in error) == (2, True)
     assert (tmp_path / "charts.jsonl").read_text() == "mine"
