@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 pytest.importorskip("rapidocr")
 
-from revise_captions.charts import Chart
+from revise_captions.charts import Chart, read
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
@@ -146,3 +146,19 @@ def test_dashes_and_letters_are_no_bars():
         draw.rectangle((x, 48, x + 16, 72), fill="black")
     (chart,) = read_lines(np.asarray(image), lines)
     assert chart.series == ()
+
+
+def test_zero_beside_the_first_label_is_the_axis_s():
+    image = Image.new("RGB", (640, 400), "white")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(18)
+    for tick in (0, 20, 40, 60, 80, 100):
+        draw.text((60, 340 - 3 * tick), str(tick), fill="black", font=font, anchor="rm")
+    truth = {"1993": 90.0, "1998": 81.0, "2003": 74.0, "2008": 68.0}
+    for k, (year, value) in enumerate(truth.items()):
+        x = 80 + 130 * k
+        draw.rectangle((x, 340 - 3 * value, x + 90, 339), fill="#4c78a8")
+        top = 336 - 3 * value
+        draw.text((x + 45, top), f"{value:.0f}", fill="black", font=font, anchor="mb")
+        draw.text((x + 45, 345), year, fill="black", font=font, anchor="mt")
+    (chart,) = read(np.asarray(image))
+    assert {mark.category: mark.value for mark in chart.series[0].marks} == truth

@@ -75,12 +75,14 @@ def printed_bars(canvas: Canvas, scales: Sequence[FittedScale]) -> list[Chart]:
     if len(printed) < 0.4 * len(group):
         return []
     legend_names, legend_boxes = legends.legend(canvas, {bar.color for bar in group})
+    beside = [one for one in scales if one.vertical is not frame.horizontal]
+    taken = legend_boxes | {tick.box for one in beside for tick in one.ticks}
     foot = labels.foot_of(canvas.lines, max(bar.box[3] for bar in group))
     sections = _sections(frame, rows, canvas) if frame.horizontal else [rows]
     charts: list[Chart] = []
     top = 0.0
     for section in sections:
-        chart = bars_chart(canvas, frame, section, None, legend_names, legend_boxes, top, foot)
+        chart = bars_chart(canvas, frame, section, None, legend_names, taken, top, foot)
         if chart.readable:
             charts.append(chart)
             top = max(bar.box[3] for row in section for bar in row.bars)
@@ -125,7 +127,7 @@ def bars_chart(
         rows: The bars.
         scale: The value axis, None if values are printed only.
         names: Of colors, from the legend.
-        taken: The legend's text.
+        taken: Text of the legend and of value axes.
         top: No title stands above this row of pixels.
         foot: Notes, source, and where they begin.
     """
