@@ -73,7 +73,9 @@ class ChartReviser:
 
     def _rewrite(self, request: RewriteRequest) -> str | None:
         rewrite = request.sentence
-        for part in _parts(request.rationale):
+        # values first: where they are told in the wrong order, directions look at them
+        parts = sorted(_parts(request.rationale), key=lambda part: bool(_DIRECTION.match(part)))
+        for part in parts:
             if _REMOVED.match(part):
                 return None if "" in request.failed else ""
             for pattern, rule in _RULES:
@@ -87,7 +89,7 @@ class ChartReviser:
 
 def _parts(rationale: str) -> list[str]:
     """The sentences of a rationale; each has a claim's own mending."""
-    return re.split(r"(?<=[\w)%”]\.)(?<!\b[A-Z]\.) (?=\S)", rationale)
+    return re.split(r"(?<=[\w)%”*†‡]\.)(?<!\b[A-Z]\.) (?=\S)", rationale)
 
 
 _HEDGE = re.compile(
@@ -108,10 +110,33 @@ def _value(sentence: str, found: re.Match[str]) -> str:
     before, after = sentence[:start], sentence[end:]
     hedge = _HEDGE.search(before)
     if hedge:
-        before, right = before[: hedge.start()], f"about {right.removeprefix('about ')}"
+        before = _joined(before[: hedge.start()], hedge[0])
+        right = f"about {right.removeprefix('about ')}"
     if not before:
         right = right[0].upper() + right[1:]
-    return before + right + after
+    return before + right + re.sub(r"^ or (?:more|less|fewer)\b", "", after)
+
+
+_PLACED = re.compile(r"\b(?:above|below|over|under|up to)\b", re.IGNORECASE)
+_MOVES = re.compile(
+    r"\b(?:drop|f[ae]ll|ris|rose|climb|declin|decreas|increas|gr[eo]w|dip|jump)\w* $", re.IGNORECASE
+)
+_STARTS = re.compile(r"\b(?:starts?|started|starting|begins?|began|ends?|ended)(?: off| out)? $")
+_AMOUNTS = re.compile(
+    r"\b(?:rate|value|share|level|count|total|figure|height|number|percentage|score|price)s? $",
+    re.IGNORECASE,
+)
+
+
+def _joined(before: str, hedge: str) -> str:
+    """What comes before a number whose "below" is gone: "dropping to", "a rate of"."""
+    if not _PLACED.search(hedge):
+        return before
+    if _MOVES.search(before):
+        return f"{before}to "
+    if _STARTS.search(before):
+        return f"{before}at "
+    return f"{before}of " if _AMOUNTS.search(before) else before
 
 
 def _place_of(sentence: str, wrong: str) -> tuple[int, int]:
@@ -159,13 +184,29 @@ def _plain(number: str) -> float:
     return float(number.replace(",", "").rstrip("."))
 
 
+#: Names that "the" stands before.
+_WITH_ARTICLE = re.compile(
+    r"\b(?:of|States|Kingdom|Republic|Islands|Netherlands|Philippines|Emirates|Union|Tower|Bridge"
+    r"|Coast|Sea|River|Bank)\b|s$"
+)
+
+
+def _is_doubtful(label: str, sentence: str) -> bool:
+    """Whether the reader cut a label or ran it together, or the sentence has it already."""
+    odd = len(label.split()) > 7 or re.search(r"\.\.|…|\[|\b(?P<word>\w+) (?P=word)\b", label)
+    again = re.search(rf"(?<!\w){re.escape(label)}(?!\w)", sentence)
+    return bool(odd or again)
+
+
 def _extreme(sentence: str, found: re.Match[str]) -> str:
     """The category replaced by the one that has the rank, and the number, if there is but one."""
     right, wrong = (re.sub(r" \([^()]*\)$", "", found[name]) for name in ("right", "wrong"))
     at = re.search(rf"\b{re.escape(wrong)}(?!\w)", sentence)
-    if at is None:
+    if at is None or _is_doubtful(right, sentence):
         return sentence
     before, after = sentence[: at.start()], sentence[at.end() :]
+    if wrong[0].isupper() and right[0].isupper() and not _WITH_ARTICLE.search(right):
+        before = re.sub(r"\b[Tt]he $", "", before)
     stated = [
         (part, n)
         for part in (before, after)
@@ -175,7 +216,10 @@ def _extreme(sentence: str, found: re.Match[str]) -> str:
     value = found["value"].removeprefix("about ")
     for part, number in stated if len(stated) == 1 else ():
         if abs(_plain(number[0]) - _plain(value)) > 0.03 * abs(_plain(value)):
-            changed = part[: number.start()] + value + part[number.end() :]
+            ahead, hedge = part[: number.start()], _HEDGE.search(part[: number.start()])
+            if hedge:
+                ahead = f"{_joined(ahead[: hedge.start()], hedge[0])}about "
+            changed = ahead + value + part[number.end() :]
             before, after = (changed, after) if part is before else (before, changed)
     return before + right + after
 
@@ -193,10 +237,8 @@ def _instead(sentence: str, found: re.Match[str]) -> str:
 
 
 def _without(sentence: str, found: re.Match[str]) -> str:
-    """Without the word for how far something goes; "a" becomes "an" where the next word asks it."""
-    wrong = re.escape(found["wrong"])
-    bare = re.sub(rf" {wrong}(?!\w)", "", sentence, count=1)
-    return re.sub(r"\ba (?=(?:increase|incline|upward)\b)", "an ", bare)
+    """Without the word for how far something goes."""
+    return _agreeing(re.sub(rf" {re.escape(found['wrong'])}(?!\w)", "", sentence, count=1))
 
 
 def _turned(sentence: str, _: re.Match[str]) -> str:
@@ -255,7 +297,19 @@ def _order(sentence: str, found: re.Match[str]) -> str:
 def _swapped(sentence: str, pairs: Sequence[tuple[str, str]], count: int = 0) -> str:
     table = dict(reversed(pairs))
     words = "|".join(sorted(map(re.escape, table), key=len, reverse=True))
-    return re.sub(rf"\b(?:{words})\b", lambda match: table[match[0]], sentence, count=count)
+    swapped = re.sub(rf"\b(?:{words})\b", lambda match: table[match[0]], sentence, count=count)
+    return swapped if swapped == sentence else _agreeing(swapped)
+
+
+_HAVE = re.compile(r"\b(?P<have>has|have|had|having)(?P<how> \w+ly)? (?P<verb>grew|rose|fell)\b")
+_PARTICIPLES = {"grew": "grown", "rose": "risen", "fell": "fallen"}
+
+
+def _agreeing(sentence: str) -> str:
+    """Participles behind "has", and the right article before a word that was put in."""
+    formed = _HAVE.sub(lambda m: f"{m['have']}{m['how'] or ''} {_PARTICIPLES[m['verb']]}", sentence)
+    formed = re.sub(r"\b([Aa]) (?=(?:upward|increas|incline))", r"\1n ", formed)
+    return re.sub(r"\b([Aa])n (?=(?:downward|decreas|declin|ris|fall|drop|growth))", r"\1 ", formed)
 
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (

@@ -25,7 +25,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-6"
+VERSION = "charts-7"
 #: What stands in this critic's verdicts, and in their rows.
 CHARTS = "charts"
 
@@ -143,4 +143,4 @@ class ChartCritic:
     def _explained(self, request: ExplainRequest) -> str:
         reading = self.reading(request.image)
         sentence = request.spans[request.index].of(request.text)
-        return rationale_of(sentence, reading.charts, reading.lines)
+        return rationale_of(sentence, reading.charts, reading.lines, reading.places)

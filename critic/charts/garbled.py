@@ -32,13 +32,18 @@ _FUNCTION = r"for|with|by|from|is|are|was|were|has|have|had|and|or|which|an|the|
 #: What nothing follows, and what follows nothing: "has a for better", "between of".
 _MISPLACED = re.compile(
     rf"\b(?:a|an|the) (?:of|a|{_FUNCTION})\b(?!-)"
-    rf"|\b(?:of|between|among|into) (?:of|by|at|{_FUNCTION.replace('|an|the', '')})\b(?!-)"
+    r"|\b(?:of|between|among|into) (?:of|by|at|for|with|from|is|are|was|were|has|have|had|than"
+    r"|into)\b(?!-)"
 )
 _OPEN_END = re.compile(r"\b(?:an?|the|and|or|of|than|their|its)\.?\s*$")
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
 #: A capital in the middle of a sentence on a word that no name begins with.
 _MOVED = re.compile(r"(?<!,) \b[a-z]{2,} (?:The|Has|Was|Is|An|There|Values|Among) [a-z]")
-_ROW = re.compile(r"(?:(?<!\w)\d[\d.]*%? ){2,}\d")
+#: Values read out without words between them: "Men 57 50 women".
+_ROW = re.compile(
+    r"(?:(?<!\w)\d[\d.]*%? ){2,}\d"
+    r"|(?<![\w.,$])(?!(?:1[6-9]|20)\d\d\b)\d[\d.]*%? (?!(?:1[6-9]|20)\d\d\b)\d[\d.]*%?(?= [A-Za-z])"
+)
 #: "lower than Spain. is."; "is than".
 _STOPPED = re.compile(r"[a-z]{4,}\. [a-z]{2,}\b(?!\.\w)|\b(?:is|are|was|were|has|had) than\b")
 _THAN = re.compile(r"\b(?:than|versus) (?:that |those |the )?")

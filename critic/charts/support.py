@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome
-from revise_captions.charts.claims.mentions import fold
+from revise_captions.charts.claims.mentions import fold, numbers_in
 from revise_captions.charts.claims.sentence import all_labels
 from revise_captions.charts.claims.trends import speaks_of_trend
 from revise_captions.critic.charts.places import words_and_years
@@ -15,6 +15,8 @@ from revise_captions.critic.charts.words import content_stems, general_stems, st
 
 #: A sentence of fewer content words may be about the chart in general.
 FEW_WORDS = 3
+#: A sentence with so many words of the image is about it, however long it is.
+ENOUGH = 4
 _OF_THE_CHART = re.compile(
     r"\b(?:charts?|graphs?|tables?|data|axis|axes|plots?|bars?|curve)\b", re.IGNORECASE
 )
@@ -30,7 +32,7 @@ _CONTEXT = re.compile(
     r"|efforts? (?:of|by|to)|expect(?:s|ed)? (?:to|this|that)|experts|critics|spokes\w+"
     r"|polic(?:y|ies)"
     r"|(?:previous|earlier|last) (?:survey|poll)|years? earlier|at that time|was founded|need for"
-    r"|news media|effect on|more likely to)\b",
+    r"|news media|effect on|(?:more|less) likely to)\b",
     re.IGNORECASE,
 )
 #: Names, and years.
@@ -61,7 +63,8 @@ def is_supported(
     shown = frozenset().union(*(words_and_years(line) for line in lines))
     sentence = _LINK.sub("", sentence)
     said, labels = content_stems(sentence), all_labels(sentence, charts)
-    if _CONTEXT.search(sentence) and not labels and 2 * len(said & shown) < len(said):
+    named = [label for label in labels if not label.name.isdigit()]
+    if _CONTEXT.search(sentence) and not named and 2 * len(said & shown) < len(said):
         return False
     if any(
         check.outcome is ClaimOutcome.TRUE
@@ -69,14 +72,15 @@ def is_supported(
         if check.claim is not ChartClaim.NUMBER
     ):
         return True
-    named = [label for label in labels if not label.name.isdigit()]
     if named or not said or _OF_THE_CHART.search(sentence):
         return True
-    if len(said) <= FEW_WORDS and speaks_of_trend(sentence):
+    if len(said) <= ENOUGH and speaks_of_trend(sentence):
         return True
+    if len(said) > 1 and not said & shown and numbers_in(sentence, labels):
+        return False
     if len(said) < FEW_WORDS:
         return bool(said & shown) or not absent_names(sentence, charts, lines)
-    return 2 * len(said & shown) >= len(said)
+    return len(said & shown) >= min(ENOUGH, len(said) / 2)
 
 
 def other_topic(

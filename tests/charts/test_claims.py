@@ -115,6 +115,15 @@ def outcomes(sentence: str, chart: Chart) -> list[str]:
         ("Values range from 254 to 423.", YEARS, ["true", "true", "true", "true"]),
         ("Values range from 254 to 330.", YEARS, ["true", "undecided", "true", "false"]),
         ("In 2012, it was 35.2 years.", WAGES, ["false"]),
+        ("Values range from 254 to 460.", YEARS, ["true", "undecided", "true", "undecided"]),
+        # what a number or a rank is of
+        ("It was lowest since 2010.", YEARS, ["undecided"]),
+        ("In 2010 and 2012, both at 420, cases were counted.", YEARS, ["undecided"]),
+        ("Cases stood at 3001 in 2014.", YEARS, ["undecided"]),
+        ("Cases were few, with 254, indicating a fall from 2010.", YEARS, ["true", "true"]),
+        ("30% of non-women oppose it.", GROUPS, ["true"]),
+        ("45% of non-women oppose it.", GROUPS, ["undecided"]),
+        ("By 2014, cases had declined by 10 points.", YEARS, ["undecided", "true"]),
         # comparisons and factors
         ("Oregon in 2000 has less than Oregon in 2005.", SEVERAL, ["false"]),
         ("Oregon in 2005 is higher than Ohio in 2005.", SEVERAL, ["true"]),

@@ -14,7 +14,12 @@ from revise_captions.charts.ocr import TextLine
 from revise_captions.critic.charts import critic as chart_critic
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading
 from revise_captions.critic.charts.evidence import NAMES, gather
-from revise_captions.critic.charts.places import places_of, support, words_and_years
+from revise_captions.critic.charts.places import (
+    NumberPlace,
+    places_of,
+    support,
+    words_and_years,
+)
 from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.critic.charts.weights import read_weights
 from revise_captions.critic.charts.words import content_stems
@@ -145,6 +150,40 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
             "Rents went down from 1.15 euros in 1993 to about 0.82 euros in 2005.",
         ),
         (
+            "Rents went up from 0.82 in 1993 to 1.1 in 2005.",
+            "It fell from about 1.15 in 1993 to about 0.82 in 2005*. 1993 is at about 1.15, not "
+            "0.82. 2005* is at about 0.82, not 1.1.",
+            "Rents went down from about 1.15 in 1993 to about 0.82 in 2005.",
+        ),
+        (
+            "It shows a downward trend and has greatly declined.",
+            "It rose from 3 in 2010 to 9 in 2014.",
+            "It shows an upward trend and has greatly grown.",
+        ),
+        (
+            "Sales are dropping below 4 units.",
+            "2018 is at about 9, not 4.",
+            "Sales are dropping to about 9 units.",
+        ),
+        (
+            "Peru leads, with a rate slightly above 100.",
+            "Peru is at about 119, not 100.",
+            "Peru leads, with a rate of about 119.",
+        ),
+        (
+            "It starts off just under 500.",
+            "2006 is at about 367, not 500.",
+            "It starts off at about 367.",
+        ),
+        ("Half or more of men do.", "Men is at 20%, not Half.", "20% of men do."),
+        (
+            "The Dominican Republic has the highest rate, with over 20.",
+            "Peru is the highest, at 119; Dominican Republic is at 22.",
+            "Peru has the highest rate, with about 119.",
+        ),
+        ("Coal is highest.", "Gas [oil and is the highest, at 9; Coal is at 4.", None),
+        ("Coal and Gas are highest.", "Gas is the highest, at 9; Coal is at 4.", None),
+        (
             "There was a slight increase.",
             "It rose from 3 in 2010 to 9 in 2014, not slight.",
             "There was an increase.",
@@ -210,6 +249,29 @@ def test_rewrites_by_the_rationale(sentence, rationale, rewrite):
     ],
 )  # fmt: skip
 def test_rationales(sentence, rationale):
+    assert rationale_of(sentence, (YEARS,), ("Cases in Norway", *VALUES)) == rationale
+
+
+def test_a_number_that_stands_beside_what_is_named_is_not_put_right():
+    """Of two readings of an image, the sentence's is the one that print bears out."""
+    sentence, lines = "In 2012, there were 202 cases.", ("Cases in Norway", "2012", "202")
+    beside = (NumberPlace(202.0, frozenset(("2012", "cases"))),)
+    assert rationale_of(sentence, (YEARS,), lines) == "2012 is at 254, not 202."
+    assert rationale_of(sentence, (YEARS,), lines, beside) == ""
+    elsewhere = (NumberPlace(202.0, frozenset(("2013", "cases"))),)
+    assert rationale_of(sentence, (YEARS,), lines, elsewhere) == "2012 is at 254, not 202."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rationale"),
+    [
+        ("The most popular shop by revenue was in Sweden.", "The chart does not say this."),
+        ("The payroll moves with peaks and troughs.", ""),
+        ("21 percent say they worry about homework.", "The chart does not say this."),
+        ("The company was founded in the 1950s.", "The chart does not say this."),
+    ],
+)
+def test_what_is_removed_says_something_else_than_the_chart(sentence, rationale):
     assert rationale_of(sentence, (YEARS,), ("Cases in Norway", *VALUES)) == rationale
 
 

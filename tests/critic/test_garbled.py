@@ -26,6 +26,7 @@ from revise_captions.critic.charts.rationale import NO_SENSE, rationale_of
         "The fewest of was Men.",
         "On the other hand, point in The fewest reached was 2014.",
         "Men 57 50 44 36 women.",
+        "Men 57 50 women.",
         "than Spain lower France. is.",
         "Milan h the lowest value.",
         "The rents fo Milan wi gardens stand at 4.",
@@ -51,6 +52,7 @@ def test_garbled(sentence):
         "The dating app with the most users is in the U.S. market vs. the EU.",
         "It covers the in-between years, and the x axis shows them.",
         "Sales of cars by region",
+        "Of these, each of which is in 2012 254 times as high, none is alike.",
         "More people own a house than a car.",
     ],
 )

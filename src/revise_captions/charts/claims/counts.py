@@ -55,6 +55,8 @@ def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
     ]
 
 
+#: Times the tolerance that an end of a range must lie beyond all marks to be wrong.
+_OVERLOOKED = 8
 _RANGE = re.compile(
     r"\b(?:values?|figures|shares?|percentages|numbers|rates)(?: \w+){0,2} (?:rang(?:e|es|ed|ing)"
     r"|var(?:y|ies|ied|ying)|span(?:s|ned|ning)?) (?:from|between) $",
@@ -81,7 +83,9 @@ def check_range(
         which = "lowest" if end is ends[0] else "highest"
         right = said(end.value, end.mark.tolerance, end.mark.printed)
         rationale = f"The {which} value is {right}, not {number.said}."
-        wrong = off > 2 and not scaled
+        # beyond all that was read may be a mark that was overlooked
+        beyond = number.value > end.value if end is ends[1] else number.value < end.value
+        wrong = off > (_OVERLOOKED if beyond else 2) and not scaled
         outcome = ClaimOutcome.FALSE if wrong else ClaimOutcome.UNDECIDED
         outcome = ClaimOutcome.TRUE if off <= 1 else outcome
         span = (number.start, number.digits_end)

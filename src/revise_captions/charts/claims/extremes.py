@@ -11,7 +11,7 @@ from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, ru
 from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
 
 _HIGH = (
-    r"highest|largest|greatest|biggest|peak(?:s|ed|ing)?|maximum|leads|most (?:popular"
+    r"highest|largest|greatest|biggest|peak(?:s(?! and)|ed|ing)?|maximum|leads|most (?:popular"
     r"|common|frequent|spoken|visited|used|expensive|prevalent|dominant|people)|(?:the|its) most"
     r"|record high|longest|best"
 )
@@ -40,6 +40,13 @@ _NO_CLAIM = re.compile(
 )
 
 
+#: What a category behind it is compared with, or counted from, and not said to be.
+_BESIDE = re.compile(
+    r"\b(?:since|than|after|before|until|compared (?:to|with)|from)(?: the)? $",
+    re.IGNORECASE,
+)
+
+
 def check_extremes(
     sentence: str, labels: Sequence[NamedLabel], marks: Sequence[FoundMark], tolerance: Tolerance
 ) -> list[ChartCheck]:
@@ -51,6 +58,7 @@ def check_extremes(
         if not label.series
         and at_label(marks, label)
         and not any(start <= label.start < end for start, end in spans)
+        and not _BESIDE.search(sentence[max(0, label.start - 20) : label.start])
     ]
     checks, about = [], []
     for match in _SUPERLATIVE.finditer(sentence):
@@ -89,7 +97,7 @@ def _listed_with(sentence: str, label: NamedLabel, categories: Sequence[NamedLab
     """How many categories are named in one list with it: "Prada and Dior" are the two lowest."""
     at = categories.index(label)
     low = high = at
-    joined = re.compile(r"['\"”’]?(?:,|,? and|, or|/) (?:the )?['\"“‘]?")
+    joined = re.compile(r"['\"”’]?(?:,|,? and|, or|/) (?:in )?(?:the )?['\"“‘]?")
     while low and joined.fullmatch(sentence[categories[low - 1].end : categories[low].start]):
         low -= 1
     while high + 1 < len(categories) and joined.fullmatch(

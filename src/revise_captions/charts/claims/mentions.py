@@ -57,8 +57,8 @@ SHOWS = re.compile(
 )
 #: What follows an amount by which something is more.
 _MORE_THAN = re.compile(
-    r"^(?: [\w.]+){0,4}? (?:higher|lower|more|less|larger|smaller|greater|fewer|longer|shorter)"
-    r" than\b",
+    r"^(?: (?!for\b|in\b|the\b|of\b)[\w.]+){0,4}? (?:higher|lower|more|less|larger|smaller"
+    r"|greater|fewer|longer|shorter) than\b",
     re.IGNORECASE,
 )
 #: A share in words before the number that it stands for, in parentheses.
@@ -94,6 +94,8 @@ _COUNT = re.compile(
 
 #: Characters before a number that are searched for what it is about.
 BEFORE = 200
+#: "non-Hispanic" is not Hispanic.
+_NON = re.compile(r"\bnon[- ]$", re.IGNORECASE)
 _ASIDE = re.compile(r"\s*\([^)]*\)")
 #: A label that the chart cuts short.
 _CUT = re.compile(r"\s?(?:\.{2,}|…)$")
@@ -161,7 +163,14 @@ def labels_in(sentence: str, chart: Chart) -> list[NamedLabel]:
         for mark in one.marks:
             for form in _forms(mark.category):
                 names.setdefault(fold(form), (mark.category, False))
-    words = [(m.start(), m.end(), fold(m[0])) for m in _WORD.finditer(sentence)]
+    words = [
+        (
+            m.start(),
+            m.end(),
+            "" if _NON.search(sentence[max(0, m.start() - 5) : m.start()]) else fold(m[0]),
+        )
+        for m in _WORD.finditer(sentence)
+    ]
     found: list[NamedLabel] = []
     at = 0
     while at < len(words):
@@ -194,7 +203,9 @@ def _longest(
     joined, best = "", None
     for _, end, word in words[at : at + 10]:
         joined += word
-        if word and joined in names and len(joined) > 1:
+        if not word:
+            break
+        if joined in names and len(joined) > 1:
             name, series = names[joined]
             best = NamedLabel(words[at][0], end, name, series)
     return best

@@ -17,7 +17,10 @@ _FLAT = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\b(?:without|no|not)\b[^.,;]*$", re.IGNORECASE)
-_WAVY = re.compile(r"\bfluctuat|\bvari(?:ed|es|ation)|\bvolatil|\bups and downs", re.IGNORECASE)
+_WAVY = re.compile(
+    r"\bfluctuat|\bvari(?:ed|es|ation)|\bvolatil|\bups and downs|\bpeaks and (?:troughs|valleys)",
+    re.IGNORECASE,
+)
 _WITHOUT_TURN = re.compile(
     r"\bwithout (?:interruption|a break|setbacks?)"
     r"|\b(?:steadily|consistently|continuous(?:ly)?|constantly|steady|consistent) (?:\w+ )?"

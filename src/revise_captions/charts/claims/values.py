@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from revise_captions.charts.chart import number
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.directions import directions_in
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, said
 from revise_captions.charts.claims.mentions import NamedLabel, Number
 
@@ -46,7 +47,7 @@ def check_numbers(
     checks = []
     for index, one in enumerate(numbers):
         if one.change:
-            checks.append(_change(one, marks, labels, tolerance))
+            checks.append(_change(sentence, one, marks, labels, tolerance))
             continue
         named = owners[index]
         candidates = _candidates(marks, named, labels)
@@ -56,7 +57,9 @@ def check_numbers(
             check = _against(one, candidates, tolerance, ChartClaim.VALUE)
             if check.outcome is ClaimOutcome.FALSE and not _is_told(sentence, one, named):
                 check = _lenient(check, one, labels, marks, tolerance)
-            if len({found.cell for found in candidates}) > 1:
+            if len({found.cell for found in candidates}) > 1 or _BOTH.search(
+                sentence[max(0, one.start - 30) : one.start]
+            ):
                 check = _ambiguous(check)
             checks.append(check)
         else:
@@ -113,8 +116,12 @@ def _is_told(sentence: str, one: Number, named: Sequence[NamedLabel]) -> bool:
     )
 
 
+#: "Both at 68%": of what else, the sentence says elsewhere.
+_BOTH = re.compile(r"\b(?:both|each|all|either)\b[^.,;\d]*$", re.IGNORECASE)
+
+
 def _ambiguous(check: ChartCheck) -> ChartCheck:
-    """A refuted value stays undecided where it may be of any of several series."""
+    """A refuted value stays undecided where it may be of several marks."""
     if check.outcome is not ClaimOutcome.FALSE:
         return check
     return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
@@ -134,6 +141,7 @@ def _owners(
     for k in values:
         one = numbers[k]
         near = sorted(categories, key=lambda label: _distance(sentence, one, label))
+        near = [label for label in near if not _ASIDE.search(_between(sentence, one, label))]
         following = [label for label in near if label.start >= one.end]
         behind = min(following, key=lambda label: label.start, default=None)
         if behind is not None and _IN.fullmatch(sentence[one.end : behind.end]):
@@ -142,10 +150,21 @@ def _owners(
     return owned
 
 
+#: What another clause says is of something else.
+_ASIDE = re.compile(
+    r", (?:indicating|reflecting|suggesting|while|whereas|but|which|marking|compared)\b|;"
+)
+
+
+def _between(sentence: str, one: Number, label: NamedLabel) -> str:
+    """What stands between a number and a label."""
+    low, high = (one.end, label.start) if one.start < label.start else (label.end, one.start)
+    return sentence[low:high]
+
+
 def _distance(sentence: str, one: Number, label: NamedLabel) -> float:
     """Characters between, with a penalty for a clause boundary."""
-    low, high = (one.end, label.start) if one.start < label.start else (label.end, one.start)
-    between = sentence[low:high]
+    between = _between(sentence, one, label)
     breaks = sum(between.count(mark) for mark in (";", ",", " and ", " to ", " while "))
     follows = 0 if one.start > label.start else 4
     return len(between) + 12 * breaks + follows
@@ -201,9 +220,16 @@ def _against(
     right = _in_unit(best, one)
     rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
     span = (one.start, one.digits_end)
-    clear = best.mark.printed or far > _CLEARLY
-    outcome = ClaimOutcome.FALSE if clear else ClaimOutcome.UNDECIDED
-    return ChartCheck(claim, outcome, far, rationale, (best.cell,), span, right)
+    if (not best.mark.printed and far <= _CLEARLY) or _is_cut(one, best):
+        return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
+    return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), span, right)
+
+
+def _is_cut(one: Number, found: FoundMark) -> bool:
+    """Whether OCR may have lost a digit of the number that the sentence has: 7 of 77."""
+    said, there = f"{one.value:g}", f"{found.value:g}"
+    lost = len(said) == len(there) + 1
+    return found.mark.printed and lost and (said.startswith(there) or said.endswith(there))
 
 
 def _in_unit(found: FoundMark, one: Number) -> str:
@@ -236,9 +262,14 @@ def _anywhere(
 
 
 def _change(
-    one: Number, marks: Sequence[FoundMark], labels: Sequence[NamedLabel], tolerance: Tolerance
+    sentence: str,
+    one: Number,
+    marks: Sequence[FoundMark],
+    labels: Sequence[NamedLabel],
+    tolerance: Tolerance,
 ) -> ChartCheck:
-    """A difference: between the two categories that are named, else between any two marks."""
+    """A difference: between the two categories that are named, else between two series of the one
+    that is, unless something rises or falls."""
     pool = narrowed(marks, labels)
     categories = list({x.name: x for x in labels if not x.series}.values())
     if len(categories) == 2:
@@ -249,7 +280,7 @@ def _change(
             for b in seconds
             if a.cell[:2] == b.cell[:2] or len(firsts) == len(seconds) == 1
         ]
-    elif len(categories) == 1:
+    elif len(categories) == 1 and not directions_in(sentence, ()):
         of_named = len({found.series for found in pool}) > 1
         same = at_label(pool if of_named else marks, categories[0])
         pairs = [(a, b) for a in same for b in same if a.cell < b.cell]
