@@ -78,18 +78,24 @@ class Canvas:
         counts[counts.argmax()] = 0
         return int(counts.argmax()) if counts.max() > 0 else -1
 
-    def ink_among(self, box: Box, colors: Collection[int]) -> int:
-        """Which of some colors a text is set in, -1 for none.
+    def ink(self, box: Box) -> NDArray[np.float64] | None:
+        """The color of a text less the background's, None if it stands on a mark.
 
         The edges of thin letters are paler than their ink, but lie in its direction from the
         background.
         """
         part = self.pixels[box[1] : box[3], box[0] : box[2]].reshape(-1, 3).astype(np.float64)
         if not len(part) or np.linalg.norm(np.median(part, axis=0) - self.palette[0]) >= _SAME:
-            return -1
+            return None
         away = part - self.palette[0]
         lengths = np.linalg.norm(away, axis=1)
-        ink = away[lengths >= np.quantile(lengths, 0.93)].mean(axis=0)
+        return np.asarray(away[lengths >= np.quantile(lengths, 0.93)].mean(axis=0))
+
+    def ink_among(self, box: Box, colors: Collection[int]) -> int:
+        """Which of some colors a text is set in, -1 for none."""
+        ink = self.ink(box)
+        if ink is None:
+            return -1
         most = float(np.linalg.norm(ink))
         costs = {}
         for color in colors:

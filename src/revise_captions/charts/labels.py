@@ -10,7 +10,7 @@ import numpy as np
 from revise_captions.charts.bars.bar_chart import BarRow
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box
-from revise_captions.charts.numerals import date_of, parse, year_of
+from revise_captions.charts.numerals import date_of, is_date, parse, year_of
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.scales import anchor
 
@@ -301,7 +301,8 @@ def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord
     words: list[tuple[TextWord, float]] = []
     for line in lines:
         apart = [part for word in line.words for part in _years_apart(word)]
-        wide = len(apart) > 1 and all(parse(part.text) is not None for part in apart)
+        parts = len(apart) > 1 and date_of(line.text) is None
+        wide = parts and all(parse(one.text) is not None or is_date(one.text) for one in apart)
         if abs(line.angle) < 10 and wide:
             words += [(part, 0.0) for part in apart]
         else:
@@ -361,7 +362,7 @@ def axis_row(lines: Sequence[TextLine], canvas: Canvas, foot: float) -> list[Tex
         row = [line for line in flat if abs(line.box[1] - start.box[1]) <= 0.5 * height]
         words = [word for line in row for word in line.words]
         span = max(line.box[2] for line in row) - min(line.box[0] for line in row)
-        dated = sum(date_of(word.text) is not None for word in words)
+        dated = sum(is_date(word.text) for word in words)
         if span >= 0.4 * canvas.width and (dated >= 2 or (len(row) >= 3 and dated)):
             top = start.box[1] - 0.5 * height
             above = [

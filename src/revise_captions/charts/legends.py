@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box
-from revise_captions.charts.labels import SWATCH, is_number, joined, letters
+from revise_captions.charts.labels import SWATCH, letters
 from revise_captions.charts.numerals import parse
-from revise_captions.charts.ocr import TextLine
 
 
 def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set[Box]]:
@@ -93,18 +92,3 @@ def _swatches(canvas: Canvas, color: int, height: float) -> list[tuple[int, Box]
         ) or (high <= 0.6 * height <= 0.6 * width <= 1.8 * height and area >= 0.5 * width):
             found.append((color, (int(x), int(y), int(x + width), int(y + high))))
     return found
-
-
-def names_by_color(
-    canvas: Canvas, colors: Collection[int], lines: Sequence[TextLine]
-) -> tuple[dict[int, str], set[Box]]:
-    """Names of colors from text that is set in them, and the boxes of that text."""
-    names: dict[int, list[TextLine]] = {}
-    for line in lines:
-        if is_number(line) or letters(line.text) < 2:
-            continue
-        color = canvas.ink_among(line.box, colors)
-        if color >= 0:
-            names.setdefault(color, []).append(line)
-    found = {color: joined(own) for color, own in names.items()}
-    return found, {line.box for own in names.values() for line in own}

@@ -108,6 +108,11 @@ def date_of(text: str) -> float | None:
     return None if year is None else year + _MONTHS.index(found[1][:3].lower()) / 12
 
 
+def is_date(text: str) -> bool:
+    """Whether a text is a year, a month, or a month of a year."""
+    return date_of(text) is not None or text.strip(" .")[:3].lower() in _MONTHS
+
+
 def year_of(text: str) -> int | None:
     """The year that a tick label names: `2014`, `2014*`, `'94`; None for anything else.
 

@@ -16,6 +16,7 @@ from revise_captions.charts.chart import Box, Chart
 from revise_captions.charts.lines.line_charts import curves_on_axis, printed_curves
 from revise_captions.charts.numerals import date_of
 from revise_captions.charts.ocr import Pixels, TextLine, text_lines, with_turned
+from revise_captions.charts.panels import read_panels
 from revise_captions.charts.pies.discs import has_blob
 from revise_captions.charts.pies.pie_chart import pie_charts
 from revise_captions.charts.scales import FittedScale
@@ -78,7 +79,8 @@ def read_lines(pixels: Pixels, lines: Sequence[TextLine]) -> tuple[Chart, ...]:
     title = labels.title_of(lines, pixels.shape[0], ())
     if _foreign(lines):
         return (_unknown(pixels, "its text is not in Latin letters", title),)
-    return tuple(_charts(prepare(pixels, lines)))
+    canvas = prepare(pixels, lines)
+    return tuple(read_panels(canvas, _charts) or _charts(canvas))
 
 
 def _foreign(lines: Sequence[TextLine]) -> bool:
@@ -198,7 +200,8 @@ def _snapped(canvas: Canvas, scale: FittedScale, region: Box) -> FittedScale:
 def _upright_plot(canvas: Canvas, scale: FittedScale) -> _Plot:
     first, last = scale.span
     step = (last - first) / max(1, len(scale.ticks) - 1)
-    right = max(tick.box[2] for tick in scale.ticks) + 2
+    # a unit behind one label may reach into the plot
+    right = round(float(np.median([tick.box[2] for tick in scale.ticks]))) + 2
     above = max(0, round(first - step))
     scale = _snapped(
         canvas, scale, (right, above, canvas.width, min(canvas.height, round(last) + 12))

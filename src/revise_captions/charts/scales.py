@@ -16,6 +16,8 @@ from revise_captions.charts.numerals import Numeral
 _OFF = 0.45
 #: Aligned labels' edges or centers differ by no more than this, in heights of their text.
 _ALIGNED = 0.6
+#: The cosine between the inks of an axis's labels, seen from the background.
+_ALIKE = 0.95
 #: Of the steps between neighboring ticks.
 _SPREAD = 0.12
 
@@ -95,10 +97,17 @@ def value_scales(canvas: Canvas, vertical: bool) -> list[FittedScale]:
     for group in _columns(canvas.numerals, vertical, _ALIGNED * height):
         ticks = [numeral for numeral in group if not numeral.is_year]
         scale = fit(ticks, vertical, _OFF * height) if len(ticks) >= 2 else None
-        if scale is not None:
+        if scale is not None and not _colored(canvas, scale):
             found.append(scale)
     found.sort(key=lambda scale: (-len(scale.ticks), -abs(scale.span[1] - scale.span[0])))
     return _distinct(found)
+
+
+def _colored(canvas: Canvas, scale: FittedScale) -> bool:
+    """Whether labels are set in several colors, as values at curves are."""
+    inks = [canvas.ink(tick.box) for tick in scale.ticks if abs(tick.angle) < 10]
+    known = [ink / np.linalg.norm(ink) for ink in inks if ink is not None and ink.any()]
+    return bool(known) and min(float(ink @ known[0]) for ink in known) < _ALIKE
 
 
 def _columns(

@@ -31,6 +31,8 @@ _OWN = 0.4
 _SPECK = 0.03
 #: A curve has pixels in this share of the columns that it spans, or else they are dots or letters.
 _SOLID = 0.6
+#: The share of a color's pixels that must lie along its curve.
+_EXPLAINED = 0.5
 #: An area's foot may be so far from the axis, as a share of the height of the plot.
 _SLACK = 0.05
 #: The box of a number is higher than its digits by so many pixels above and below.
@@ -259,6 +261,11 @@ class Curve:
         """Its first column and the one after its last."""
         return int(self.xs[0]), int(self.xs[-1]) + 1
 
+    def nearest(self, x: float) -> float:
+        """The column of the curve that is nearest to one."""
+        first, end = self.extent
+        return min(max(x, first), end - 1)
+
     def at(self, x: float) -> float | None:
         """Its height at a column, interpolated over gaps; None beyond its ends."""
         first, end = self.extent
@@ -266,6 +273,22 @@ class Curve:
         if not first - slack <= x <= end + slack:
             return None
         return float(np.interp(x, self.xs, self.ys))
+
+
+def apart(mask: Mask, gap: int) -> list[Mask]:
+    """The curves of one color that run above each other, or else the whole mask.
+
+    Args:
+        mask: Of the color.
+        gap: In pixels, what markers may hide of a curve.
+    """
+    import cv2
+
+    wide = cv2.dilate(mask.astype(np.uint8), np.ones((gap | 1, gap | 1), dtype=np.uint8))
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(wide, connectivity=8)
+    columns = np.flatnonzero(mask.any(axis=0))
+    long = [k for k in range(1, len(stats)) if stats[k, cv2.CC_STAT_WIDTH] > 0.6 * np.ptp(columns)]
+    return [mask & (labels == k) for k in long] if len(long) > 1 else [mask]
 
 
 def same_curve(one: Curve, other: Curve) -> bool:
@@ -299,7 +322,15 @@ def curve(mask: Mask, origin: tuple[int, int], color: int, base: float) -> Curve
     slack = max(6, _SLACK * mask.shape[0])
     filled = bool(np.median(depth / reach) > 0.6 and np.median(bottom) >= base - origin[1] - slack)
     ys = top.astype(np.float64) if filled else _middles(mask, columns)
+    if not filled and _along(mask[:, columns], ys, depth) < _EXPLAINED:
+        return None
     return Curve(columns + origin[0], ys + origin[1], color, filled)
+
+
+def _along(mask: Mask, ys: NDArray[np.float64], depth: NDArray[np.int64]) -> float:
+    """The share of a mask that lies along a curve, which is little of a dotted grid."""
+    near = np.abs(np.arange(mask.shape[0])[:, None] - ys) <= depth + 2
+    return float((mask & near).sum() / max(1, mask.sum()))
 
 
 def _middles(mask: Mask, columns: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -22,6 +22,8 @@ _STRAIGHT = 1.0
 _MOST_YEARS = 80
 #: A number belongs to a curve not farther away than so many heights of text.
 _NEAR = 2.6
+#: A printed number may be off its curve's height by this share of what the curves span.
+_OFF = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,11 @@ def stations(labels: Sequence[tuple[TextWord, float]], extent: tuple[int, int]) 
         slope = (high - low) / (last - first)
         offset = low - slope * first
     else:
+        # markers hide the ends of a curve
+        hidden = min(0.45, 0.6 * slope * float(np.median([w.box[3] - w.box[1] for w, _ in labels])))
         low, high = int(np.ceil(start - 0.1)), int(np.floor(end + 0.1))
+        low -= low - 1 in known and start - low + 1 <= hidden
+        high += high + 1 in known and high + 1 - end <= hidden
     return [
         Station(str(year), (year - offset) / slope, year in known) for year in range(low, high + 1)
     ]
@@ -136,7 +142,10 @@ def _mark(station: Station, y: float, value: float, tolerance: float) -> ChartMa
 
 
 def with_dates(
-    places: list[Station], labels: Sequence[tuple[TextWord, float]], numerals: Sequence[Numeral]
+    curves: Sequence[Curve],
+    places: list[Station],
+    labels: Sequence[tuple[TextWord, float]],
+    numerals: Sequence[Numeral],
 ) -> list[Station]:
     """Stations for numbers that stand between dated labels, named by their years."""
     dated = [(date_of(word.text), x) for word, x in labels]
@@ -147,13 +156,28 @@ def with_dates(
     if fitted is None:
         return places
     slope, offset = fitted
-    close = 0.25 * float(np.median(np.diff(sorted(x for _, x in known))))
+    # where all points stand at labels, a number farther from one is still that point's
+    wide = all(place.labeled for place in places) and slope * (places[-1].x - places[0].x) > len(
+        places
+    )
+    close = (0.45 if wide else 0.25) * float(np.median(np.diff(sorted(x for _, x in known))))
     found = list(places)
     for one in sorted(numerals, key=lambda one: one.center[0]):
-        x = one.center[0]
-        if min(abs(place.x - x) for place in found) > close:
-            found.append(Station(str(int(slope * x + offset + 1e-6)), x))
+        x = _station_of(curves, one)
+        year = str(int(slope * x + offset + 1e-6))
+        near = min(abs(place.x - x) for place in found) <= close
+        if not near and all(place.category != year for place in found):
+            found.append(Station(year, x))
     return sorted(found, key=lambda place: place.x)
+
+
+def _station_of(curves: Sequence[Curve], one: Numeral) -> float:
+    """The column of the curve that a number stands at, which may be beyond the curve's end."""
+    x, y = one.center
+    ends = [each.nearest(x) for each in curves]
+    levels = [each.at(end) for each, end in zip(curves, ends, strict=True)]
+    offs = [abs(y - level) if level is not None else np.inf for level in levels]
+    return ends[int(np.argmin(offs))]
 
 
 def printed(
@@ -178,7 +202,7 @@ def printed(
     for _, k, one in sorted(pairs, key=lambda pair: pair[0]):
         if one.box in taken:
             continue
-        x = one.center[0]
+        x = curves[k].nearest(one.center[0])
         station = min(range(len(places)), key=lambda s: abs(places[s].x - x))
         if station not in found[k]:
             found[k][station] = one
@@ -190,10 +214,9 @@ def _cost(canvas: Canvas, each: Curve, one: Numeral) -> float | None:
     """How far a number is from a curve, in heights of text; None if it is not near it."""
     height = canvas.text_height
     x, y = one.center
-    first, end = each.extent
-    if max(first - x, x - end) > 2.5 * height:
+    if abs(each.nearest(x) - x) > 2.5 * height:
         return None
-    level = each.at(min(max(x, first), end - 1))
+    level = each.at(each.nearest(x))
     gap = _NEAR + 1 if level is None else abs(y - level) / height
     if gap > _NEAR:
         return None
@@ -230,6 +253,29 @@ def calibrated(
     return FittedScale(float(a), float(b), (), True)
 
 
+def agreeing(
+    curves: Sequence[Curve],
+    places: Sequence[Station],
+    found: Sequence[dict[int, Numeral]],
+    scale: FittedScale,
+) -> list[dict[int, Numeral]]:
+    """The printed numbers without those that their curve's height contradicts.
+
+    They are markers that look like digits, or numbers that belong elsewhere.
+    """
+    levels = [y for one in curves for y in (one.ys.min(), one.ys.max())]
+    slack = _OFF * abs(scale.a) * (max(levels) - min(levels)) + 12 * abs(scale.a)
+    return [
+        {
+            k: one
+            for k, one in numbers.items()
+            if (level := each.at(each.nearest(places[k].x))) is None
+            or abs(scale.value(level) - one.value) <= slack
+        }
+        for each, numbers in zip(curves, found, strict=True)
+    ]
+
+
 def with_printed(
     one: Curve,
     places: Sequence[Station],
@@ -255,12 +301,12 @@ def with_printed(
 def series(
     curves: Sequence[Curve],
     marks: Sequence[Sequence[ChartMark]],
-    names: dict[int, str],
+    names: Sequence[str],
     canvas: Canvas,
 ) -> tuple[ChartSeries, ...]:
     """One series a curve."""
     return tuple(
-        ChartSeries(names.get(one.color, ""), canvas.hex(one.color), tuple(own))
-        for one, own in zip(curves, marks, strict=True)
+        ChartSeries(name, canvas.hex(one.color), tuple(own))
+        for name, one, own in zip(names, curves, marks, strict=True)
         if own
     )

@@ -12,6 +12,8 @@ from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, Chart, ChartAxis
 from revise_captions.charts.lines import curve_chart
 from revise_captions.charts.lines.curve_chart import Station
+from revise_captions.charts.lines.curve_names import curve_names, values_beside_names
+from revise_captions.charts.lines.ticks import on_ticks
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextWord
 from revise_captions.charts.scales import FittedScale
@@ -45,7 +47,7 @@ def curves_on_axis(canvas: Canvas, scale: FittedScale, region: Box, base: float)
         if line.box not in taken
         and region[3] - 0.5 * height <= line.box[1] <= region[3] + 9 * height
     ]
-    band = labels.axis_labels(below, height)
+    band = on_ticks(canvas, labels.axis_labels(below, height), region)
     return _chart(canvas, found, band, scale, max(min(min(one.ys) for one in found), region[1]))
 
 
@@ -89,24 +91,32 @@ def find_curves(canvas: Canvas, region: Box, base: float) -> list[Curve]:
     found: list[Curve] = []
     near = np.zeros((region[3] - region[1], region[2] - region[0]), dtype=np.bool_)
     colors = shapes.mark_colors(canvas, region, texts)
+    inks = {box: canvas.ink_among(box, colors) for box in texts}
     samples = [_widened(box) for box in legends.swatch_boxes(canvas, colors)]
     for color in colors:
         mask = shapes.without_grid(shapes.color_mask(canvas, color, region), canvas, color)
         gray = np.ptp(canvas.palette[color]) <= _GRAY
         # text of another color may stand on a curve and leaves most of it to be seen
-        own = [box for box in texts if gray or canvas.ink_among(box, (color,)) == color]
+        own = [box for box in texts if gray or inks[box] == color]
         for x0, y0, x1, y1 in own + samples:
             mask[
                 max(0, y0 - region[1]) : max(0, y1 - region[1]),
                 max(0, x0 - region[0]) : max(0, x1 - region[0]),
             ] = False
         mask = shapes.without_specks(mask)
-        if not mask.any() or (mask & near).sum() > _SHADE * mask.sum():
+        bare = mask.copy()
+        for x0, y0, x1, y1 in (box for box in texts if inks[box] >= 0):
+            bare[max(0, y0 - region[1]) : max(0, y1 - region[1]), max(0, x0) : x1] = False
+        if not mask.any() or (bare & near).sum() > _SHADE * bare.sum():
             continue
-        one = shapes.curve(mask, (region[0], region[1]), color, base)
-        if one is None or any(shapes.same_curve(one, other) for other in found):
+        parts = [
+            one
+            for part in shapes.apart(mask, round(0.8 * canvas.text_height))
+            if (one := shapes.curve(part, (region[0], region[1]), color, base)) is not None
+        ]
+        if not parts or any(shapes.same_curve(parts[0], other) for other in found):
             continue
-        found.append(one)
+        found += parts
         wide = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), dtype=np.uint8))
         near |= wide.astype(np.bool_)
     return found
@@ -135,30 +145,25 @@ def _chart(
         and not one.is_year
         and upper - 2 * canvas.text_height <= one.box[1] < low
     ]
+    rest = [line for line in canvas.lines if line.box not in taken and line.box[1] < low]
+    numerals += values_beside_names([line for line in rest if line.box[3] > upper])
     if scale is not None and len(numerals) < _FEW:
         numerals = []
     places = curve_chart.bends(found, curve_chart.stations(band, extent))
     if numerals:
-        places = curve_chart.with_dates(places, band, numerals)
+        places = curve_chart.with_dates(found, places, band, numerals)
     numbers = curve_chart.printed(found, places, canvas, numerals)
     marks = _marks(found, places, numbers, scale)
-    colors = {one.color for one in found}
-    names, boxes = legends.legend(canvas, colors)
     notes, source, foot = labels.foot_of(canvas.lines, low)
-    if len(found) > 1 and len(names) < len(found):
-        top = upper - 3 * canvas.text_height
-        rest = [
-            line for line in canvas.lines if line.box not in taken and top <= line.box[1] < foot
-        ]
-        colored, more = legends.names_by_color(canvas, colors, rest)
-        names, boxes = {**colored, **names}, boxes | more
+    names, boxes = curve_names(canvas, found, [line for line in rest if line.box[1] < foot])
     used = boxes | taken | {one.box for own in numbers for one in own.values()}
+    top = float(min(one.ys.min() for one in found)) - 0.5 * canvas.text_height
     return Chart(
         kind="area" if all(one.filled for one in found) else "line",
-        title=labels.title_of(canvas.lines, upper, used),
+        title=labels.title_of(canvas.lines, top, used),
         x=ChartAxis("", "", tuple(word.text for word, _ in band)),
         y=axis_of(scale),
-        series=curve_chart.series(found, marks, names if len(found) > 1 else {}, canvas),
+        series=curve_chart.series(found, marks, names, canvas),
         notes=notes,
         source=source,
         box=(0, 0, canvas.width, canvas.height),
@@ -174,6 +179,8 @@ def _marks(
     if scale is not None and not any(numbers):
         return curve_chart.measured(found, places, scale)
     level = scale or curve_chart.calibrated(found, places, numbers)
+    if level is not None:
+        numbers = curve_chart.agreeing(found, places, numbers, level)
     return [
         curve_chart.with_printed(one, places, own, level)
         for one, own in zip(found, numbers, strict=True)
