@@ -21,7 +21,7 @@ from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.absence import VERSION as ABSENCE
 from revise_captions.reviser.absence import affirmed, refers_back
 from revise_captions.reviser.bundled_model.deletions import VERSION as DELETIONS
-from revise_captions.reviser.bundled_model.deletions import may_go, without_quoted
+from revise_captions.reviser.bundled_model.deletions import may_go, without_dangling, without_quoted
 from revise_captions.reviser.bundled_model.smollm2 import VERSION as CHAT_VERSION
 from revise_captions.reviser.bundled_model.tokenizer import (
     FAILED_TRIES,
@@ -224,6 +224,7 @@ class BundledReviser:
                 said = request.sentence, request.rationale
                 beside = not request.failed
                 found = [restored(text, *said, beside=beside) for text in found]
+                found = [without_dangling(text, said[0]) for text in found]
                 found = [text or without_quoted(*said) for text in found]
             refused = {text.casefold() for text in request.failed}
             result.append([text for text in found if text.casefold() not in refused])
