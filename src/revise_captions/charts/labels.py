@@ -20,6 +20,8 @@ _FOOT = re.compile(
     re.IGNORECASE,
 )
 _SOURCE = re.compile(r"sources?\b|pew research", re.IGNORECASE)
+#: From this share of bars with a label of their own on, groups have none.
+_EACH = 0.8
 SWATCH = "■□▪•●◆▲—–-口ロ◼◻ "
 
 
@@ -91,7 +93,11 @@ def _reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
 
 
 def row_labels(
-    rows: Sequence[BarRow], lines: Sequence[TextLine], canvas: Canvas, right: float
+    rows: Sequence[BarRow],
+    groups: Sequence[Sequence[int]],
+    lines: Sequence[TextLine],
+    canvas: Canvas,
+    right: float,
 ) -> tuple[list[str], set[Box]]:
     """What stands to the left of each row of horizontal bars, and which boxes that took.
 
@@ -99,6 +105,7 @@ def row_labels(
 
     Args:
         rows: Top to bottom.
+        groups: Indexes of rows that stand together.
         lines: The text that may be labels.
         canvas: The image.
         right: Labels end to the left of this column.
@@ -115,12 +122,11 @@ def row_labels(
     ]
     slack = 0.75 * pitch
     left = [pair for pair in left if centers[0] - slack <= pair[1] <= centers[-1] + slack]
-    owned: list[list[TextLine]] = [[] for _ in rows]
-    for line, place in left:
-        off = [abs(place - center) for center in centers]
-        if min(off) <= max(0.62 * pitch, 0.9 * height):
-            owned[int(np.argmin(off))].append(line)
-    texts = [joined(_named(group)) for group in owned]
+    texts = _nearest_labels(left, centers, max(0.62 * pitch, 0.9 * height))
+    if len(groups) < len(rows) and sum(map(bool, texts)) < _EACH * len(rows):
+        middles = [float(np.mean([centers[k] for k in group])) for group in groups]
+        names = _nearest_labels(left, middles, 0.62 * _pitch(middles, height))
+        texts = [name for name, group in zip(names, groups, strict=True) for _ in group]
     bearing = [k for k, text in enumerate(texts) if text]
     if bearing:
         for k, text in enumerate(texts):
@@ -131,6 +137,18 @@ def row_labels(
         texts, over = _labels_above(rows, lines, height)
         return texts, {line.box for line in over}
     return texts, {line.box for line, _ in left}
+
+
+def _nearest_labels(
+    left: Sequence[tuple[TextLine, float]], centers: Sequence[float], reach: float
+) -> list[str]:
+    """The lines that are nearest to each place, within reach of it."""
+    owned: list[list[TextLine]] = [[] for _ in centers]
+    for line, place in left:
+        off = [abs(place - center) for center in centers]
+        if min(off) <= reach:
+            owned[int(np.argmin(off))].append(line)
+    return [joined(_named(group)) for group in owned]
 
 
 def _named(group: Sequence[TextLine]) -> Sequence[TextLine]:
@@ -174,19 +192,22 @@ def _labels_above(
 
 
 def column_labels(
-    rows: Sequence[BarRow], lines: Sequence[TextLine], canvas: Canvas, base: float
+    rows: Sequence[BarRow],
+    groups: Sequence[Sequence[int]],
+    lines: Sequence[TextLine],
+    canvas: Canvas,
+    base: float,
 ) -> tuple[list[str], set[Box]]:
-    """What stands below each upright bar, and which boxes that took.
+    """What stands below each upright bar or group of bars, and which boxes that took.
 
     Args:
         rows: The places of bars, left to right.
+        groups: Indexes of rows that stand together.
         lines: The text that may be labels.
         canvas: The image.
         base: The pixel row at the foot of the bars.
     """
     height = canvas.text_height
-    centers = np.array([row.place for row in rows])
-    pitch = _pitch(list(centers), 4 * height)
     below = sorted(
         (
             line
@@ -195,9 +216,14 @@ def column_labels(
         ),
         key=lambda line: line.box[1],
     )
-    words = list(_pieces(below, list(centers)))
-    if not words:
+    if not below:
         return ["" for _ in rows], set()
+    whole = _label_band([(TextWord(line.text, line.box), line.angle) for line in below], height)
+    if len(whole) >= _EACH * len(rows):
+        groups = [[k] for k in range(len(rows))]
+    centers = np.array([np.mean([rows[k].place for k in group]) for group in groups])
+    pitch = _pitch(list(centers), 4 * height)
+    words = list(_pieces(below, list(centers)))
     band = _label_band(words, height)
     angles = [angle for word, angle in band]
     slanted = np.median(np.abs(angles)) > 10
@@ -205,15 +231,16 @@ def column_labels(
     if slanted and len(band) == len(rows):
         order = np.argsort(anchors)
         return [clean(band[k][0].text) for k in order], {word.box for word, _ in band}
-    owned: list[list[TextWord]] = [[] for _ in rows]
+    owned: list[list[TextWord]] = [[] for _ in groups]
     for (word, _), place in zip(band, anchors, strict=True):
         off = np.abs(centers - place)
         if off.min() <= 0.8 * pitch:
             owned[int(off.argmin())].append(word)
-    texts = [joined_words(group, height) for group in owned]
-    return _of_groups(
-        texts, centers, [(word, a) for (word, _), a in zip(band, anchors, strict=True)]
-    ), {word.box for word, _ in band}
+    names = [joined_words(group, height) for group in owned]
+    texts = [name for name, group in zip(names, groups, strict=True) for _ in group]
+    places = np.array([row.place for row in rows])
+    labeled = [(word, a) for (word, _), a in zip(band, anchors, strict=True)]
+    return _of_groups(texts, places, labeled), {word.box for word, _ in band}
 
 
 def joined_words(words: Sequence[TextWord], height: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +21,8 @@ MEASURED = 1.0
 _TOUCHING = 4
 #: Of the bars, so many must have a number for them to count as printed values.
 _PRINTED = 0.5
+#: Groups are farther apart than their bars by this share of a bar's thickness.
+_APART = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,27 @@ def stacked_on(
         ):
             kept.append(bar)
     return kept
+
+
+def groups_of(frame: Frame, rows: Sequence[BarRow]) -> list[list[int]]:
+    """Indexes of rows that stand together, one of each color, as those of several series do."""
+    alone = [[k] for k in range(len(rows))]
+    if len(rows) < 4 or any(len(row.bars) > 1 for row in rows):
+        return alone
+    edges = [frame.across(row.bars[0].box) for row in rows]
+    gaps = [after[0] - before[1] for before, after in pairwise(edges)]
+    if max(gaps) - min(gaps) < max(3.0, _APART * frame.thickness(rows[0].bars[0].box)):
+        return alone
+    groups = [[0]]
+    for k, gap in enumerate(gaps, start=1):
+        if gap > (max(gaps) + min(gaps)) / 2:
+            groups.append([k])
+        else:
+            groups[-1].append(k)
+    colors = [[rows[k].bars[0].color for k in group] for group in groups]
+    every = {color for own in colors for color in own}
+    plain = all(len(set(own)) == len(own) for own in colors) and len(every) == max(map(len, colors))
+    return groups if plain and len(groups) > 1 and len(every) > 1 else alone
 
 
 def printed_values(

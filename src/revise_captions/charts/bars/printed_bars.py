@@ -140,15 +140,19 @@ def bars_chart(
     lines = [
         line for line in canvas.lines if line.box not in taken and top <= line.box[1] < foot[2]
     ]
+    groups = bar_chart.groups_of(frame, rows)
     if frame.horizontal:
-        categories, used = labels.row_labels(rows, lines, canvas, left)
+        categories, used = labels.row_labels(rows, groups, lines, canvas, left)
     else:
-        categories, used = labels.column_labels(rows, lines, canvas, base)
+        categories, used = labels.column_labels(rows, groups, lines, canvas, base)
     marks = bar_chart.values(frame, rows, printed, scale)
     series = split_series(frame, rows, categories, marks, names, canvas)
     lines = [line for line in lines if line.box not in used]
     if len(series) > 1 and frame.horizontal and not all(one.name for _, one in series):
         series, heads = _named_by_headings(series, lines, canvas, upper)
+        taken = taken | heads
+    if len(series) > 1 and not any(one.name for _, one in series):
+        series, heads = _named_by_color(series, lines, canvas)
         taken = taken | heads
     stacked = max(len(row.bars) for row in rows) > 1
     axis = axis_of(scale)
@@ -163,6 +167,30 @@ def bars_chart(
         box=(0, int(top), canvas.width, canvas.height),
         horizontal=frame.horizontal,
     )
+
+
+def _named_by_color(
+    series: list[tuple[list[ChartBar], ChartSeries]], lines: Sequence[TextLine], canvas: Canvas
+) -> tuple[list[tuple[list[ChartBar], ChartSeries]], set[Box]]:
+    """Names from text above the bars' feet that is set in the colors of series, if each has some.
+
+    The lines nearest to the feet count: a title may be nearly of a bar's color.
+    """
+    colors = [bars[0].color for bars, _ in series]
+    base = max(bar.box[3] for bars, _ in series for bar in bars)
+    names: dict[int, list[TextLine]] = {}
+    for line in sorted(lines, key=lambda line: -line.box[3]):
+        color = canvas.ink_among(line.box, colors)
+        if color < 0 or line.box[3] > base or labels.letters(line.text) < 2:
+            continue
+        own = names.setdefault(color, [])
+        if not own or own[-1].box[1] - line.box[3] <= _LEADING * canvas.text_height:
+            own.append(line)
+    if len(set(colors)) < len(colors) or len(names) < len(colors):
+        return series, set()
+    used = {line.box for own in names.values() for line in own}
+    named = [replace(one, name=labels.joined(names[bars[0].color])) for bars, one in series]
+    return [(bars, one) for (bars, _), one in zip(series, named, strict=True)], used
 
 
 def _named_by_headings(
