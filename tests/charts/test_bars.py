@@ -162,3 +162,84 @@ def test_zero_beside_the_first_label_is_the_axis_s():
         draw.text((x + 45, 345), year, fill="black", font=font, anchor="mt")
     (chart,) = read(np.asarray(image))
     assert {mark.category: mark.value for mark in chart.series[0].marks} == truth
+
+
+def upright(groups: list[list[tuple[str, int]]], lines: list[TextLine]) -> Chart:
+    """Groups of bars in two colors with their values above them, and a label below each."""
+    image, draw = canvas()
+    for k, group in enumerate(groups):
+        for j, (label, value) in enumerate(group):
+            x = 80 + 260 * k + 70 * j
+            ink = (DARK, PALE)[j]
+            draw.rectangle((x, 400 - 2 * value, x + 59, 399), fill=ink)
+            lines.append(words(str(value), x + 18, 386 - 2 * value))
+            if label:
+                lines.append(words(label, x + 2, 420))
+    (chart,) = read_lines(np.asarray(image), lines)
+    return chart
+
+
+def test_groups_that_repeat_their_labels_are_named_by_their_headings():
+    heads = [words("Births", 110, 200), words("Migration", 350, 200)]
+    groups = [[("Asian", 39), ("Latin", 78)], [("Asian", 61), ("Latin", 22)]]
+    assert table(upright(groups, heads)) == {
+        "Births": {"Asian": 39, "Latin": 78},
+        "Migration": {"Asian": 61, "Latin": 22},
+    }
+
+
+def test_a_label_of_two_lines_below_a_group_is_each_bars():
+    below = [words("Before the", 90, 420), words("law", 130, 442), words("After", 380, 420)]
+    chart = upright([[("", 62), ("", 27)], [("", 44), ("", 48)]], below)
+    for one in chart.series:
+        assert [mark.category for mark in one.marks] == ["Before the law", "After"]
+
+
+def test_the_headings_of_a_single_stack_are_no_label_of_its_row():
+    image, draw = canvas()
+    lines = []
+    for name, value, x, ink in (("Never", 40, 60, DARK), ("Often", 60, 220, PALE)):
+        draw.rectangle((x, 200, x + 4 * value - 1, 240), fill=ink)
+        lines += [words(name, x + 40, 180), words(str(value), x + 60, 220)]
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert table(chart) == {"Never": {"": 40}, "Often": {"": 60}}
+
+
+def test_numbers_that_ocr_joined_are_parted_where_segments_meet():
+    image, draw = canvas()
+    lines = [words("Low", 190, 80), words("Mid", 230, 80), words("High", 320, 80)]
+    rows = {"Rome": ("12", "10", "70"), "Oslo": ("9", "10", "71"), "Bern": ("11", "14", "60")}
+    for k, (name, values) in enumerate(rows.items()):
+        y, x = 100 + 70 * k, 180
+        lines.append(words(name, 100, y + 18))
+        for j, value in enumerate(values):
+            end = x + 4 * int(value)
+            draw.rectangle((x, y, end - 1, y + 36), fill=(DARK, PALE, "#208060")[j])
+            if name != "Oslo" or j == 2:
+                lines.append(words(value, x + 8, y + 18))
+            x = end
+    lines.append(words("910", 201, 188))
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert {name: row["Oslo"] for name, row in table(chart).items()} == {
+        "Low": 9,
+        "Mid": 10,
+        "High": 71,
+    }
+
+
+def test_samples_of_a_legend_are_no_bars_and_end_before_the_next_text():
+    image, draw = canvas()
+    lines = [words("Support", 220, 60), words("Oppose", 360, 60), words("Diff", 445, 60)]
+    for x, ink in ((195, DARK), (335, PALE)):
+        draw.rectangle((x, 52, x + 15, 67), fill=ink)
+    for k, (name, (first, second)) in enumerate(ROWS.items()):
+        y = 100 + 80 * k
+        lines.append(words(name, 80, y + 20))
+        for j, (value, ink) in enumerate(((first, DARK), (second, PALE))):
+            draw.rectangle((180, y + 20 * j, 180 + 3 * value, y + 15 + 20 * j), fill=ink)
+            lines.append(words(str(value), 190 + 3 * value, y + 8 + 20 * j, 14))
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert table(chart) == {
+        "Support": {name: pair[0] for name, pair in ROWS.items()},
+        "Oppose": {name: pair[1] for name, pair in ROWS.items()},
+    }

@@ -9,9 +9,9 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart, read
+from revise_captions.charts.axis_labels import axis_labels
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.gate import is_chart, may_be_chart
-from revise_captions.charts.labels import axis_labels
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextLine, TextWord, _is_noise, text_lines
 from revise_captions.charts.read import read_lines

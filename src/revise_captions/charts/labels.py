@@ -10,7 +10,7 @@ import numpy as np
 from revise_captions.charts.bars.bar_chart import BarRow
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box
-from revise_captions.charts.numerals import date_of, is_date, parse, year_of
+from revise_captions.charts.numerals import parse
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.scales import anchor
 
@@ -133,6 +133,8 @@ def row_labels(
             if not text:
                 nearest = min(bearing, key=lambda other: abs(centers[other] - centers[k]))
                 texts[k] = texts[nearest]
+    elif len(rows) == 1 and len(rows[0].bars) > 1:
+        return [""], set()
     else:
         texts, over = _labels_above(rows, lines, height)
         return texts, {line.box for line in over}
@@ -148,7 +150,17 @@ def _nearest_labels(
         off = [abs(place - center) for center in centers]
         if min(off) <= reach:
             owned[int(np.argmin(off))].append(line)
-    return [joined(_named(group)) for group in owned]
+    names = [_named(group) for group in owned]
+    texts = [joined(group) for group in names]
+    if any(len(group) < len(own) for group, own in zip(names, owned, strict=True)):
+        texts = [_without_value(text) for text in texts]
+    return texts
+
+
+def _without_value(text: str) -> str:
+    """A label without a value that OCR joined to it, such as the other rows have beside theirs."""
+    first, _, last = text.rpartition(" ")
+    return first if first and parse(last) is not None else text
 
 
 def _named(group: Sequence[TextLine]) -> Sequence[TextLine]:
@@ -218,13 +230,13 @@ def column_labels(
     )
     if not below:
         return ["" for _ in rows], set()
-    whole = _label_band([(TextWord(line.text, line.box), line.angle) for line in below], height)
+    whole = label_band([(TextWord(line.text, line.box), line.angle) for line in below], height)
     if len(whole) >= _EACH * len(rows):
         groups = [[k] for k in range(len(rows))]
     centers = np.array([np.mean([rows[k].place for k in group]) for group in groups])
     pitch = _pitch(list(centers), 4 * height)
     words = list(_pieces(below, list(centers)))
-    band = _label_band(words, height)
+    band = label_band(words, height)
     angles = [angle for word, angle in band]
     slanted = np.median(np.abs(angles)) > 10
     anchors = np.array([anchor(word.box, angle, height)[0] for word, angle in band])
@@ -275,7 +287,7 @@ def _pieces(lines: Iterable[TextLine], centers: Sequence[float]) -> list[tuple[T
     return found
 
 
-def _label_band(
+def label_band(
     words: Sequence[tuple[TextWord, float]], height: float
 ) -> list[tuple[TextWord, float]]:
     """The labels next to the axis: those whose tops are near the first one's, and lines right
@@ -316,90 +328,3 @@ def joined(group: Sequence[TextLine]) -> str:
     """Lines in reading order, without a legend's swatches."""
     ordered = sorted(group, key=lambda line: (line.box[1], line.box[0]))
     return " ".join(clean(line.text) for line in ordered)
-
-
-def axis_labels(lines: Sequence[TextLine], height: float) -> list[tuple[TextWord, float]]:
-    """Labels below an axis, with the column that each stands for, left to right.
-
-    Args:
-        lines: What stands below it.
-        height: Of the text.
-    """
-    words: list[tuple[TextWord, float]] = []
-    for line in lines:
-        apart = [part for word in line.words for part in _years_apart(word)]
-        parts = len(apart) > 1 and date_of(line.text) is None
-        wide = parts and all(parse(one.text) is not None or is_date(one.text) for one in apart)
-        if abs(line.angle) < 10 and wide:
-            words += [(part, 0.0) for part in apart]
-        else:
-            words.append((TextWord(line.text, line.box), line.angle))
-    if not words:
-        return []
-    band = _label_band(words, height)
-    placed = [(word, anchor(word.box, angle, height)[0]) for word, angle in band]
-    return _stacked(sorted(placed, key=lambda pair: pair[1]), height)
-
-
-def _years_apart(word: TextWord) -> list[TextWord]:
-    """The years of a word that has several without a space: `20082010`."""
-    count = len(word.text) // 4
-    years = [word.text[4 * k : 4 * k + 4] for k in range(count)]
-    if count < 2 or len(word.text) % 4 or any(year_of(year) is None for year in years):
-        return [word]
-    left, top, right, bottom = word.box
-    step = (right - left) / count
-    return [
-        TextWord(year, (round(left + k * step), top, round(left + (k + 1) * step), bottom))
-        for k, year in enumerate(years)
-    ]
-
-
-def _stacked(
-    placed: Sequence[tuple[TextWord, float]], height: float
-) -> list[tuple[TextWord, float]]:
-    """Labels of two lines, such as a month over a year, as one."""
-    found: list[tuple[TextWord, float]] = []
-    for word, x in placed:
-        last = found[-1] if found else None
-        if last is not None and abs(last[1] - x) < 0.6 * height:
-            pair = sorted((last[0], word), key=lambda one: one.box[1])
-            if pair[1].box[1] >= pair[0].box[3] - 0.5 * height:
-                box = _union(pair[0].box, pair[1].box)
-                found[-1] = (TextWord(f"{pair[0].text} {pair[1].text}", box), last[1])
-                continue
-        found.append((word, x))
-    return found
-
-
-def _union(box: Box, other: Box) -> Box:
-    return (
-        min(box[0], other[0]),
-        min(box[1], other[1]),
-        max(box[2], other[2]),
-        max(box[3], other[3]),
-    )
-
-
-def axis_row(lines: Sequence[TextLine], canvas: Canvas, foot: float) -> list[TextLine]:
-    """The lowest row of labels above the notes that spans the image, and rows right below it."""
-    height = canvas.text_height
-    flat = [line for line in lines if abs(line.angle) < 10 and line.box[3] <= foot + 2]
-    for start in sorted(flat, key=lambda line: -line.box[1]):
-        row = [line for line in flat if abs(line.box[1] - start.box[1]) <= 0.5 * height]
-        words = [word for line in row for word in line.words]
-        span = max(line.box[2] for line in row) - min(line.box[0] for line in row)
-        dated = sum(is_date(word.text) for word in words)
-        if span >= 0.4 * canvas.width and (dated >= 2 or (len(row) >= 3 and dated)):
-            top = start.box[1] - 0.5 * height
-            above = [
-                line
-                for line in flat
-                if 0 < start.box[1] - line.box[1] <= 1.8 * height
-                and len(line.text) <= 5
-                and letters(line.text) >= 3
-            ]
-            if len(above) >= 0.6 * len(row):
-                top = min(line.box[1] for line in above) - 1
-            return [line for line in flat if top <= line.box[1] <= start.box[3] + 0.4 * height]
-    return []

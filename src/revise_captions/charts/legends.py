@@ -6,22 +6,30 @@ from collections.abc import Collection
 
 import numpy as np
 
-from revise_captions.charts.canvas import Canvas
+from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box
 from revise_captions.charts.labels import SWATCH, letters
 from revise_captions.charts.numerals import parse
 
+#: The gap between a swatch and its text, and between two words of that, in heights of text.
+_FIRST, _RUN = 1.3, 0.9
 
-def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set[Box]]:
+
+def legend(
+    canvas: Canvas, colors: Collection[int], marks: Collection[Box] = ()
+) -> tuple[dict[int, str], set[Box]]:
     """Names of colors from swatches with text to their right, and the boxes of that text.
 
     Args:
         canvas: The image.
         colors: Those of marks.
+        marks: Where marks are, which are no swatches.
     """
     names: dict[int, str] = {}
     used: set[Box] = set()
-    for color, _, name, boxes in _entries(canvas, colors):
+    for color, box, name, boxes in _entries(canvas, colors):
+        if any(inside(box, mark) for mark in marks):
+            continue
         used |= boxes
         if parse(name) is None and color not in names:
             names[color] = name
@@ -30,7 +38,12 @@ def legend(canvas: Canvas, colors: Collection[int]) -> tuple[dict[int, str], set
 
 def swatch_boxes(canvas: Canvas, colors: Collection[int]) -> list[Box]:
     """Where the samples of a legend are, which are no part of a curve."""
-    return [box for _, box, name, _ in _entries(canvas, colors) if letters(name) > 1]
+    numbers = [one.box for one in canvas.numerals]
+    return [
+        box
+        for _, box, name, _ in _entries(canvas, colors)
+        if letters(name) > 1 and not any(inside(number, box) for number in numbers)
+    ]
 
 
 def _entries(canvas: Canvas, colors: Collection[int]) -> list[tuple[int, Box, str, set[Box]]]:
@@ -66,9 +79,10 @@ def _text_beside(canvas: Canvas, box: Box, stop: float) -> tuple[str, set[Box]]:
         if box[2] - 0.4 * height <= word.box[0] < stop and word.text.strip(SWATCH)
     ]
     words.sort(key=lambda pair: pair[0].box[0])
-    text, end, used = [], float(box[2]), set()
+    text: list[str] = []
+    end, used = float(box[2]), set()
     for word, line in words:
-        if word.box[0] - end > 1.3 * height:
+        if word.box[0] - end > (_RUN if text else _FIRST) * height:
             break
         text.append(word.text)
         end = word.box[2]

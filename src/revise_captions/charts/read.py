@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from revise_captions.charts import labels, legends, scales, shapes
+from revise_captions.charts.axis_labels import axis_labels
 from revise_captions.charts.bars import bar_chart
 from revise_captions.charts.bars.printed_bars import bars_chart, printed_bars
 from revise_captions.charts.canvas import Canvas, prepare, without_panel
@@ -280,7 +281,7 @@ def _lacks_dates(canvas: Canvas, rows: int, base: float) -> bool:
     """Whether there are far fewer bars than dates on the axis, as when they are parts of a line."""
     height = canvas.text_height
     below = [line for line in canvas.lines if 0 <= line.box[1] - base + 0.5 * height < 9 * height]
-    dates = [x for word, x in labels.axis_labels(below, height) if date_of(word.text) is not None]
+    dates = [x for word, x in axis_labels(below, height) if date_of(word.text) is not None]
     return len(dates) >= 3 and rows < 0.5 * len(dates)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, ChartMark
-from revise_captions.charts.numerals import Numeral
+from revise_captions.charts.numerals import Numeral, parse
 from revise_captions.charts.scales import FittedScale
 from revise_captions.charts.shapes import ChartBar
 
@@ -194,8 +194,32 @@ def printed_values(
             and sum(frame.along(one.box)) / 2 >= first
             and frame.along(one.box)[0] <= frame.along(row.bars[-1].box)[1] + reach
         ]
+        if frame.horizontal and len(near) < len(row.bars):
+            near = [part for one in near for part in _parted(one, row)]
         found.update(_in_row(frame, row, near, reach))
     return found
+
+
+def _parted(one: Numeral, row: BarRow) -> list[Numeral]:
+    """The numbers of two narrow segments that OCR joined, as `910` for 9 and 10."""
+    left, top, right, bottom = one.box
+    for bar in row.bars[:-1]:
+        end = bar.box[2]
+        at = round(len(one.text) * (end - left) / (right - left))
+        # no number begins with a zero
+        at -= one.text[at : at + 1] == "0"
+        inner = left + 0.2 * (right - left) < end < right - 0.2 * (right - left)
+        if inner and one.text.isdigit() and 0 < at < len(one.text):
+            halves = (
+                (one.text[:at], (left, top, end, bottom)),
+                (
+                    one.text[at:],
+                    (end, top, right, bottom),
+                ),
+            )
+            parts = [parse(text, box, one.angle, one.height) for text, box in halves]
+            return [part for part in parts if part is not None]
+    return [one]
 
 
 def _grow_backward(frame: Frame, bars: Sequence[ChartBar]) -> set[ChartBar]:

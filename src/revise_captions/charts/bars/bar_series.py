@@ -48,6 +48,20 @@ def split_series(
     return found
 
 
+def repeated(categories: Sequence[str]) -> int:
+    """How many categories come before the first one again, if all repeat in this order; else 0.
+
+    >>> repeated(["Men", "Women", "Men", "Women"]), repeated(["Men", "Men", "Women"])
+    (2, 0)
+    """
+    period = next((k for k in range(1, len(categories)) if categories[k] == categories[0]), 0)
+    if period < 2 or len(categories) % period or not all(categories):
+        return 0
+    return (
+        period if list(categories) == list(categories[:period]) * (len(categories) // period) else 0
+    )
+
+
 def _keys(
     frame: Frame, rows: Sequence[BarRow], categories: Sequence[str], names: dict[int, str]
 ) -> dict[ChartBar, int]:
@@ -57,6 +71,9 @@ def _keys(
     by_color = {bar: colors.index(bar.color) for bar in bars}
     most = max(len(row.bars) for row in rows)
     if most == 1:
+        period = repeated(categories)
+        if period:
+            return {row.bars[0]: k // period for k, row in enumerate(rows)}
         grouped = len(set(categories)) <= 0.75 * len(rows) or len(set(colors) & set(names)) >= 2
         return by_color if grouped and len(colors) > 1 else dict.fromkeys(bars, 0)
     columns = _columns(frame, rows)
@@ -80,6 +97,8 @@ def _columns(frame: Frame, rows: Sequence[BarRow]) -> dict[ChartBar, int] | None
             starts[-1].append(bar)
         else:
             starts.append([bar])
-    if len(starts) < 2 or any(len(column) < 0.5 * len(rows) for column in starts):
+    if len(starts) != max(len(row.bars) for row in rows) or any(
+        len(column) < 0.5 * len(rows) for column in starts
+    ):
         return None
     return {bar: k for k, column in enumerate(starts) for bar in column}

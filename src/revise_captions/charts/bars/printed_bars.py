@@ -9,7 +9,7 @@ from itertools import pairwise
 from revise_captions.charts import labels, legends, shapes
 from revise_captions.charts.bars import bar_chart
 from revise_captions.charts.bars.bar_chart import BarRow, Frame
-from revise_captions.charts.bars.bar_series import split_series
+from revise_captions.charts.bars.bar_series import repeated, split_series
 from revise_captions.charts.canvas import Canvas, inside
 from revise_captions.charts.chart import Box, Chart, ChartAxis, ChartSeries
 from revise_captions.charts.ocr import TextLine, TextWord
@@ -65,7 +65,9 @@ def printed_bars(canvas: Canvas, scales: Sequence[FittedScale]) -> list[Chart]:
         canvas: The image.
         scales: Its axes: grid lines may be drawn over the bars, and tick labels are no values.
     """
-    frame, group = bar_chart.orientation(find_bars(canvas, bool(scales)))
+    found = find_bars(canvas, bool(scales))
+    samples = set(legends.swatch_boxes(canvas, {bar.color for bar in found}))
+    frame, group = bar_chart.orientation([bar for bar in found if bar.box not in samples])
     lengths = sorted(frame.length(bar.box) for bar in group)
     if len(group) < 2 or lengths[len(group) // 2] < _SHORT * canvas.text_height:
         return []
@@ -74,7 +76,8 @@ def printed_bars(canvas: Canvas, scales: Sequence[FittedScale]) -> list[Chart]:
     printed = bar_chart.printed_values(frame, rows, canvas, ticks)
     if len(printed) < 0.4 * len(group):
         return []
-    legend_names, legend_boxes = legends.legend(canvas, {bar.color for bar in group})
+    marks = {bar.box for bar in printed}
+    legend_names, legend_boxes = legends.legend(canvas, {bar.color for bar in group}, marks)
     beside = [one for one in scales if one.vertical is not frame.horizontal]
     taken = legend_boxes | {tick.box for one in beside for tick in one.ticks}
     foot = labels.foot_of(canvas.lines, max(bar.box[3] for bar in group))
@@ -148,8 +151,9 @@ def bars_chart(
     marks = bar_chart.values(frame, rows, printed, scale)
     series = split_series(frame, rows, categories, marks, names, canvas)
     lines = [line for line in lines if line.box not in used]
-    if len(series) > 1 and frame.horizontal and not all(one.name for _, one in series):
-        series, heads = _named_by_headings(series, lines, canvas, upper)
+    grouped = not frame.horizontal and repeated(categories) > 0
+    if len(series) > 1 and (frame.horizontal or grouped) and not all(s.name for _, s in series):
+        series, heads = _named_by_headings(series, lines, canvas, upper, grouped)
         taken = taken | heads
     if len(series) > 1 and not any(one.name for _, one in series):
         series, heads = _named_by_color(series, lines, canvas)
@@ -198,10 +202,17 @@ def _named_by_headings(
     lines: Sequence[TextLine],
     canvas: Canvas,
     upper: float,
+    grouped: bool,
 ) -> tuple[list[tuple[list[ChartBar], ChartSeries]], set[Box]]:
-    """Names from the text above each series' first bar, and the boxes of that text."""
+    """Names from the text above each series' first bar, and the boxes of that text.
+
+    Series of upright bars in groups, which repeat their labels, have theirs above the group.
+    """
     height = canvas.text_height
     boxes = [min((bar.box for bar in bars), key=lambda box: box[1]) for bars, _ in series]
+    if grouped:
+        boxes = [(bars[0].box[0], round(upper), bars[-1].box[2], 0) for bars, _ in series]
+        upper -= height
     near = [
         line
         for line in lines

@@ -218,7 +218,8 @@ def _cost(canvas: Canvas, each: Curve, one: Numeral) -> float | None:
         return None
     level = each.at(each.nearest(x))
     gap = _NEAR + 1 if level is None else abs(y - level) / height
-    if gap > _NEAR:
+    # a marker on the curve looks like the letter or the digit
+    if gap > _NEAR or (gap < 0.6 and one.text in ("0", "O", "o")):
         return None
     return gap
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from revise_captions.charts import labels, legends, shapes
+from revise_captions.charts.axis_labels import axis_labels, axis_row
 from revise_captions.charts.bars.printed_bars import axis_of
 from revise_captions.charts.canvas import Canvas
 from revise_captions.charts.chart import Box, Chart, ChartAxis
@@ -47,7 +48,7 @@ def curves_on_axis(canvas: Canvas, scale: FittedScale, region: Box, base: float)
         if line.box not in taken
         and region[3] - 0.5 * height <= line.box[1] <= region[3] + 9 * height
     ]
-    band = on_ticks(canvas, labels.axis_labels(below, height), region)
+    band = on_ticks(canvas, axis_labels(below, height), region)
     return _chart(canvas, found, band, scale, max(min(min(one.ys) for one in found), region[1]))
 
 
@@ -61,7 +62,7 @@ def _without_grid_lines(canvas: Canvas, found: list[Curve]) -> list[Curve]:
 def printed_curves(canvas: Canvas) -> Chart | None:
     """A line chart without a value axis, of whose points most have their values printed."""
     foot = labels.foot_of(canvas.lines, 0.4 * canvas.height)[2]
-    row = labels.axis_row(canvas.lines, canvas, foot)
+    row = axis_row(canvas.lines, canvas, foot)
     if not row:
         return None
     top_row = min(line.box[1] for line in row)
@@ -75,9 +76,7 @@ def printed_curves(canvas: Canvas) -> Chart | None:
     found = [one for one in found if one.extent[1] - one.extent[0] >= 0.25 * canvas.width]
     if not found:
         return None
-    band = labels.axis_labels(
-        [line for line in canvas.lines if line.box in boxes], canvas.text_height
-    )
+    band = axis_labels([line for line in canvas.lines if line.box in boxes], canvas.text_height)
     chart = _chart(canvas, found, band, None, upper)
     share = sum(mark.printed for one in chart.series for mark in one.marks)
     return chart if share >= 2 else None
