@@ -127,7 +127,7 @@ def check_degrees(
 ) -> list[ChartCheck]:
     """Decides "A is slightly higher than B": not by half as much again, nor by next to nothing."""
     match = _DEGREE.search(sentence)
-    if match is None:
+    if match is None or _OF_NUMBER.match(sentence, match.end()):
         return []
     before = [label for label in labels if label.end <= match.start()]
     after = [label for label in labels if label.start >= match.end()]

@@ -133,6 +133,7 @@ class Number:
         said: As the sentence writes it, with its unit.
         unit: What another number in its place is followed by: "%", " million".
         bound: 1 after "more than" and the like, -1 after "less than", else 0.
+        blur: How far from it a value may be that it still stands for: of "nearly half".
     """
 
     start: int
@@ -147,6 +148,11 @@ class Number:
     step: float = 0.0
     said: str = ""
     unit: str = ""
+    blur: float = 0.0
+
+
+#: Percentage points around "nearly half", "about three-in-ten" and the like.
+_BLUR = 3.0
 
 
 def fold(text: str) -> str:
@@ -283,8 +289,9 @@ def numbers_in(sentence: str, taken: Sequence[NamedLabel]) -> list[Number]:
             continue
         value = _IN_TEN[match["ten"].lower()] if match["ten"] else _FIXED[str(match.lastgroup)]
         share = Number(match.start(), match.end(), value, True, 1.0, True, False, match.end())
-        bound = _bound(sentence[: match.start()])
-        found.append(replace(share, said=match[0], unit="%", bound=bound))
+        before = sentence[max(0, match.start() - BEFORE) : match.start()]
+        share = replace(share, blur=_BLUR if _HEDGE.search(before.lower()) else 0.0)
+        found.append(replace(share, said=match[0], unit="%", bound=_bound(before)))
     return sorted(found, key=lambda number: number.start)
 
 

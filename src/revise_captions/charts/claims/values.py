@@ -200,9 +200,9 @@ def _off(one: Number, value: float) -> float:
 
 def _rounding(one: Number, value: float) -> float:
     """Half of the number's last digit, in the chart's units; a tenth of it where one digit alone
-    is told, and "about" before it."""
+    is told, and "about" before it; what a share in words covers."""
     coarse = one.hedged and len(f"{one.value:g}".replace(".", "").strip("0")) < 2
-    step = max(0.51 * one.step, 0.1 * one.value if coarse else 0.0)
+    step = max(0.51 * one.step, 0.1 * one.value if coarse else 0.0, one.blur)
     return step * abs(_scaled(one, value) / one.value) if one.value else 0.0
 
 
