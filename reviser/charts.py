@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from revise_captions.reviser.protocol import RewriteRequest
 
-_VALUE = re.compile(r"^.+ is at (?P<right>(?:about )?[\d.,]+.*), not (?P<wrong>.+)\.$")
+_VALUE = re.compile(r"^(?P<name>.+) is at (?P<right>(?:about )?[\d.,]+.*), not (?P<wrong>.+)\.$")
 _GAP = re.compile(r"^.+: the difference is (?P<right>[\d.,]+.*), not (?P<wrong>.+)\.$")
 _RATIO = re.compile(r"^.+ is at .+ and .+ at .+: (?P<ratio>[\d.]+) times as high\.$")
 _HIGHEST = re.compile(
@@ -103,8 +103,11 @@ _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 def _value(sentence: str, found: re.Match[str]) -> str:
     """The stated number replaced, with "about" where it was measured and nothing says so yet."""
     wrong, right = found["wrong"], found["right"]
-    place = re.search(rf"(?<![\w.,]){re.escape(wrong)}(?!\w|[.,]\d)", sentence)
-    start, end = place.span() if place else _place_of(sentence, wrong)
+    places = [
+        place.span()
+        for place in re.finditer(rf"(?<![\w.,]){re.escape(wrong)}(?!\w|[.,]\d)", sentence)
+    ]
+    start, end = _nearest(sentence, places, found) if places else _place_of(sentence, wrong)
     if start == end:
         return sentence
     before, after = sentence[:start], sentence[end:]
@@ -115,6 +118,17 @@ def _value(sentence: str, found: re.Match[str]) -> str:
     if not before:
         right = right[0].upper() + right[1:]
     return before + right + re.sub(r"^ or (?:more|less|fewer)\b", "", after)
+
+
+def _nearest(
+    sentence: str, places: Sequence[tuple[int, int]], found: re.Match[str]
+) -> tuple[int, int]:
+    """Of several equal numbers, the one that is nearest to what the value is of."""
+    name = re.sub(r" \([^()]*\)$", "", found.groupdict().get("name") or "")
+    at = sentence.find(name) if name else -1
+    if at < 0:
+        return places[0]
+    return min(places, key=lambda place: max(at - place[1], place[0] - at - len(name)))
 
 
 _PLACED = re.compile(r"\b(?:above|below|over|under|up to)\b", re.IGNORECASE)

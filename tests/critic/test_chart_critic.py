@@ -184,6 +184,11 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
         ("Coal is highest.", "Gas [oil and is the highest, at 9; Coal is at 4.", None),
         ("Coal and Gas are highest.", "Gas is the highest, at 9; Coal is at 4.", None),
         (
+            "It went from 14% in 1968 to 13% in 2007, and then to 14% again in 2012.",
+            "2012 (Alone) is at 7%, not 14%. 2007 (Alone) is at 8%, not 13%.",
+            "It went from 14% in 1968 to 8% in 2007, and then to 7% again in 2012.",
+        ),
+        (
             "There was a slight increase.",
             "It rose from 3 in 2010 to 9 in 2014, not slight.",
             "There was an increase.",
