@@ -12,11 +12,12 @@ from revise_captions.charts import Chart, read
 from revise_captions.charts.axis_labels import axis_labels
 from revise_captions.charts.canvas import prepare
 from revise_captions.charts.gate import is_chart, may_be_chart
+from revise_captions.charts.lines.curve_chart import Station, bends
 from revise_captions.charts.numerals import Numeral
 from revise_captions.charts.ocr import TextLine, TextWord, _is_noise, text_lines
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.scales import fit
-from revise_captions.charts.shapes import bars, grid_rows
+from revise_captions.charts.shapes import Curve, bars, grid_rows
 
 FONT = ImageFont.load_default(20)
 
@@ -77,6 +78,32 @@ def test_a_line_is_read_at_each_year():
     assert chart.kind == "line"
     truth = {"2010": 50, "2011": 120, "2012": 90, "2013": 210, "2014": 260}
     assert values(chart) == pytest.approx(truth, abs=6)
+
+
+def test_labels_of_two_years_and_a_source_right_below_them_are_the_axis():
+    image, draw = canvas()
+    truth = {f"{2010 + k}/{11 + k}": v for k, v in enumerate((50, 120, 90, 210))}
+    points = [(100 + 140 * k, 350 - v) for k, v in enumerate(truth.values())]
+    draw.line(points, fill="#d62728", width=6)
+    lines = [word("Visitors of the museum", 100, 30)]
+    for k, (x, y) in enumerate(points):
+        lines += [word(f"{350 - y}", x - 10, y - 18), word(f"{2010 + k}/{11 + k}", x - 30, 400)]
+    lines.append(word("Source: Office of Statistics", 20, 418))
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert chart.kind == "line"
+    assert values(chart) == truth
+
+
+def test_a_corner_of_a_thick_line_is_no_point_between_labels():
+    xs = np.arange(100, 501)
+    ys = np.interp(xs, [100, 200, 300, 400, 500], [300.0, 200.0, 260.0, 120.0, 90.0])
+    places = [Station(str(2000 + k), 100 + 20 * k, k % 5 == 0) for k in range(21)]
+    labeled = [place for place in places if place.labeled]
+    thick = ys.copy()
+    thick[abs(xs - 380) <= 3] += 1.7
+    assert bends([Curve(xs, thick, 1, False)], places) == labeled
+    thick[abs(xs - 380) <= 3] += 2
+    assert bends([Curve(xs, thick, 1, False)], places) == places
 
 
 def test_a_logarithmic_axis_is_said_and_not_guessed():

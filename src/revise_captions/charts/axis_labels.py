@@ -78,7 +78,9 @@ def _union(box: Box, other: Box) -> Box:
 def axis_row(lines: Sequence[TextLine], canvas: Canvas, foot: float) -> list[TextLine]:
     """The lowest row of labels above the notes that spans the image, and rows right below it."""
     height = canvas.text_height
-    flat = [line for line in lines if abs(line.angle) < 10 and line.box[3] <= foot + 2]
+    flat = [
+        line for line in lines if abs(line.angle) < 10 and line.box[1] + line.box[3] <= 2 * foot
+    ]
     for start in sorted(flat, key=lambda line: -line.box[1]):
         row = [line for line in flat if abs(line.box[1] - start.box[1]) <= 0.5 * height]
         words = [word for line in row for word in line.words]

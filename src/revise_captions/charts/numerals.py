@@ -109,8 +109,10 @@ def date_of(text: str) -> float | None:
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a year, a month, or a month of a year."""
-    return date_of(text) is not None or text.strip(" .")[:3].lower() in _MONTHS
+    """Whether a text is a year, two years such as 2014/15, a month, or a month of a year."""
+    if date_of(text.partition("/")[0]) is not None:
+        return True
+    return text.strip(" .")[:3].lower() in _MONTHS
 
 
 def year_of(text: str) -> int | None:

@@ -16,8 +16,9 @@ from revise_captions.charts.shapes import Curve
 
 #: Pixels by which a curve's height may be off.
 MEASURED = 1.5
-#: A curve is straight between two points where it leaves their line by no more pixels.
-_STRAIGHT = 1.0
+#: A curve is straight between two points where it leaves their line by no more pixels, but at few
+#: places, where a thick line's corner sticks out.
+_STRAIGHT, _FEW, _CORNER = 1.0, 0.1, 2.0
 #: Longer ranges of years are read at their tick labels only.
 _MOST_YEARS = 80
 #: A number belongs to a curve not farther away than so many heights of text.
@@ -113,8 +114,8 @@ def bends(curves: Sequence[Curve], places: list[Station]) -> list[Station]:
         steps = np.diff(ys) / np.diff(xs)
         bent = max(bent, int((np.abs(np.diff(steps)) * np.diff(xs)[1:] > _STRAIGHT).sum()))
         between = [place.x for place in places if not place.labeled and xs[0] < place.x < xs[-1]]
-        off = np.interp(between, one.xs, one.ys) - np.interp(between, xs, ys)
-        if (np.abs(off) > _STRAIGHT).any():
+        off = np.abs(np.interp(between, one.xs, one.ys) - np.interp(between, xs, ys))
+        if (off > _CORNER).any() or (off > _STRAIGHT).sum() > _FEW * len(off):
             return places
     if not bent:
         return places

@@ -67,7 +67,9 @@ def printed_curves(canvas: Canvas) -> Chart | None:
         return None
     top_row = min(line.box[1] for line in row)
     boxes = {line.box for line in row}
-    numerals = [one for one in canvas.numerals if one.box[3] <= top_row and not one.is_year]
+    at_ends = [line for line in canvas.lines if line.box[0] > 0.4 * canvas.width]
+    numerals = [*canvas.numerals, *values_beside_names(at_ends)]
+    numerals = [one for one in numerals if one.box[3] <= top_row and not one.is_year]
     if len(numerals) < 2:
         return None
     upper = max(0, round(min(one.box[1] for one in numerals) - 2 * canvas.text_height))
