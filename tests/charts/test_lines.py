@@ -185,3 +185,32 @@ def test_months_are_dates():
         True,
         False,
     ]
+
+
+def test_the_level_parts_of_lines_are_no_bars_and_subtitles_no_names():
+    sheet = Sheet()
+    sheet.text("How many people of Vienna say that they", 60, 40, RED)
+    sheet.text("would vote for the city of Vienna once more now", 60, 60, RED)
+    sheet.text("In Vienna", 270, 135, RED)
+    for values, ink, side in (((60, 60, 70, 70, 82), RED, -20), ((20, 30, 30, 12, 12), BLUE, 24)):
+        sheet.curve(values, ink)
+        for k, value in enumerate(values):
+            sheet.text(str(value), 90 + 90 * k, 400 - 3 * value + side, ink)
+    sheet.text("In Berlin", 200, 350, BLUE)
+    sheet.years(430)
+    (chart,) = sheet.charts()
+    assert chart.kind == "line"
+    assert list(table(chart)) == ["In Vienna", "In Berlin"]
+
+
+def test_a_band_of_uncertainty_gives_way_to_its_line():
+    sheet = Sheet()
+    points = [(100 + 90 * k, 400 - 3 * value) for k, value in enumerate(VIENNA)]
+    band = [(x, y - 6) for x, y in points] + [(x, y + 6) for x, y in reversed(points)]
+    sheet.draw.polygon(band, fill="#dcd8c7")
+    sheet.curve(VIENNA, RED)
+    for k in range(0, 101, 20):
+        sheet.text(str(k), 20, 400 - 3 * k)
+    sheet.years(430)
+    (chart,) = sheet.charts()
+    assert [one.color for one in chart.series] == [RED]

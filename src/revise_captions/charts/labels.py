@@ -231,7 +231,10 @@ def column_labels(
     if not below:
         return ["" for _ in rows], set()
     whole = label_band([(TextWord(line.text, line.box), line.angle) for line in below], height)
-    if len(whole) >= _EACH * len(rows):
+    anchors = [anchor(word.box, angle, height)[0] for word, angle in whole]
+    middles = [float(np.mean([rows[k].place for k in group])) for group in groups]
+    each = _off(anchors, [row.place for row in rows]) <= _off(anchors, middles)
+    if len(whole) >= _EACH * len(rows) and each:
         groups = [[k] for k in range(len(rows))]
     centers = np.array([np.mean([rows[k].place for k in group]) for group in groups])
     pitch = _pitch(list(centers), 4 * height)
@@ -253,6 +256,11 @@ def column_labels(
     places = np.array([row.place for row in rows])
     labeled = [(word, a) for (word, _), a in zip(band, anchors, strict=True)]
     return _of_groups(texts, places, labeled), {word.box for word, _ in band}
+
+
+def _off(anchors: Sequence[float], places: Sequence[float]) -> float:
+    """How far labels are from the places that are nearest to them."""
+    return sum(min(abs(one - place) for place in places) for one in anchors)
 
 
 def joined_words(words: Sequence[TextWord], height: float) -> str:

@@ -19,6 +19,8 @@ from revise_captions.charts.shapes import ChartBar
 MEASURED = 1.0
 #: Between segments of a stack, so many pixels may be seen.
 _TOUCHING = 4
+#: Of upright bars, so many stand on a line or on others.
+_STANDING = 0.6
 #: Of the bars, so many must have a number for them to count as printed values.
 _PRINTED = 0.5
 #: Groups are farther apart than their bars by this share of a bar's thickness.
@@ -107,6 +109,13 @@ def _by_thickness(frame: Frame, found: Sequence[ChartBar]) -> list[list[ChartBar
 def _most_common(places: Sequence[float]) -> int:
     counts = Counter(round(place / 3) for place in places)
     return max(counts[k] + counts[k + 1] for k in counts)
+
+
+def stand(frame: Frame, group: Sequence[ChartBar]) -> bool:
+    """Whether most bars begin or end at one line or on other bars, unlike the parts of curves."""
+    starts = [frame.along(bar.box)[0] for bar in group]
+    ends = [frame.along(bar.box)[1] for bar in group]
+    return _most_common(starts + ends) + _joined(frame, group) >= _STANDING * len(group)
 
 
 def _joined(frame: Frame, group: Sequence[ChartBar]) -> int:

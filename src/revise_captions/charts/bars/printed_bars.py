@@ -71,6 +71,8 @@ def printed_bars(canvas: Canvas, scales: Sequence[FittedScale]) -> list[Chart]:
     lengths = sorted(frame.length(bar.box) for bar in group)
     if len(group) < 2 or lengths[len(group) // 2] < _SHORT * canvas.text_height:
         return []
+    if not frame.horizontal and not bar_chart.stand(frame, group):
+        return []
     rows = bar_chart.rows_of(frame, group)
     ticks = [tick for one in scales if len(one.ticks) >= _TICKS for tick in one.ticks]
     printed = bar_chart.printed_values(frame, rows, canvas, ticks)

@@ -15,9 +15,11 @@ from revise_captions.charts.numerals import Numeral, parse
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.shapes import Curve
 
-#: In heights of text: how far a name in a curve's color is from it, how far behind its end if it
-#: stands there, and how far above or below the end a name of another color may be.
+#: In heights of text: how far a name in a curve's color is above it, how far behind its end or
+#: below its peak, and how far above or below the end a name of another color may be.
 _NEAR, _BEHIND, _LEVEL = 3.0, 5.0, 1.6
+#: A name has no more letters.
+_LONGEST = 50
 #: The gap between two lines of a name.
 _LEADING = 0.5
 
@@ -32,7 +34,7 @@ def curve_names(
         curves: What is to be named.
         lines: The text that may be names, without tick labels.
     """
-    named, used = legend(canvas, {one.color for one in curves})
+    named, used = legend(canvas, {one.color for one in curves}, _along(curves))
     names = [named.get(one.color, "") for one in curves]
     if len(curves) < 2:
         return ["" for _ in curves], used
@@ -54,6 +56,15 @@ def curve_names(
     return names, used
 
 
+def _along(curves: Sequence[Curve]) -> list[Box]:
+    """Where curves are, parts of which look like the samples of a legend."""
+    return [
+        (x - 4, y - 6, x + 4, y + 6)
+        for one in curves
+        for x, y in zip(one.xs[::4].tolist(), one.ys[::4].round().astype(int).tolist(), strict=True)
+    ]
+
+
 def _blocks(lines: Sequence[TextLine], inks: dict[Box, int], height: float) -> list[list[TextLine]]:
     """Lines of one color that follow each other without a gap."""
     blocks: list[list[TextLine]] = []
@@ -62,7 +73,9 @@ def _blocks(lines: Sequence[TextLine], inks: dict[Box, int], height: float) -> l
             last = block[-1].box
             gap = line.box[1] - last[3]
             over = line.box[0] < last[2] and last[0] < line.box[2]
-            if inks[last] == inks[line.box] >= 0 and gap <= _LEADING * height and over:
+            short = sum(len(one.text) for one in (*block, line)) <= _LONGEST
+            alike = inks[last] == inks[line.box] >= 0
+            if alike and short and gap <= _LEADING * height and over:
                 block.append(line)
                 break
         else:
@@ -79,7 +92,9 @@ def _cost(one: Curve, block: Sequence[TextLine], ink: int, height: float) -> flo
     far = float(np.hypot(dx, dy).min()) / height
     behind = x0 >= one.extent[1] - height
     if ink == one.color:
-        return far if far <= (_BEHIND if behind else _NEAR) else None
+        # a title may have a curve's color, too, and stands above all curves
+        within = behind or y0 > one.ys.min()
+        return far if far <= (_BEHIND if within else _NEAR) else None
     level = abs((block[0].box[1] + block[0].box[3]) / 2 - one.ys[-1]) / height
     if ink >= 0 or not behind or level > _LEVEL or x0 - one.extent[1] > 2 * _BEHIND * height:
         return None

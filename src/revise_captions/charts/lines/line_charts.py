@@ -22,6 +22,8 @@ from revise_captions.charts.shapes import Curve
 
 #: A color of which this share lies along curves that are found is a shade of theirs.
 _SHADE = 0.6
+#: A band around a line is so much paler than it.
+_PALE = 0.5
 #: The channels of a gray differ by no more.
 _GRAY = 14
 #: Fewer numbers than this are not taken for values if there is an axis.
@@ -89,38 +91,51 @@ def find_curves(canvas: Canvas, region: Box, base: float) -> list[Curve]:
     import cv2
 
     texts = [line.box for line in canvas.lines]
-    found: list[Curve] = []
-    near = np.zeros((region[3] - region[1], region[2] - region[0]), dtype=np.bool_)
+    found: list[tuple[Curve, shapes.Mask]] = []
     colors = shapes.mark_colors(canvas, region, texts)
     inks = {box: canvas.ink_among(box, colors) for box in texts}
+    colored = [box for box in texts if inks[box] >= 0]
     samples = [_widened(box) for box in legends.swatch_boxes(canvas, colors)]
     for color in colors:
         mask = shapes.without_grid(shapes.color_mask(canvas, color, region), canvas, color)
         gray = np.ptp(canvas.palette[color]) <= _GRAY
         # text of another color may stand on a curve and leaves most of it to be seen
         own = [box for box in texts if gray or inks[box] == color]
-        for x0, y0, x1, y1 in own + samples:
-            mask[
-                max(0, y0 - region[1]) : max(0, y1 - region[1]),
-                max(0, x0 - region[0]) : max(0, x1 - region[0]),
-            ] = False
-        mask = shapes.without_specks(mask)
-        bare = mask.copy()
-        for x0, y0, x1, y1 in (box for box in texts if inks[box] >= 0):
-            bare[max(0, y0 - region[1]) : max(0, y1 - region[1]), max(0, x0) : x1] = False
-        if not mask.any() or (bare & near).sum() > _SHADE * bare.sum():
+        mask = shapes.without_specks(_cleared(mask, own + samples, region))
+        bare = _cleared(mask, colored, region)
+        near = [wide for one, wide in found if not _is_band(canvas, one, color)]
+        shaded = np.logical_or.reduce([np.zeros_like(mask), *near]) & bare
+        if not mask.any() or shaded.sum() > _SHADE * bare.sum():
             continue
         parts = [
             one
             for part in shapes.apart(mask, round(0.8 * canvas.text_height))
             if (one := shapes.curve(part, (region[0], region[1]), color, base)) is not None
         ]
-        if not parts or any(shapes.same_curve(parts[0], other) for other in found):
+        if not parts:
             continue
-        found += parts
-        wide = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), dtype=np.uint8))
-        near |= wide.astype(np.bool_)
-    return found
+        alike = [other for other, _ in found if shapes.same_curve(parts[0], other)]
+        if any(one.filled or not _is_band(canvas, one, color) for one in alike):
+            continue
+        wide = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), dtype=np.uint8)).astype(np.bool_)
+        found = [pair for pair in found if all(pair[0] is not one for one in alike)]
+        found += [(one, wide) for one in parts]
+    return [one for one, _ in found]
+
+
+def _cleared(mask: shapes.Mask, boxes: Sequence[Box], region: Box) -> shapes.Mask:
+    """A mask of a region without what is in some boxes of the image."""
+    kept = mask.copy()
+    for x0, y0, x1, y1 in boxes:
+        rows = slice(max(0, y0 - region[1]), max(0, y1 - region[1]))
+        kept[rows, max(0, x0 - region[0]) : max(0, x1 - region[0])] = False
+    return kept
+
+
+def _is_band(canvas: Canvas, one: Curve, color: int) -> bool:
+    """Whether a curve is the pale band of uncertainty around a line of a color."""
+    away = np.linalg.norm(canvas.palette[[one.color, color]] - canvas.palette[0], axis=1)
+    return bool(away[0] < _PALE * away[1])
 
 
 def _widened(box: Box) -> Box:
