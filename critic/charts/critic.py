@@ -25,7 +25,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.records import Unscored, Verdict
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-7"
+VERSION = "charts-8"
 #: What stands in this critic's verdicts, and in their rows.
 CHARTS = "charts"
 

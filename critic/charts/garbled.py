@@ -35,6 +35,8 @@ _MISPLACED = re.compile(
     r"|\b(?:of|between|among|into) (?:of|by|at|for|with|from|is|are|was|were|has|have|had|than"
     r"|into)\b(?!-)"
 )
+#: "Overall, 3.": a list's number, and what opened a sentence.
+_NUMBER = re.compile(r"^(?:[A-Z][a-z]+(?: [a-z]+){0,3}, )?\W*\d{1,2}\.?\s*$")
 _OPEN_END = re.compile(r"\b(?:an?|the|and|or|of|than|their|its)\.?\s*$")
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
 #: A capital in the middle of a sentence on a word that no name begins with.
@@ -58,7 +60,18 @@ def is_garbled(sentence: str) -> bool:
     """Whether a text repeats itself, compares a thing with itself, was cut, or is no sentence."""
     if len(sentence) > LONGEST:
         return True
-    patterns = (_GLYPHS, _STUCK, _MISPLACED, _OPEN_END, _MOVED, _ROW, _BETWEEN, _AT_ONCE, _STOPPED)
+    patterns = (
+        _GLYPHS,
+        _STUCK,
+        _MISPLACED,
+        _OPEN_END,
+        _MOVED,
+        _ROW,
+        _BETWEEN,
+        _AT_ONCE,
+        _STOPPED,
+        _NUMBER,
+    )
     return (
         any(pattern.search(sentence) for pattern in patterns)
         or not any(letter.isalpha() for letter in sentence)

@@ -99,6 +99,9 @@ def outcomes(sentence: str, chart: Chart) -> list[str]:
         # a part of the chart's years is no wrong period
         ("The chart shows cases from 2011 to 2013.", YEARS, ["undecided"]),
         ("The chart shows cases from 2013 to 2019.", YEARS, ["false"]),
+        ("The chart shows students from 2003 to 2018.", SEVERAL, ["false"]),
+        ("The chart shows students from 2001 to 2015.", SEVERAL, ["true"]),
+        ("The chart shows students from 2002 to 2013.", SEVERAL, ["undecided"]),
         # how far a direction goes
         ("Cases fell slightly from 2010 to 2011.", YEARS, ["true"]),
         ("Cases fell slightly from 2010 to 2012.", YEARS, ["true"]),

@@ -31,6 +31,7 @@ from revise_captions.critic.charts.rationale import NO_SENSE, rationale_of
         "Milan h the lowest value.",
         "The rents fo Milan wi gardens stand at 4.",
         "5.",
+        "In comparison, 4.",
     ],
 )
 def test_garbled(sentence):
@@ -42,6 +43,8 @@ def test_garbled(sentence):
     "sentence",
     [
         "2014 had 5.",
+        "In Spain, 4 voted.",
+        "Women stand at 61.",
         "According to the chart, the chart compares four groups.",
         "Men are about twice as high as High earners.",
         "49% say it is better to keep the law in place, while 45% say it is better to keep out.",

@@ -90,6 +90,10 @@ def _as_turn(checks: Sequence[ChartCheck], ways: Sequence[Direction]) -> list[Ch
     return [ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, rationale, cells)]
 
 
+#: Years by which the first or last one may be misread.
+_NEAR = 3
+
+
 def check_period(
     sentence: str, marks: Sequence[FoundMark], printed: frozenset[float]
 ) -> list[ChartCheck]:
@@ -101,9 +105,10 @@ def check_period(
         return []
     said = int(match[1]), int(match[2])
     step = max(1, (known[-1] - known[0]) // (len(known) - 1))
-    if max(abs(said[0] - known[0]), abs(said[1] - known[-1])) < step:
+    if max(abs(said[0] - known[0]), abs(said[1] - known[-1])) < min(step, 2):
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.TRUE, 0.0)]
-    beyond = [year for year in said if not known[0] - step < year < known[-1] + step]
+    near = min(step, _NEAR)
+    beyond = [year for year in said if not known[0] - near < year < known[-1] + near]
     if not beyond or printed & {float(year) for year in beyond}:
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.UNDECIDED, 1.0)]
     off = max(abs(said[0] - known[0]), abs(said[1] - known[-1]))

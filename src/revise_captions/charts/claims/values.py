@@ -220,7 +220,8 @@ def _against(
     right = _in_unit(best, one)
     rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
     span = (one.start, one.digits_end)
-    if (not best.mark.printed and far <= _CLEARLY) or _is_cut(one, best):
+    clearly = 1.2 if one.hedged else _CLEARLY
+    if (not best.mark.printed and far <= clearly) or _is_cut(one, best):
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
     return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), span, right)
 
