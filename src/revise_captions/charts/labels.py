@@ -231,9 +231,9 @@ def column_labels(
     if not below:
         return ["" for _ in rows], set()
     whole = label_band([(TextWord(line.text, line.box), line.angle) for line in below], height)
-    anchors = [anchor(word.box, angle, height)[0] for word, angle in whole]
+    ends = [anchor(word.box, angle, height)[0] for word, angle in whole]
     middles = [float(np.mean([rows[k].place for k in group])) for group in groups]
-    each = _off(anchors, [row.place for row in rows]) <= _off(anchors, middles)
+    each = _off(ends, [row.place for row in rows]) <= _off(ends, middles)
     if len(whole) >= _EACH * len(rows) and each:
         groups = [[k] for k in range(len(rows))]
     centers = np.array([np.mean([rows[k].place for k in group]) for group in groups])
