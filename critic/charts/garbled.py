@@ -14,8 +14,10 @@ from revise_captions.charts.claims.sentence import LONGEST
 from revise_captions.critic.charts.words import chart_words, function_words
 
 _WORD = re.compile(r"\w+|&")
-#: "of people of people".
-_AT_ONCE = re.compile(r"\b([^\W\d_]\w+(?:[ ,/-]+\w+){0,5}) \1\b")
+#: "of people of people", "users users", "of of"; "had had" and "die die" are words of a sentence.
+_AT_ONCE = re.compile(
+    r"\b([^\W\d_]\w+(?:[ ,/-]+\w+){1,5}|[^\W\d_]{5,}|of|in|the|to|and|for|with|at|from) \1\b"
+)
 #: Words that set a clause beside one that repeats its words.
 _CONTRAST = re.compile(
     r"\b(?:while|but|and|than|whereas|versus|vs|compared|exceeds?|from)\b|;", re.IGNORECASE
@@ -25,7 +27,7 @@ _CONTRAST = re.compile(
 _RUNS = ((7, 2), (3, 3), (2, 4))
 _ALIKE = (5, 2)
 #: Characters that OCR-free text has no use for, and symbols in a row.
-_GLYPHS = re.compile(r"[|○�]|;&|([^\w\s.\-—–_])\1\1")
+_GLYPHS = re.compile(r"[|○�]|;&|([^\w\s.!?*…\-—–_])\1\1")
 #: "on0% of", "from191,000".
 _STUCK = re.compile(r"\b(?:on|of|the|from|in|at|to|by|with|than|and|for|is|was)\d")
 _FUNCTION = r"for|with|by|from|is|are|was|were|has|have|had|and|or|which|an|the|than|into"
@@ -38,22 +40,31 @@ _MISPLACED = re.compile(
 #: "Overall, 3.": a list's number, and what opened a sentence.
 _NUMBER = re.compile(r"^(?:[A-Z][a-z]+(?: [a-z]+){0,3}, )?\W*\d{1,2}\.?\s*$")
 _OPEN_END = re.compile(r"\b(?:an?|the|and|or|of|than|their|its)\.?\s*$")
+_UNFINISHED = re.compile(
+    r"\b(?:an?|the|and|or|of|in|on|at|by|with|from|to|for|than|their|its|is|was|are|were|has|have|had"
+    r"|that|which|as|between|among|into|about)\s*$",
+    re.IGNORECASE,
+)
 _ENDS = re.compile(r"[.!?:;][\"')\]”’]*\s*$")
 #: A capital in the middle of a sentence on a word that no name begins with.
 _MOVED = re.compile(r"(?<!,) \b[a-z]{2,} (?:The|Has|Was|Is|An|There|Values|Among) [a-z]")
 #: Values read out without words between them: "Men 57 50 women".
 _ROW = re.compile(
-    r"(?:(?<!\w)\d[\d.]*%? ){2,}\d"
+    r"(?:(?<!\w)(?!(?:1[6-9]|20)\d\d\b)\d[\d.]*%? ){2,}\d"
     r"|(?<![\w.,$])(?!(?:1[6-9]|20)\d\d\b)\d[\d.]*%? (?!(?:1[6-9]|20)\d\d\b)\d[\d.]*%?(?= [A-Za-z])"
 )
 #: "lower than Spain. is."; "is than".
-_STOPPED = re.compile(r"[a-z]{4,}\. [a-z]{2,}\b(?!\.\w)|\b(?:is|are|was|were|has|had) than\b")
+_STOPPED = re.compile(r"[a-z]{3,}\. [a-z]{1,4}\.?\s*$|\b(?:is|are|was|were|has|had) than\b")
 _THAN = re.compile(r"\b(?:than|versus) (?:that |those |the )?")
-_BETWEEN = re.compile(r"\bbetween (\w[^,.]*?) and \1\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween (\w[^,.]*?) and \1\b(?![/-])", re.IGNORECASE)
 #: A word in lower case that no sign or abbreviation is part of.
 _PLAIN = re.compile(r"(?<![\w.'’&/()-])[a-z]+(?![\w'’&/)-]|\.\w)")
-#: Letters that stand alone for nothing.
+#: Letters that stand alone for nothing, but in names ("plan b").
 _LONE = frozenset("bfghjloqruvwz")
+_NAMED = re.compile(
+    r"\b(?:plan|option|group|type|class|grade|phase|team|category|vitamin|panel|part|section|figure"
+    r"|model|q) [a-z]\b"
+)
 
 
 def is_garbled(sentence: str) -> bool:
@@ -99,8 +110,7 @@ def _repeats(sentence: str) -> bool:
 
 def _ends_within(sentence: str) -> bool:
     """Whether it ends with a word that another must follow, without a full stop."""
-    words = _words(sentence)
-    return not _ENDS.search(sentence) and bool(words) and words[-1] in function_words()
+    return not _ENDS.search(sentence) and bool(_UNFINISHED.search(sentence))
 
 
 def _against_itself(sentence: str) -> bool:
@@ -114,17 +124,16 @@ def _against_itself(sentence: str) -> bool:
 
 
 def _has_cut_words(sentence: str) -> bool:
-    """Whether words lost letters: a single one is left, or two begin like common words."""
-    words = _PLAIN.findall(sentence)
-    return bool(_LONE & {*words}) or sum(_is_cut(word) for word in words) > 1
+    """Whether words lost letters: two are single ones, or begin like common words."""
+    return sum(_is_cut(word) for word in _PLAIN.findall(_NAMED.sub("", sentence))) > 1
 
 
 @functools.cache
 def _is_cut(word: str) -> bool:
-    """Whether it is two or three letters that begin a function word, and no word."""
+    """Whether it is a letter that is no word, or two or three that begin a function word."""
     known = function_words() | chart_words() | _SHORT
     begins = any(other.startswith(word) for other in function_words())
-    return 1 < len(word) < 4 and word not in known and begins
+    return word in _LONE or (1 < len(word) < 4 and word not in known and begins)
 
 
 #: Words in lower case that begin others.
