@@ -217,3 +217,17 @@ def test_a_band_of_uncertainty_gives_way_to_its_line():
     sheet.years(430)
     (chart,) = sheet.charts()
     assert [one.color for one in chart.series] == [RED]
+
+
+def test_stacked_areas_are_said_and_not_guessed():
+    sheet = Sheet()
+    xs = [100 + 90 * k for k in range(5)]
+    lower = [(x, 400 - 3 * value) for x, value in zip(xs, BERLIN, strict=True)]
+    upper = [(x, 400 - 3 * value) for x, value in zip(xs, VIENNA, strict=True)]
+    sheet.draw.polygon([*upper, *reversed(lower)], fill=RED)
+    sheet.draw.polygon([*lower, (xs[-1], 399), (xs[0], 399)], fill=BLUE)
+    for k in range(0, 101, 20):
+        sheet.text(str(k), 20, 400 - 3 * k)
+    sheet.years(430)
+    (chart,) = sheet.charts()
+    assert (chart.kind, chart.unread, chart.series) == ("unknown", ("stacked areas",), ())

@@ -120,6 +120,10 @@ def _charts(canvas: Canvas) -> list[Chart]:
     if bars and sum(_printed(chart) for chart in bars) >= 3:
         return bars
     reason = _no_plain_axis(vertical, flat)
+    if vertical and not reason:
+        plot = _upright_plot(canvas, vertical[0])
+        stacked = _has_room(plot.region) and shapes.areas_on_areas(canvas, plot.region, plot.base)
+        reason = "stacked areas" if stacked else ""
     if reason:
         return [_unknown(canvas.pixels, reason, labels.title_of(canvas.lines, canvas.height, ()))]
     chart = _on_axis(canvas, vertical, flat) or printed_curves(canvas)

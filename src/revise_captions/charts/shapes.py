@@ -33,6 +33,8 @@ _SPECK = 0.03
 _SOLID = 0.6
 #: The share of a color's pixels that must lie along its curve.
 _EXPLAINED = 0.5
+#: What is deeper than this share of the plot's height is no line.
+_DEEP = 0.12
 #: An area's foot may be so far from the axis, as a share of the height of the plot.
 _SLACK = 0.05
 #: The box of a number is higher than its digits by so many pixels above and below.
@@ -325,6 +327,23 @@ def curve(mask: Mask, origin: tuple[int, int], color: int, base: float) -> Curve
     if not filled and _along(mask[:, columns], ys, depth) < _EXPLAINED:
         return None
     return Curve(columns + origin[0], ys + origin[1], color, filled)
+
+
+def areas_on_areas(canvas: Canvas, region: Box, base: float) -> bool:
+    """Whether a color fills a wide part of a plot and does not reach down to the axis."""
+    texts = [line.box for line in canvas.lines]
+    for color in mark_colors(canvas, region, texts):
+        mask = color_mask(canvas, color, region)
+        spans = runs(mask.any(axis=0))
+        start, end = max(spans, key=lambda span: span[1] - span[0])
+        if end - start < 0.8 * (spans[-1][1] - spans[0][0]) or end - start < 0.3 * mask.shape[1]:
+            continue
+        part = mask[:, start:end]
+        bottom = mask.shape[0] - part[::-1].argmax(axis=0)
+        above = np.median(bottom) < base - region[1] - _DEEP * mask.shape[0]
+        if above and np.median(part.sum(axis=0)) > _DEEP * mask.shape[0]:
+            return True
+    return False
 
 
 def _along(mask: Mask, ys: NDArray[np.float64], depth: NDArray[np.int64]) -> float:
