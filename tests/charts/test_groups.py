@@ -73,3 +73,30 @@ def test_groups_are_parted_by_wider_gaps_and_have_a_bar_of_each_color():
     alone = [[0], [1], [2], [3]]
     assert groups_of(frame, rows([0, 22, 60, 82], [1, 1, 1, 1])) == alone
     assert groups_of(frame, rows([0, 30, 60, 90], [1, 2, 1, 2])) == alone
+
+
+def test_tracks_behind_bars_are_no_values():
+    image = Image.new("RGB", (520, 420), "white")
+    pen = ImageDraw.Draw(image)
+    lines, truth = [line("Where people shop", 20, 10)], {"Market": 40, "Kiosk": 15, "Mall": 60}
+    for k, (name, share) in enumerate(truth.items()):
+        y = 90 + 90 * k
+        pen.rectangle((120, y, 420, y + 18), fill="#e3e3e3")
+        pen.rectangle((120, y, 120 + 5 * share, y + 18), fill="#bf3927")
+        lines += [line(name, 40, y + 1), line(str(share), 428, y + 1)]
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert (chart.kind, len(chart.series)) == ("bar", 1)
+    assert {m.category: m.value for m in chart.series[0].marks} == truth
+
+
+def test_labels_above_their_bars_part_no_chart():
+    image = Image.new("RGB", (520, 420), "white")
+    pen = ImageDraw.Draw(image)
+    lines, truth = [line("Where people shop", 20, 10)], {}
+    for k, name in enumerate(("Market halls", "Kiosks in town", "Shopping malls", "Online shops")):
+        y, share = 100 + 70 * k, 15 + 20 * k
+        pen.rectangle((20, y, 20 + 5 * share, y + 18), fill="#bf3927")
+        lines += [line(name, 22, y - 20), line(str(share), 28 + 5 * share, y + 1)]
+        truth[name] = share
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert {m.category: m.value for m in chart.series[0].marks} == truth

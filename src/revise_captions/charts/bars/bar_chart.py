@@ -25,6 +25,8 @@ _STANDING = 0.6
 _PRINTED = 0.5
 #: Groups are farther apart than their bars by this share of a bar's thickness.
 _APART = 0.2
+#: Tracks behind bars are gray, near the background's color in RGB, and in so many rows.
+_GRAY, _PALE, _TRACKED = 24, 90.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,42 @@ def _in_row(
             found[bar] = one
             taken.add(one.box)
     return found
+
+
+def without_tracks(
+    frame: Frame, rows: Sequence[BarRow], printed: dict[ChartBar, Numeral], canvas: Canvas
+) -> tuple[list[BarRow], dict[ChartBar, Numeral]]:
+    """Rows without the pale bars that run on to a common end, behind which the numbers stand."""
+    tracks = {
+        row.bars[1]
+        for row in rows
+        if len(row.bars) == 2
+        and _is_pale(canvas, row.bars[1].color)
+        and not _holds(frame, row, printed)
+    }
+    ends = [frame.along(row.bars[-1].box)[1] for row in rows]
+    if len(tracks) < _TRACKED * len(rows) or max(ends) - min(ends) > 4:
+        return list(rows), printed
+    kept = [BarRow(row.bars[:1] if row.bars[-1] in tracks else row.bars, row.place) for row in rows]
+    numbers = {}
+    for row, own in zip(rows, kept, strict=True):
+        found = [printed[bar] for bar in row.bars if bar in printed]
+        if len(own.bars) == len(found) == 1:
+            numbers[own.bars[0]] = found[0]
+    return kept, numbers
+
+
+def _is_pale(canvas: Canvas, color: int) -> bool:
+    shade = canvas.palette[color]
+    return bool(np.ptp(shade) <= _GRAY and np.linalg.norm(shade - canvas.palette[0]) <= _PALE)
+
+
+def _holds(frame: Frame, row: BarRow, printed: dict[ChartBar, Numeral]) -> bool:
+    """Whether a number stands in a row's last bar, or each of its bars has one."""
+    last = row.bars[-1]
+    if all(bar in printed for bar in row.bars):
+        return True
+    return last in printed and sum(frame.along(printed[last].box)) / 2 < frame.along(last.box)[1]
 
 
 def values(

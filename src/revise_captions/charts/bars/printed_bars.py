@@ -22,6 +22,8 @@ _GAP = 0.7
 _SHORT = 0.35
 #: An axis has so many labels, or else they may be values.
 _TICKS = 4
+#: Headings part rows into sections of more than one row on average.
+_HEADED = 0.5
 #: The gap between a heading's lines, and how far less than that it is away from the bars.
 _LEADING, _FIRST = 0.5, -0.7
 
@@ -111,7 +113,9 @@ def _sections(frame: Frame, rows: Sequence[BarRow], canvas: Canvas) -> list[list
             sections.append([row])
         else:
             sections[-1].append(row)
-    return sections
+    # what stands above most single bars is their labels
+    single = all(len(row.bars) == 1 for row in rows)
+    return [list(rows)] if single and len(sections) > max(2, _HEADED * len(rows)) else sections
 
 
 def bars_chart(
@@ -141,6 +145,7 @@ def bars_chart(
     base = max(bar.box[3] for bar in bars)
     ticks = scale.ticks if scale else ()
     printed = bar_chart.printed_values(frame, rows, canvas, ticks)
+    rows, printed = bar_chart.without_tracks(frame, rows, printed, canvas)
     taken = taken | {tick.box for tick in ticks} | {one.box for one in printed.values()}
     lines = [
         line for line in canvas.lines if line.box not in taken and top <= line.box[1] < foot[2]
