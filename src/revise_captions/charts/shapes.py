@@ -334,7 +334,7 @@ def areas_on_areas(canvas: Canvas, region: Box, base: float) -> bool:
     texts = [line.box for line in canvas.lines]
     for color in mark_colors(canvas, region, texts):
         mask = color_mask(canvas, color, region)
-        spans = runs(mask.any(axis=0))
+        spans = runs(np.asarray(mask.any(axis=0)))
         start, end = max(spans, key=lambda span: span[1] - span[0])
         if end - start < 0.8 * (spans[-1][1] - spans[0][0]) or end - start < 0.3 * mask.shape[1]:
             continue
