@@ -218,10 +218,11 @@ def _routed(own: Critic) -> Critic:
     The card's threshold, not the run's, is the scale: P(factual) does not depend on --threshold.
     """
     from revise_captions.critic.charts.critic import ChartCritic
+    from revise_captions.critic.charts.language import chart_language
     from revise_captions.critic.routed import HasDomain, RoutedCritic
 
     assert isinstance(own, HasDomain)
-    charts = None if _absent() else ChartCritic()
+    charts = None if _absent() else ChartCritic(language=chart_language())
     return RoutedCritic(own, charts, read_card(BUNDLED).threshold)
 
 
@@ -235,6 +236,7 @@ def _absent() -> list[str]:
 def _charts(*, threshold: float | None, target_precision: float | None) -> Critic:
     """The critic of charts, where what reads them is installed."""
     from revise_captions.critic.charts.critic import ChartCritic
+    from revise_captions.critic.charts.language import chart_language
 
     if absent := _absent():
         raise UserError(
@@ -246,7 +248,7 @@ def _charts(*, threshold: float | None, target_precision: float | None) -> Criti
             "the critic charts stores no precision–recall curve",
             hint="give a --threshold instead of a --target-precision",
         )
-    return ChartCritic(threshold=threshold)
+    return ChartCritic(threshold=threshold, language=chart_language())
 
 
 def _instruct(

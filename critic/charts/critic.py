@@ -1,13 +1,15 @@
-"""A critic of charts without a language model: it reads the chart and checks what is claimed.
+"""A critic of charts: it reads the chart and checks what is claimed.
 
 P(factual) weighs which claims the reading bears out or refutes, numbers that stand nowhere in the
-image or beside other words, and signs of garbled text (`evidence`), in the sentence and in the rest
-of its caption, by a logistic regression fitted to the world of charts. The rationale is what the
-chart shows in the place of the claim that is farthest off.
+image or beside other words, signs of garbled text (`evidence`), and where it is installed what a
+language model makes of the reading (`language`), in the sentence and in the rest of its caption, by
+a logistic regression fitted to the world of charts. The rationale is what the chart shows in the
+place of the claim that is farthest off.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,13 +18,22 @@ from PIL.Image import Image
 
 from revise_captions.charts import Chart
 from revise_captions.critic.charts.by_image import ByImage
-from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
+from revise_captions.critic.charts.language import ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, places_of
 from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.critic.charts.recent import Recent
-from revise_captions.critic.charts.weights import EvidenceWeights, read_weights
+from revise_captions.critic.charts.weights import (
+    WEIGHTS,
+    WITH_LANGUAGE,
+    EvidenceWeights,
+    read_weights,
+)
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.smollm2 import INSTALL
 from revise_captions.records import Unscored, Verdict
+
+logger = logging.getLogger(__name__)
 
 #: Changes whenever the same reading could give another answer.
 VERSION = "charts-8"
@@ -79,25 +90,43 @@ def _read(image: Image) -> ChartReading:
     return ChartReading(charts, found, chart, places_of(lines))
 
 
+def evidence_of(
+    reading: ChartReading, sentences: Sequence[str], language: ChartLanguage | None
+) -> list[ChartEvidence]:
+    """The evidence on each sentence of a caption; `language`: what is asked, too."""
+    charts, lines = reading.charts, reading.lines
+    odds = () if language is None else language.log_odds(charts, lines, sentences)
+    return gather(sentences, charts, lines, reading.places, odds)
+
+
 class ChartCritic:
     """The critic `charts`. Made by `load_critic`.
 
     Readings are kept while their image objects live.
 
     Args:
-        weights: How evidence is weighed.
+        weights: How evidence is weighed; None: as was fitted, with the language model or without.
         threshold: P(factual) below which a sentence is nonfactual; None: the weights' own.
+        language: A language model to ask, too.
     """
 
-    def __init__(self, weights: EvidenceWeights | None = None, threshold: float | None = None):
-        self.weights = weights or read_weights()
+    def __init__(
+        self,
+        weights: EvidenceWeights | None = None,
+        threshold: float | None = None,
+        language: ChartLanguage | None = None,
+    ) -> None:
+        self.language = language
+        self.weights = weights or read_weights(WEIGHTS if language is None else WITH_LANGUAGE)
         self.threshold = self.weights.threshold if threshold is None else threshold
         self.settings: Mapping[str, str] = {
             "critic": f"charts@{self.weights.digest}",
             "prompt": VERSION,
             "rapidocr": version("rapidocr"),
+            "language": "none" if language is None else language.name,
         }
         self._readings: ByImage[ChartReading] = ByImage()
+        self._told = language is not None
 
     def prepare(self, image: Image) -> None:
         """Reads an image that will be judged soon. Any thread may call it."""
@@ -120,19 +149,21 @@ class ChartCritic:
         reading = self.reading(request.image)
         if not reading.readable:
             return [Verdict(None, Unscored.UNREADABLE_CHART, critic=CHARTS)] * len(request.asked)
+        if not self._told:
+            self._told = True
+            logger.warning("charts are judged without SmolLM2, and less well: %s", INSTALL)
         sentences = [span.of(request.text) for span in request.spans]
-        as_is = self._probabilities(reading, sentences)
+        found: dict[tuple[str, ...], list[float]] = {}
         verdicts = []
         for index, said in request.asked:
-            found = as_is
-            if said != sentences[index]:
-                instead = [*sentences[:index], said, *sentences[index + 1 :]]
-                found = self._probabilities(reading, instead)
-            verdicts.append(Verdict(found[index], critic=CHARTS))
+            caption = (*sentences[:index], said, *sentences[index + 1 :])
+            if caption not in found:
+                found[caption] = self._probabilities(reading, caption)
+            verdicts.append(Verdict(found[caption][index], critic=CHARTS))
         return verdicts
 
     def _probabilities(self, reading: ChartReading, sentences: Sequence[str]) -> list[float]:
-        found = gather(sentences, reading.charts, reading.lines, reading.places)
+        found = evidence_of(reading, sentences, self.language)
         return self.weights.probabilities(NAMES, [one.values for one in found])
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:

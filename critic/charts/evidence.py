@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,10 +21,10 @@ from revise_captions.critic.charts.words import subject_stems, words_of
 _KINDS = tuple(ChartClaim(n) for n in ("value", "number", "extreme", "trend", "period"))
 NAMES = (
     *(f"{outcome} {kind}" for kind in (*_KINDS, "comparison") for outcome in ("false", "true")),
-    "undecided number", "undecided value", "undecided extreme", "undecided trend", "how far off",
-    "refuted share", "unprinted numbers", "unprinted years", "beside", "set apart",
+    "undecided number", "undecided value", "undecided extreme", "undecided trend", "refuted share",
+    "unprinted numbers", "unprinted years", "beside", "set apart",
     "repeated words", "fragment", "of the chart", "reported", "about nothing shown", "garbled",
-    "absent words",
+    "absent words", "language model",
 )  # fmt: skip
 #: Words and numbers.
 _TOKEN = re.compile(r"\w+")
@@ -100,6 +99,7 @@ def gather(
     charts: Sequence[Chart],
     lines: Sequence[str],
     places: Sequence[NumberPlace] = (),
+    language: Sequence[float] = (),
 ) -> list[ChartEvidence]:
     """The evidence on each sentence of a caption.
 
@@ -108,17 +108,19 @@ def gather(
         charts: The charts that were read in its image.
         lines: The lines of text in its image.
         places: Where numbers stand in its image.
+        language: A language model's log-odds of each sentence; 0 without one.
     """
     text = text_of(charts, lines, places)
     checks = [check_sentence(sentence, charts, lines) for sentence in sentences]
+    odds = language or [0.0] * len(sentences)
     return [
-        ChartEvidence(found, _own(sentence, found, text))
-        for sentence, found in zip(sentences, checks, strict=True)
+        ChartEvidence(found, (*_own(sentence, found, text), one))
+        for sentence, found, one in zip(sentences, checks, odds, strict=True)
     ]
 
 
 def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[float, ...]:
-    """The values of `NAMES`."""
+    """The values of `NAMES`, but the last."""
     counts = Counter((c.claim if c.claim in _KINDS else "comparison", c.outcome) for c in checks)
     by_kind = [
         float(min(2, counts[kind, outcome]))
@@ -136,7 +138,6 @@ def _own(sentence: str, checks: Sequence[ChartCheck], text: ChartText) -> tuple[
     return (
         *by_kind,
         *undecided,
-        math.log1p(max((min(c.off, 20.0) for c in false), default=0.0)),
         len(false) / len(decided) if decided else 0.3,
         *_printed(sentence, text),
         float(min(4, sum(n - 1 for n in pairs.values() if n > 1))),

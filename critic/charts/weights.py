@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WEIGHTS = Path(__file__).parent / "bundled" / "weights.json"
+#: With a language model's log-odds among the evidence.
+WITH_LANGUAGE = WEIGHTS.with_name("weights-language.json")
 
 
 #: As if each caption had this many more sentences of which nothing is known.

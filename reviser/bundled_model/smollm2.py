@@ -9,17 +9,12 @@ special tokens, so that no caption and no rationale can close a tag.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safetensors import SafetensorError
-
-from revise_captions.engines.smollm2 import smollm2_folder
-from revise_captions.errors import UserError
+from revise_captions.engines.smollm2 import load_merged
 from revise_captions.outside_text import encodable
-from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.protocol import RewriteRequest
 
 if TYPE_CHECKING:
@@ -32,8 +27,6 @@ START, END = "<|im_start|>", "<|im_end|>"
 CONTEXT_TOKENS = 48
 SENTENCE_TOKENS = 160
 RATIONALE_TOKENS = 256
-#: Around the name of a module, in PEFT's names of the weights.
-_OUTER, _FIRST = "base_model.model.", ".lora_A.weight"
 
 
 class ChatRewriteTokenizer:
@@ -120,46 +113,5 @@ def load_adapted(folder: Path, dtype: str) -> tuple[ChatRewriteTokenizer, PreTra
     Raises:
         UserError: SmolLM2 is not installed, or the adapter cannot be read or does not fit.
     """
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    base = smollm2_folder()
-    codec = ChatRewriteTokenizer(load_pretrained(AutoTokenizer, base))
-    # Merged in float32: rounding a merged weight twice costs answers.
-    model = load_weights(AutoModelForCausalLM, base, dtype=torch.float32)
-    try:
-        merge(model, folder)
-    except (OSError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise UserError(f"the adapter in {folder} cannot be loaded: {error}") from None
-    return codec, model.to(getattr(torch, dtype))
-
-
-def merge(model: PreTrainedModel, folder: Path) -> None:
-    """Adds a LoRA adapter to the weights that it was trained for: W + (α / rank) · B A.
-
-    By hand, as PEFT is no dependency of a plain install.
-
-    Args:
-        model: In float32; changed in place.
-        folder: An adapter as PEFT writes it.
-
-    Raises:
-        OSError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError: The adapter
-            is broken, or of another model.
-    """
-    import torch
-    from safetensors.torch import load_file
-
-    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    if config.get("use_dora") or config.get("use_rslora") or config.get("rank_pattern"):
-        raise ValueError("only plain LoRA is read")
-    scale = float(config["lora_alpha"]) / int(config["r"])
-    weights = load_file(folder / "adapter_model.safetensors")
-    found = [name for name in weights if name.endswith(_FIRST)]
-    if 2 * len(found) != len(weights):
-        raise ValueError("it holds other weights than pairs of LoRA matrices")
-    with torch.no_grad():
-        for name in found:
-            place = name.removeprefix(_OUTER).removesuffix(_FIRST)
-            first, second = weights[name].float(), weights[name.replace("lora_A", "lora_B")].float()
-            model.get_submodule(place).weight.add_(scale * (second @ first))
+    tokenizer, model = load_merged(folder, dtype)
+    return ChatRewriteTokenizer(tokenizer), model

@@ -57,7 +57,7 @@ def adapter(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     model = AutoModelForCausalLM.from_pretrained(base)
     peft.get_peft_model(model, settings).save_pretrained(tmp_path)
     ReviserCard(smollm2.VERSION, "abc").write(tmp_path)
-    monkeypatch.setattr(smollm2, "smollm2_folder", lambda: base)
+    monkeypatch.setattr(package, "smollm2_folder", lambda: base)
     return tmp_path
 
 

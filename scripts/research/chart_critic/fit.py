@@ -1,6 +1,8 @@
 """Fits the chart critic's weights to the world of charts: no real chart or caption is in them.
 
     python -m scripts.research.chart_critic.fit critic/charts/bundled/weights.json
+    python -m scripts.research.chart_critic.fit critic/charts/bundled/weights-language.json \
+        --language critic/charts/smollm2 --captions 600 --threshold 0.5
 
 The evidence that is weighed, the share of noise, and the threshold were chosen on the development
 half of CHOCOLATE.
@@ -19,15 +21,20 @@ from revise_captions.chart_world.captions import sample_caption
 from revise_captions.chart_world.readings import exact_reading, noisy_reading, text_of_chart
 from revise_captions.chart_world.tables import sample_table
 from revise_captions.commands import echo
-from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.critic import ChartReading, evidence_of
+from revise_captions.critic.charts.evidence import NAMES
+from revise_captions.critic.charts.language import ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, numbers_of, words_and_years
 from revise_captions.critic.charts.weights import of_the_others
+from scripts.research.chart_critic.kept_answers import KeptAnswers
 
 #: How often noise is drawn.
 DRAWS = 5
 
 
-def examples(captions: int, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def examples(
+    captions: int, seed: int, language: ChartLanguage | None = None
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """For each caption, evidence, (sentences, len(NAMES)), and whether each sentence is true."""
     values, labels = [], []
     for number in range(captions):
@@ -40,17 +47,17 @@ def examples(captions: int, seed: int) -> tuple[list[np.ndarray], list[np.ndarra
             for line, beside in text
             for value in numbers_of(line)
         ]
-        found = gather(
-            [one.text for one in caption.statements], [noisy_reading(table, rng)],
-            [line for line, _ in text], places,
-        )  # fmt: skip
+        charts, lines = (noisy_reading(table, rng),), tuple(line for line, _ in text)
+        reading = ChartReading(charts, lines, places=tuple(places))
+        found = evidence_of(reading, [one.text for one in caption.statements], language)
         values.append(np.array([one.values for one in found]))
         labels.append(np.array([one.error is None for one in caption.statements]))
     return values, labels
 
 
 def with_noise(values: np.ndarray, share: float, paraphrased: float, seed: int) -> np.ndarray:
-    """Gives a share of the sentences the evidence of others, and one the absent words of others.
+    """Gives a share of the sentences the evidence of others, and so for a language model's answers;
+    and one the absent words of others.
 
     Real charts and sentences are understood far less often than those of the world, and then what
     is found says nothing; and real captions say in their own words what the world's say in those of
@@ -58,7 +65,12 @@ def with_noise(values: np.ndarray, share: float, paraphrased: float, seed: int) 
     """
     rng = np.random.default_rng(seed)
     noisy = values.copy()
-    for columns, part in ((slice(None), share), (NAMES.index("absent words"), paraphrased)):
+    parts: tuple[tuple[slice | int, float], ...] = (
+        (slice(NAMES.index("language model")), share),
+        (NAMES.index("language model"), share),
+        (NAMES.index("absent words"), paraphrased),
+    )
+    for columns, part in parts:
         chosen = rng.random(len(values)) < part
         others = rng.integers(0, len(values), int(chosen.sum()))
         noisy[chosen, columns] = values[others, columns]
@@ -72,14 +84,20 @@ def with_noise(values: np.ndarray, share: float, paraphrased: float, seed: int) 
 @click.option(
     "--paraphrased", default=0.4, show_default=True, help="Share of absent words that is."
 )
+@click.option(
+    "--language", type=click.Path(path_type=Path), help="Folder of an adapter of SmolLM2 to ask."
+)
+@click.option("--answers", type=click.Path(path_type=Path), help="File that keeps its answers.")
 @click.option("--threshold", default=0.45, show_default=True, help="Stored beside the weights.")
 @click.option("--seed", default=9, show_default=True, help="Other captions.")
 def main(
-    out: Path, captions: int, noise: float, paraphrased: float, threshold: float, seed: int
-) -> None:
+    out: Path, captions: int, noise: float, paraphrased: float, language: Path | None,
+    answers: Path | None, threshold: float, seed: int,
+) -> None:  # fmt: skip
     from sklearn.linear_model import LogisticRegression
 
-    by_caption, labels = examples(captions, seed)
+    asked = None if language is None else KeptAnswers(answers, language)
+    by_caption, labels = examples(captions, seed, asked)
     clean = np.concatenate(by_caption)
     values = np.concatenate([with_noise(clean, noise, paraphrased, seed + k) for k in range(DRAWS)])
     truth = np.tile(np.concatenate(labels), DRAWS)

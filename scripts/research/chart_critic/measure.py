@@ -3,9 +3,10 @@
     python -m scripts.research.chart_critic.measure DIR --readings read.jsonl
 
 DIR is CHOCOLATE as published. What was read off each image is kept in a file of JSON lines: what it
-lacks is read with `--read`, about a second an image. Images are split in two by a digest of their
-name; choices were made on the development half, figures are of the other. Sentences whose chart
-could not be read are unscored, and count as chance (0.5) in the columns that say so.
+lacks is read with `--read`, about a second an image. SmolLM2 is asked, too, where it is installed,
+unless `--no-language` is given: a third of a second a caption. Images are split in two by a digest
+of their name; choices were made on the development half, figures are of the other. Sentences whose
+chart could not be read are unscored, and count as chance (0.5) in the columns that say so.
 """
 
 from __future__ import annotations
@@ -26,12 +27,18 @@ from revise_captions.charts import as_json, from_json
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.commands import echo
-from revise_captions.critic.charts.critic import ChartReading, read_image
-from revise_captions.critic.charts.evidence import NAMES, gather
+from revise_captions.critic.charts.critic import (
+    ChartCritic,
+    ChartReading,
+    evidence_of,
+    read_image,
+)
+from revise_captions.critic.charts.evidence import NAMES
 from revise_captions.critic.charts.places import NumberPlace
-from revise_captions.critic.charts.weights import read_weights
+from revise_captions.engines.smollm2 import is_installed
 from revise_captions.io.images import load_image
 from revise_captions.stats.classification import macro_f1, roc_auc
+from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.markdown import write_to_pages
 
 SCORED = "zero-shot, scored"
@@ -105,9 +112,10 @@ def row_of(name: str, reading: ChartReading) -> dict[str, Any]:
     }
 
 
-def sentences_of(folder: Path, readings: dict[str, ChartReading]) -> list[MeasuredSentence]:
+def sentences_of(
+    folder: Path, readings: dict[str, ChartReading], critic: ChartCritic
+) -> list[MeasuredSentence]:
     """The sentences of all images that were read, with the critic's answers."""
-    weights = read_weights()
     sentences = []
     for number, example in enumerate(read(folder)):
         name = Path(example.image).name
@@ -116,8 +124,9 @@ def sentences_of(folder: Path, readings: dict[str, ChartReading]) -> list[Measur
             continue
         texts = [one.span.of(example.caption) for one in example.sentences]
         printed = printed_numbers(reading.charts, reading.lines)
-        found = gather(texts, reading.charts, reading.lines, reading.places)
-        chances = weights.probabilities(NAMES, [one.values for one in found])
+        language = critic.language if reading.readable else None
+        found = evidence_of(reading, texts, language)
+        chances = critic.weights.probabilities(NAMES, [one.values for one in found])
         for one, text, evidence, p in zip(example.sentences, texts, found, chances, strict=True):
             absent = sum(n.value not in printed for n in numbers_in(text, years_in(text)))
             sentences.append(
@@ -230,19 +239,30 @@ def table(rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> l
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 @click.option("--readings", type=click.Path(path_type=Path), required=True, help="Read before.")
 @click.option("--read", "more", is_flag=True, help="Read what is missing.")
+@click.option("--language/--no-language", default=True, help="Ask SmolLM2, where it is installed.")
+@click.option("--answers", type=click.Path(path_type=Path), help="File that keeps its answers.")
 @click.option("--development", is_flag=True, help="The half that choices were made on.")
 @click.option("--write", is_flag=True, help="Write the figures to their page.")
-def main(folder: Path, readings: Path, more: bool, development: bool, write: bool) -> None:
-    every = sentences_of(folder, readings_of(folder, readings, more))
+def main(
+    folder: Path,
+    readings: Path,
+    more: bool,
+    language: bool,
+    answers: Path | None,
+    development: bool,
+    write: bool,
+) -> None:
+    critic = ChartCritic(language=KeptAnswers(answers) if language and is_installed() else None)
+    every = sentences_of(folder, readings_of(folder, readings, more), critic)
     if not every:
         raise click.ClickException(f"{readings} holds none of the images: add them with --read")
-    block = figures(every, development)
+    block = figures(every, development, critic.threshold)
     echo(block)
     if write:
         write_to_pages(Path.cwd(), {"chocolate": block})
 
 
-def figures(every: Sequence[MeasuredSentence], development: bool) -> str:
+def figures(every: Sequence[MeasuredSentence], development: bool, limit: float) -> str:
     """The table of one half, and macro-F1, as Markdown."""
     scores = fitted(every, lambda r: is_development(r.image))
     chosen = [k for k, r in enumerate(every) if is_development(r.image) == development]
@@ -265,17 +285,19 @@ def figures(every: Sequence[MeasuredSentence], development: bool) -> str:
         f"| --- | --- | --- | --- |{' --- |' * len(columns)}",
         *table(rows, columns),
         "",
-        *(f"Macro-F1, {text}" for text in macro_f1_lines(rows, zero, scores[chosen])),
+        *(f"Macro-F1, {text}" for text in macro_f1_lines(rows, zero, scores[chosen], limit)),
         "",
-        *beside_published(rows, zero),
+        *beside_published(rows, zero, limit),
     ])  # fmt: skip
 
 
-def beside_published(rows: Sequence[MeasuredSentence], scores: np.ndarray) -> list[str]:
+def beside_published(
+    rows: Sequence[MeasuredSentence], scores: np.ndarray, limit: float
+) -> list[str]:
     """A table of the critic, all sentences, among the raters of VNLI-Critique's Table 4."""
     truth = np.array([not r.errors for r in rows], dtype=float)
     below = np.where([r.readable for r in rows], scores, 0.0)
-    own = f"{roc_auc(scores, truth):.2f}", f"{macro_f1(below, truth, read_weights().threshold):.2f}"
+    own = f"{roc_auc(scores, truth):.2f}", f"{macro_f1(below, truth, limit):.2f}"
     at = 2 * BENCHMARKS.index("chocolate")
     raters = {name: row[at : at + 2] for name, row in TABLE_4.items()}
     raters["**`charts`, zero-shot**, all sentences of this half"] = own
@@ -288,10 +310,9 @@ def beside_published(rows: Sequence[MeasuredSentence], scores: np.ndarray) -> li
 
 
 def macro_f1_lines(
-    rows: Sequence[MeasuredSentence], zero: np.ndarray, fitted_: np.ndarray
+    rows: Sequence[MeasuredSentence], zero: np.ndarray, fitted_: np.ndarray, limit: float
 ) -> list[str]:
     """Macro-F1 at the critic's threshold; what is unscored counts as wrong, or is left out."""
-    limit = read_weights().threshold
     truth = np.array([not r.errors for r in rows], dtype=float)
     images = np.array([r.image for r in rows])
     read = np.array([r.readable for r in rows])

@@ -23,13 +23,17 @@ def as_text(chart: Chart) -> str:
     lines += [
         f"{name}: {_axis(axis)}" for name, axis in (("x", chart.x), ("y", chart.y)) if _axis(axis)
     ]
-    for series in chart.series:
-        values = "; ".join(f"{mark.category}: {_value(mark)}" for mark in series.marks)
-        lines.append(f"{series.name} | {values}" if series.name else f"| {values}")
+    lines += series_lines(chart)
     lines += [f"note: {note}" for note in chart.notes]
     lines += [f"source: {chart.source}"] if chart.source else []
     lines += [f"not read: {reason}" for reason in chart.unread]
     return "\n".join(lines)
+
+
+def series_lines(chart: Chart) -> list[str]:
+    """A line per series: its name, and a value by each category."""
+    values = ["; ".join(f"{m.category}: {_value(m)}" for m in one.marks) for one in chart.series]
+    return [f"{one.name} | {v}".lstrip() for one, v in zip(chart.series, values, strict=True)]
 
 
 def _axis(axis: ChartAxis) -> str:

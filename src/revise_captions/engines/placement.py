@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.errors import UserError
@@ -31,3 +32,12 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, torch.dtype]:
     if dtype not in known:
         raise UserError(f"unknown dtype {dtype!r}, expected auto, {', '.join(known)}")
     return device, known[dtype]
+
+
+def fast_cpu_dtype() -> str:
+    """`bfloat16` where the processor multiplies it by instructions of its own, else `float32`."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # not Linux
+        return "float32"
+    return "bfloat16" if {"avx512_bf16", "amx_bf16", "bf16"} & {*flags.split()} else "float32"

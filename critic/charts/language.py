@@ -1,0 +1,155 @@
+"""SmolLM2 on what was read off a chart: a LoRA adapter taught it to tell true sentences from false.
+
+    Text: Unemployment in Norway | % of the labor force       at most `TEXT_TOKENS`
+    Values:
+    line:
+    Men | 2004: 3.2; 2005: ~4.1; …                            at most `VALUE_TOKENS`
+    Caption:
+    The rate was highest in 2005.
+    True?                                                     Yes or No
+    It fell after that.
+    True?
+
+Attention is causal: a sentence is judged in the context of those before it, and the reading is
+encoded once for all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revise_captions.charts import Chart
+from revise_captions.charts.formats import series_lines
+from revise_captions.engines.placement import fast_cpu_dtype
+from revise_captions.engines.smollm2 import NAME, is_installed, load_merged
+from revise_captions.outside_text import encodable
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+ADAPTER = Path(__file__).parent / "smollm2"
+TEXT_TOKENS, VALUE_TOKENS, SENTENCE_TOKENS = 90, 130, 90
+#: Sentences of longer captions are judged so many at a time, without those before.
+WINDOW = 24
+#: Log-odds beyond these say no more.
+LIMIT = 5.0
+_HEADS = ("Text: ", "\nValues:\n", "\nCaption:", "\nTrue?", "\n", " Yes", " No")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSentences:
+    """The sentences of a caption as tokens that follow those of a reading.
+
+    Attributes:
+        ids: Token ids.
+        asks: For each sentence the place in `ids` after which its answer would stand.
+        spans: For each sentence its own tokens, half-open.
+    """
+
+    ids: tuple[int, ...]
+    asks: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+class ChartPrompts:
+    """Readings and captions to token ids. Nothing in them becomes a tag of the model's chats."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        from tokenizers import Tokenizer
+
+        self._plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._plain.encode_special_tokens = True
+        *self._heads, yes, no = self._encode(_HEADS)
+        #: The ids of Yes and of No.
+        self.answers = (yes[0], no[0])
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self._plain.encode_batch_fast(list(map(encodable, texts)), add_special_tokens=False)
+        return [one.ids for one in found]
+
+    def reading(self, charts: Sequence[Chart], lines: Sequence[str]) -> list[int]:
+        """The tokens of what was read: text that is no category, then values by series."""
+        shown = {mark.category for chart in charts for one in chart.series for mark in one.marks}
+        words = dict.fromkeys(" ".join(line.split()) for line in lines)
+        text = " | ".join(line for line in words if line not in shown and _LETTER.search(line))
+        values = [line for chart in charts for line in (_kind(chart), *series_lines(chart))]
+        said, read = self._encode([text, "\n".join(values)])
+        before, between, *_ = self._heads
+        return [*before, *said[:TEXT_TOKENS], *between, *read[:VALUE_TOKENS]]
+
+    def caption(self, sentences: Sequence[str]) -> PackedSentences:
+        """The tokens of sentences, each with its question; of a long one only its beginning."""
+        *_, head, question, line_break = self._heads
+        ids, asks, spans = list(head), [], []
+        for said in self._encode([" ".join(sentence.split()) for sentence in sentences]):
+            ids += line_break
+            spans.append((len(ids), len(ids) + len(said[:SENTENCE_TOKENS])))
+            ids += [*said[:SENTENCE_TOKENS], *question]
+            asks.append(len(ids) - 1)
+        return PackedSentences(tuple(ids), tuple(asks), tuple(spans))
+
+
+def _kind(chart: Chart) -> str:
+    return f"horizontal {chart.kind}:" if chart.horizontal else f"{chart.kind}:"
+
+
+class ChartLanguage:
+    """The language model of the chart critic, loaded when it is first asked.
+
+    Args:
+        folder: Its adapter.
+        dtype: What it computes in; "" for what this processor does fast.
+    """
+
+    def __init__(self, folder: Path = ADAPTER, dtype: str = "") -> None:
+        self.folder, self.dtype = folder, dtype or fast_cpu_dtype()
+
+    @property
+    def name(self) -> str:
+        """Model, adapter's digest and dtype, for signatures."""
+        data = (self.folder / "adapter_model.safetensors").read_bytes()
+        return f"{NAME}+{hashlib.sha256(data).hexdigest()[:12]}/{self.dtype}"
+
+    @cached_property
+    def _loaded(self) -> tuple[ChartPrompts, PreTrainedModel]:
+        tokenizer, model = load_merged(self.folder, self.dtype)
+        return ChartPrompts(tokenizer), model.eval()
+
+    def log_odds(
+        self, charts: Sequence[Chart], lines: Sequence[str], sentences: Sequence[str]
+    ) -> list[float]:
+        """Log-odds of Yes for each sentence of a caption, to three decimals, within ±`LIMIT`.
+
+        Args:
+            charts: What was read in its image.
+            lines: The lines of text in its image.
+            sentences: The sentences, in order.
+        """
+        prompts, _ = self._loaded
+        reading = prompts.reading(charts, lines)
+        parts = [sentences[at : at + WINDOW] for at in range(0, len(sentences), WINDOW)]
+        return [odds for part in parts for odds in self._asked(reading, prompts.caption(part))]
+
+    def _asked(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:
+        import torch
+
+        prompts, model = self._loaded
+        ids = torch.tensor([[*reading, *packed.ids]])
+        with torch.inference_mode():
+            hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[0]
+            places = torch.tensor(packed.asks) + len(reading)
+            head = model.lm_head.weight[list(prompts.answers)].float()
+            yes, no = (hidden[places].float() @ head.T).T
+        return [round(max(-LIMIT, min(LIMIT, odds)), 3) for odds in (yes - no).tolist()]
+
+
+def chart_language() -> ChartLanguage | None:
+    """The bundled adapter; None where SmolLM2 is not installed."""
+    return ChartLanguage() if is_installed() else None
