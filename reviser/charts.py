@@ -31,6 +31,8 @@ _DIRECTION = re.compile(
 )
 _COUNT = re.compile(r"^There are (?P<right>\w+) [\w ]+, not (?P<wrong>\w+)\.$")
 _SUBJECT = re.compile(r"^The chart is about (?P<right>.+), not (?P<wrong>.+)\.$")
+_SUM = re.compile(r"^.+ together are at (?P<right>[\d.,]+.*), not (?P<wrong>.+)\.$")
+_RANGES = re.compile(r"^It ranges from (?P<low>.+) \(.+?\) to (?P<high>.+) \(.+\)\.$")
 _END = re.compile(r"^The (?:lowest|highest) value is (?P<right>.+), not (?P<wrong>.+)\.$")
 _MANNER = re.compile(r"^It (?:rose|fell) from .+, not (?P<wrong>[a-z ]+)\.$")
 _TURN = re.compile(r"^It (?:rose|fell) until \S+ and (?:rose|fell) after that\.$")
@@ -267,6 +269,11 @@ _FLAT = re.compile(
 )
 
 
+def _ranges(sentence: str, found: re.Match[str]) -> str:
+    """Where something is said not to change, how far it does."""
+    return _FLAT.sub(f"ranged from {found['low']} to {found['high']}", sentence, count=1)
+
+
 def _direction(sentence: str, found: re.Match[str]) -> str:
     """Words for the wrong direction, or for none, replaced by those for the right one."""
     moved = _FLAT.sub(found["verb"], sentence, count=1)
@@ -328,7 +335,8 @@ def _agreeing(sentence: str) -> str:
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
     (_REMOVED, lambda sentence, _: sentence), (_EXTREME, _extreme), (_COUNT, _instead),
-    (_SUBJECT, _instead), (_GAP, _value), (_END, _value), (_MANNER, _without), (_RATIO, _ratio),
-    (_HIGHEST, _highest), (_VALUE, _value), (_PERIOD, _period), (_TURN, _turned),
-    (_DIRECTION, _direction), (_SETBACKS, _setbacks), (_ORDER, _order),
+    (_SUBJECT, _instead), (_GAP, _value), (_SUM, _value), (_RANGES, _ranges), (_END, _value),
+    (_MANNER, _without), (_RATIO, _ratio), (_HIGHEST, _highest), (_VALUE, _value),
+    (_PERIOD, _period), (_TURN, _turned), (_DIRECTION, _direction), (_SETBACKS, _setbacks),
+    (_ORDER, _order),
 )  # fmt: skip

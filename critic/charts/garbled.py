@@ -20,7 +20,8 @@ _AT_ONCE = re.compile(
 )
 #: Words that set a clause beside one that repeats its words.
 _CONTRAST = re.compile(
-    r"\b(?:while|but|and|than|whereas|versus|vs|compared|exceeds?|from)\b|;", re.IGNORECASE
+    r"\b(?:while|but|and|than|whereas|versus|vs|compared|exceeds?|from|ahead|behind|above|below)\b|;",
+    re.IGNORECASE,
 )
 #: (words, times): a run of so many words that stands in the sentence so often; the last one only
 #: where no `_CONTRAST` explains it.

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.mentions import numbers_in, years_in
-from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.charts.claims.sentence import all_labels, printed_numbers
 from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import (
     NumberPlace,
@@ -43,8 +43,8 @@ def rationale_of(
         sentence: The sentence.
         charts: The charts that were read in its image.
         lines: The lines of text in its image.
-        places: Where numbers stand in its image: a number that stands beside all that the sentence
-            names of the chart is no value to be put right, whatever was read.
+        places: Where numbers stand in its image: a number that stands beside all that a sentence
+            names of the chart, but no series, is no value to be put right, whatever was read.
 
     Returns:
         Sentences; "" where nothing in particular is known to be wrong.
@@ -60,10 +60,12 @@ def rationale_of(
     topic = other_topic(sentence, charts, lines)
     if topic:
         return f"The chart is about “{topic[0]}”, not {topic[1]}."
+    named = any(label.series for label in all_labels(sentence, charts))
     false = [
         check
         for check in checks
-        if check.outcome is ClaimOutcome.FALSE and not _stands_there(sentence, check, lines, places)
+        if check.outcome is ClaimOutcome.FALSE
+        and (named or not _stands_there(sentence, check, lines, places))
     ]
     doubtful = [c for c in checks if c.outcome is ClaimOutcome.UNDECIDED and c.rationale]
     for found in (_together(false), doubtful):

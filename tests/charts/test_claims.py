@@ -34,6 +34,7 @@ SEVERAL = Chart(
     ),
 )  # fmt: skip
 WAGES = Chart("line", "Wages", series=(series("", {"2010": 10.0, "2012": 30, "2014": 30.9}),))
+PERU = Chart("bar", "Jobs", series=(series("", {"Peru": 1986.0, "Chile": 900}),))
 LARGE = Chart("bar", "Jobs", series=(series("", {"Coal": 12000.0, "Wind": 30500, "Solar": 20000}),))
 
 
@@ -169,6 +170,11 @@ def test_a_measured_value_has_the_tolerance_of_its_reading():
     loose = Chart("bar", series=(series("", {"2012": 254.0}, printed=False, tolerance=30.0),))
     (check,) = check_sentence("In 2012, there were 275 cases.", [loose])
     assert check.outcome is ClaimOutcome.TRUE
+
+
+def test_a_value_in_a_rationale_is_not_taken_for_a_year():
+    (check,) = check_sentence("Peru has 1,200.", [PERU])
+    assert (check.rationale, check.right) == ("Peru is at 1,986, not 1,200.", "1,986")
 
 
 def test_a_number_that_is_printed_in_the_image_is_not_refuted():

@@ -189,6 +189,16 @@ def test_a_chart_that_cannot_be_read_is_unscored(monkeypatch, unread):
             "It went from 14% in 1968 to 8% in 2007, and then to 7% again in 2012.",
         ),
         (
+            "Peru and Chile combined come to 21%.",
+            "Peru and Chile together are at 34%, not 21%.",
+            "Peru and Chile combined come to 34%.",
+        ),
+        (
+            "Rents remained fairly stable.",
+            "It ranges from about 1.4 (2019) to about 3.5 (2012).",
+            "Rents ranged from about 1.4 to about 3.5.",
+        ),
+        (
             "There was a slight increase.",
             "It rose from 3 in 2010 to 9 in 2014, not slight.",
             "There was an increase.",
@@ -263,6 +273,9 @@ def test_a_number_that_stands_beside_what_is_named_is_not_put_right():
     beside = (NumberPlace(202.0, frozenset(("2012", "cases"))),)
     assert rationale_of(sentence, (YEARS,), lines) == "2012 is at 254, not 202."
     assert rationale_of(sentence, (YEARS,), lines, beside) == ""
+    two = Chart("bar", series=(ChartSeries("No", "", MARKS), ChartSeries("Yes", "", MARKS)))
+    said = "In 2012, there were 202 cases of No."
+    assert rationale_of(said, (two,), lines, beside) == "2012 (No) is at 254, not 202."
     elsewhere = (NumberPlace(202.0, frozenset(("2013", "cases"))),)
     assert rationale_of(sentence, (YEARS,), lines, elsewhere) == "2012 is at 254, not 202."
 

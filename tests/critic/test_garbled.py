@@ -65,6 +65,7 @@ def test_garbled(sentence):
         "Men (40%), women (61%); both rose!!!",
         "sales rose in 2010. they fell in 2012.",
         "approx. half say so, approx. a third do not",
+        "High school or less in 2007 is ahead of High school or less in 2011.",
         "More people own a house than a car.",
     ],
 )

@@ -45,7 +45,9 @@ class FoundMark:
 def said(value: float, tolerance: float, printed: bool) -> str:
     """A value as a rationale states it: with "about" unless it is printed."""
     text = number(value, tolerance)
-    grouped = f"{float(text):,.{len(text.partition('.')[2])}f}" if float(text) >= 10_000 else text
+    grouped = text
+    if float(text) >= 10_000 or _YEAR.fullmatch(text):  # "1,986" is no year
+        grouped = f"{float(text):,.{len(text.partition('.')[2])}f}"
     return grouped if printed else f"about {grouped}"
 
 
