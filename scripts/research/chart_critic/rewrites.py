@@ -28,6 +28,7 @@ from revise_captions.chart_world.statements import ChartStatement
 from revise_captions.chart_world.tables import Table, sample_table
 from revise_captions.charts.claims import ClaimOutcome, check_sentence
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading
+from revise_captions.critic.charts.language import chart_language
 from revise_captions.critic.charts.places import NumberPlace, numbers_of, words_and_years
 from revise_captions.pipelines.draft import new_draft, present_text
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
@@ -222,10 +223,13 @@ def block(found: dict[str, list[SentenceFate]]) -> str:
 @click.command()
 @click.option("--charts", default=40, show_default=True, help="Charts to draw in each style.")
 @click.option("--seed", default="rewrites", show_default=True, help="Chooses the charts.")
+@click.option(
+    "--language", is_flag=True, help="Ask SmolLM2, too, as runs do where it is installed."
+)
 @click.option("--write", is_flag=True, help="Also into docs.")
-def main(charts: int, seed: str, write: bool) -> None:
+def main(charts: int, seed: str, language: bool, write: bool) -> None:
     """Print what became of wrong and right sentences, by type of error and by style."""
-    critic = ChartCritic()
+    critic = ChartCritic(language=chart_language() if language else None)
     models = LoadedModels(critic, ChartReviser(), critic.threshold, "")
     found: dict[str, list[SentenceFate]] = {"the critic's": [], "exact": []}
     for style in STYLES:
