@@ -249,3 +249,17 @@ def test_a_legend_of_lines_names_the_curves_and_is_no_part_of_them():
         assert read_off == pytest.approx(
             dict(zip(("2010", "2011", "2012", "2013"), truth[one.name], strict=True)), abs=1.5
         )
+
+
+def test_an_area_without_an_axis_is_read_by_its_printed_values():
+    image, draw = canvas()
+    truth = {str(2010 + k): v for k, v in enumerate((150, 220, 190, 310))}
+    tops = [(100 + 140 * k, 380 - v) for k, v in enumerate(truth.values())]
+    draw.polygon([(100, 380), *tops, (520, 380)], fill="#9fc5e8")
+    draw.line(tops, fill="#1b6ca8", width=3)
+    lines = [word("Visitors of the museum", 100, 20)]
+    for (x, y), (year, value) in zip(tops, truth.items(), strict=True):
+        lines += [word(str(value), x - 15, y - 16), word(year, x - 20, 400)]
+    (chart,) = read_lines(np.asarray(image), lines)
+    assert values(chart) == truth
+    assert all(mark.printed for mark in chart.series[0].marks)

@@ -76,7 +76,9 @@ def printed_curves(canvas: Canvas) -> Chart | None:
         return None
     upper = max(0, round(min(one.box[1] for one in numerals) - 2 * canvas.text_height))
     region = (0, upper, canvas.width, top_row - 1)
-    found = [one for one in find_curves(canvas, region, top_row) if not one.filled]
+    found = find_curves(canvas, region, top_row)
+    # a line on an area repeats its edge
+    found = [one for one in found if not one.filled] or found[:1]
     found = [one for one in found if one.extent[1] - one.extent[0] >= 0.25 * canvas.width]
     if not found:
         return None
