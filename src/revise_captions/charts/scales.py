@@ -152,7 +152,8 @@ def fit(ticks: Sequence[Numeral], vertical: bool, tolerance: float) -> FittedSca
             best = near
     if best is None:
         return None
-    if len(best) >= max(2, 0.6 * len(ticks)) and _is_axis(places[best], values[best]):
+    rounding = max(ticks[k].step for k in best)
+    if len(best) >= max(2, 0.6 * len(ticks)) and _is_axis(values[best], rounding):
         a, b = _least_squares(places[best], values[best])
         order = best[np.argsort(places[best])]
         return FittedScale(a, b, tuple(ticks[k] for k in order), vertical)
@@ -165,14 +166,17 @@ def _least_squares(places: np.ndarray, values: np.ndarray) -> tuple[float, float
     return float(1 / slope), float(-offset / slope)
 
 
-def _is_axis(places: np.ndarray, values: np.ndarray) -> bool:
+def _is_axis(values: np.ndarray, rounding: float) -> bool:
+    """Whether labels are at equal steps, some of which may lack one, but for their last digit:
+    values printed at the points of a curve lie on a line, too."""
     steps = np.abs(np.diff(np.sort(values)))
     if len(values) == 2:
         return bool(values.min() == 0)
     if steps.min() <= 0:
         return False
     whole = steps / steps.min()
-    return bool(np.all(np.abs(whole - np.round(whole)) < _SPREAD))
+    off = np.abs(whole - np.round(whole))
+    return bool(np.all(off < min(_SPREAD, 0.01 + 2 * rounding / steps.min())))
 
 
 def _logarithmic(
