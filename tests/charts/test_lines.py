@@ -231,3 +231,20 @@ def test_stacked_areas_are_said_and_not_guessed():
     sheet.years(430)
     (chart,) = sheet.charts()
     assert (chart.kind, chart.unread, chart.series) == ("unknown", ("stacked areas",), ())
+
+
+def test_a_value_printed_at_close_curves_goes_where_it_fits_and_makes_no_axis():
+    sheet = Sheet(640, 420)
+    truth = {RED: (9500, 9100, 9300, 9234, 8210), BLUE: (7740, 7752, 7661, 7512, 7528)}
+    xs = [60 + 125 * k for k in range(5)]
+    for year, x in zip(YEARS, xs, strict=True):
+        sheet.text(str(year), x - 18, 380)
+    for color, values in truth.items():
+        heights = [round(360 - (value - 6000) / 50) for value in values]
+        sheet.draw.line(list(zip(xs, heights, strict=True)), fill=color, width=3)
+        for x, y, value in zip(xs, heights, values, strict=True):
+            sheet.text(f"{value:,}", x - 22, y - 8)
+    (chart,) = sheet.charts()
+    read = {tuple(mark.value for mark in one.marks) for one in chart.series}
+    assert read == {*truth.values()}
+    assert chart.y.scale is None

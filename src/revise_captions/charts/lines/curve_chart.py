@@ -182,11 +182,16 @@ def _station_of(curves: Sequence[Curve], one: Numeral) -> float:
 
 
 def printed(
-    curves: Sequence[Curve], places: Sequence[Station], canvas: Canvas, numerals: Sequence[Numeral]
+    curves: Sequence[Curve],
+    places: Sequence[Station],
+    canvas: Canvas,
+    numerals: Sequence[Numeral],
+    scale: FittedScale | None = None,
 ) -> list[dict[int, Numeral]]:
     """For each curve, the number printed at a station, by the station's index.
 
-    A number goes to the nearest curve, sooner to one of its own color, and to the nearest station.
+    A number goes to the nearest curve, sooner to one of its own color, and to the nearest station;
+    with a scale, to the near curve whose height comes nearest to its value.
     """
     if not places:
         return [{} for _ in curves]
@@ -198,7 +203,7 @@ def printed(
         (cost + (inks[one.box] != each.color), k, one)
         for one in numerals
         for k, each in enumerate(curves)
-        if (cost := _cost(canvas, each, one)) is not None
+        if (cost := _cost(canvas, each, one, scale)) is not None
     ]
     for _, k, one in sorted(pairs, key=lambda pair: pair[0]):
         if one.box in taken:
@@ -211,8 +216,9 @@ def printed(
     return found
 
 
-def _cost(canvas: Canvas, each: Curve, one: Numeral) -> float | None:
-    """How far a number is from a curve, in heights of text; None if it is not near it."""
+def _cost(canvas: Canvas, each: Curve, one: Numeral, scale: FittedScale | None) -> float | None:
+    """How far a number, or with a scale its value, is from a curve, in heights of text; None if the
+    number is not near it."""
     height = canvas.text_height
     x, y = one.center
     if abs(each.nearest(x) - x) > 2.5 * height:
@@ -222,7 +228,7 @@ def _cost(canvas: Canvas, each: Curve, one: Numeral) -> float | None:
     # a marker on the curve looks like the letter or the digit
     if gap > _NEAR or (gap < 0.6 and one.text in ("0", "O", "o")):
         return None
-    return gap
+    return gap if scale is None or level is None else abs(scale.pixel(one.value) - level) / height
 
 
 def calibrated(

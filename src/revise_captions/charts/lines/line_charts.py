@@ -171,7 +171,10 @@ def _chart(
     if numerals:
         places = curve_chart.with_dates(found, places, band, numerals)
     numbers = curve_chart.printed(found, places, canvas, numerals)
-    marks = _marks(found, places, numbers, scale)
+    level = scale or curve_chart.calibrated(found, places, numbers)
+    if level is not None:
+        numbers = curve_chart.printed(found, places, canvas, numerals, level)
+    marks = _marks(found, places, numbers, scale, level)
     notes, source, foot = labels.foot_of(canvas.lines, low)
     names, boxes = curve_names(canvas, found, [line for line in rest if line.box[1] < foot])
     used = boxes | taken | {one.box for own in numbers for one in own.values()}
@@ -193,10 +196,11 @@ def _marks(
     places: Sequence[Station],
     numbers: Sequence[dict[int, Numeral]],
     scale: FittedScale | None,
+    level: FittedScale | None,
 ) -> list[list[curve_chart.ChartMark]]:
+    """Printed values, and measured ones: on the axis's scale, or on one that printed values fit."""
     if scale is not None and not any(numbers):
         return curve_chart.measured(found, places, scale)
-    level = scale or curve_chart.calibrated(found, places, numbers)
     if level is not None:
         numbers = curve_chart.agreeing(found, places, numbers, level)
     return [
