@@ -10,6 +10,7 @@ pytest.importorskip("rapidocr")
 
 from revise_captions.charts import Chart, read
 from revise_captions.charts.canvas import prepare
+from revise_captions.charts.labels import label_band
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.read import read_lines
 from revise_captions.charts.shapes import bars
@@ -243,3 +244,9 @@ def test_samples_of_a_legend_are_no_bars_and_end_before_the_next_text():
         "Support": {name: pair[0] for name, pair in ROWS.items()},
         "Oppose": {name: pair[1] for name, pair in ROWS.items()},
     }
+
+
+def test_a_lone_turned_text_below_bars_is_their_band():
+    turned = (TextWord("2019", (10, 10, 30, 60)), 85.0)
+    assert label_band([turned], 20.0) == [turned]
+    assert label_band([], 20.0) == []

@@ -29,11 +29,11 @@ from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.io.images import load_image
 from revise_captions.records import Span
 from revise_captions.stats.classification import roc_auc
+from scripts.research.chart_critic.halves import is_development
 from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.chart_critic.measure import (
     MeasuredSentence,
     fitted,
-    is_development,
     readings_of,
     sentences_of,
 )

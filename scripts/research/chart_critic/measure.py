@@ -5,15 +5,15 @@
 DIR is CHOCOLATE as published. What was read off each image is kept in a file of JSON lines: what it
 lacks is read with `--read`, about a second an image. SmolLM2 is asked, too, where it is installed,
 unless `--no-language` is given: a third of a second a caption. Images are split in two by a digest
-of their name; choices were made on the development half, figures are of the other. Sentences whose
-chart could not be read are unscored, and count as chance (0.5) in the columns that say so.
+of their name; choices were made on the development half, figures are of the other, without what
+both have. Sentences whose chart could not be read are unscored, and count as chance (0.5) in the
+columns that say so.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from revise_captions.critic.charts.places import NumberPlace
 from revise_captions.engines.smollm2 import is_installed
 from revise_captions.io.images import load_image
 from revise_captions.stats.classification import macro_f1, roc_auc
+from scripts.research.chart_critic.halves import is_development, twins
 from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.markdown import write_to_pages
 
@@ -76,11 +77,6 @@ class MeasuredSentence:
     values: tuple[float, ...]
     numbers: float
     length: int
-
-
-def is_development(image: str) -> bool:
-    """Half of the images, by a digest of the name: those that the reader was tuned on, too."""
-    return int(hashlib.sha256(image.encode()).hexdigest(), 16) % 2 == 0
 
 
 def readings_of(folder: Path, file: Path, more: bool) -> dict[str, ChartReading]:
@@ -256,16 +252,24 @@ def main(
     every = sentences_of(folder, readings_of(folder, readings, more), critic)
     if not every:
         raise click.ClickException(f"{readings} holds none of the images: add them with --read")
-    block = figures(every, development, critic.threshold)
+    both = twins({Path(one.image).name: one.record.image for one in read(folder)})
+    block = figures(every, development, critic.threshold, both)
     echo(block)
     if write:
         write_to_pages(Path.cwd(), {"chocolate": block})
 
 
-def figures(every: Sequence[MeasuredSentence], development: bool, limit: float) -> str:
-    """The table of one half, and macro-F1, as Markdown."""
+def figures(
+    every: Sequence[MeasuredSentence], development: bool, limit: float, both: Set[str]
+) -> str:
+    """The table of one half, and macro-F1, as Markdown; without the images that are in `both`
+    halves, unless it is the one that choices were made on."""
     scores = fitted(every, lambda r: is_development(r.image))
-    chosen = [k for k, r in enumerate(every) if is_development(r.image) == development]
+    chosen = [
+        k
+        for k, r in enumerate(every)
+        if is_development(r.image) == development and (development or r.image not in both)
+    ]
     rows = [every[k] for k in chosen]
     zero = np.array([r.p for r in rows])
     columns = {
@@ -280,7 +284,9 @@ def figures(every: Sequence[MeasuredSentence], development: bool, limit: float) 
     unread = {r.image for r in rows if not r.readable}
     return "\n".join([
         f"ROC-AUC on the {half} half: {len(rows):,} sentences of {len(images):,} images, "
-        f"{len(unread):,} of which could not be read. 95 % intervals over images.\n",
+        f"{len(unread):,} of which could not be read. 95 % intervals over images. Of the other "
+        f"half's images, {len(both) // 2} stand in this one, too, under another name"
+        f"{'' if development else '; here they are left out'}.\n",
         f"| | sentences | wrong | unscored | {' | '.join(columns)} |",
         f"| --- | --- | --- | --- |{' --- |' * len(columns)}",
         *table(rows, columns),

@@ -301,9 +301,9 @@ def label_band(
     """The labels next to the axis: those whose tops are near the first one's, and lines right
     below these that continue them."""
     rotated = [pair for pair in words if abs(pair[1]) > 10]
-    if len(rotated) >= max(2, 0.5 * len(words)):
-        return rotated
     flat = [pair for pair in words if abs(pair[1]) <= 10]
+    if not flat or len(rotated) >= max(2, 0.5 * len(words)):
+        return rotated
     top = min(word.box[1] for word, _ in flat)
     band = [pair for pair in flat if pair[0].box[1] <= top + 0.7 * height]
     for _ in range(3):
