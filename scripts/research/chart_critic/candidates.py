@@ -114,9 +114,9 @@ def line(name: str, rows: Sequence[MeasuredSentence], each: float) -> str:
 @click.option("--readings", type=click.Path(path_type=Path), required=True, help="Read before.")
 @click.option("--paligemma", type=click.Path(path_type=Path), help="A critic trained on charts.")
 @click.option("--answers", type=click.Path(path_type=Path), help="File that keeps SmolLM2's.")
-@click.option("--page", type=click.Path(path_type=Path), help="Page to write the table to.")
+@click.option("--write", type=click.Path(path_type=Path), help="Page to write the table to.")
 def main(
-    data: Path, readings: Path, paligemma: Path | None, answers: Path | None, page: Path | None
+    data: Path, readings: Path, paligemma: Path | None, answers: Path | None, write: Path | None
 ) -> None:
     found = readings_of(data, readings, more=False)
     found = {name: one for name, one in found.items() if is_development(name) and one.readable}
@@ -139,8 +139,8 @@ def main(
     lines.append(f"\n{len(plain):,} sentences of {images:,} images that could be read.")
     block = "\n".join(lines)
     echo(block)
-    if page is not None:
-        write_blocks(page, {"candidates": block})
+    if write is not None:
+        write_blocks(write, {"candidates": block})
 
 
 if __name__ == "__main__":
