@@ -42,7 +42,8 @@ from scripts.research.chart_critic.halves import is_development, twins
 from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.markdown import write_to_pages
 
-SCORED = "zero-shot, scored"
+SCORED, AT_CHANCE = "zero-shot, scored", "zero-shot, unscored at chance"
+FLOORS = ("floor: numbers", "floor: length")
 NEED_THE_CHART = {"value_error", "trend_error", "magnitude_error", "label_error"}
 NEUTRAL = "grammatical_error"
 FEW = 8
@@ -186,19 +187,28 @@ def interval(
     return statistic(scores, truth), float(low), float(high)
 
 
+def above_floors(scores: np.ndarray, truth: np.ndarray) -> float:
+    """ROC-AUC of the first column, less the best of the others."""
+    own, *floors = (roc_auc(column, truth) for column in scores.T)
+    return own - max(floors)
+
+
 def line(name: str, rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> str:
-    """A row of the table: ROC-AUC of each column, with its interval."""
+    """A row of the table: ROC-AUC of each column, with its interval, and by how much the critic's,
+    unscored sentences at chance, is above the better floor's."""
     read = np.array([r.readable for r in rows])
     truth = np.array([not r.errors for r in rows], dtype=float)
     images = np.array([r.image for r in rows])
     cells = []
-    for column, scores in columns.items():
+    both = np.column_stack([columns[name] for name in (AT_CHANCE, *FLOORS)])
+    for column, scores in [*columns.items(), ("above", both)]:
         part = read if column == SCORED else np.ones(len(rows), dtype=bool)
         right = truth[part].sum()
         if min(right, part.sum() - right) < FEW:
             cells.append("—")
             continue
-        value, low, high = interval(roc_auc, scores[part], truth[part], images[part])
+        statistic = above_floors if column == "above" else roc_auc
+        value, low, high = interval(statistic, scores[part], truth[part], images[part])
         cells.append(f"{value:.3f} ({low:.3f} to {high:.3f})")
     shares = f"{100 * (1 - truth.mean()):.0f} % | {100 * (1 - read.mean()):.0f} %"
     return f"| {name} | {len(rows):,} | {shares} | " + " | ".join(cells) + " |"
@@ -274,10 +284,10 @@ def figures(
     zero = np.array([r.p for r in rows])
     columns = {
         SCORED: zero,
-        "zero-shot, unscored at chance": zero,
+        AT_CHANCE: zero,
         "fitted, captioner left out, unscored at chance": scores[chosen],
-        "floor: numbers": -np.array([float(r.numbers) for r in rows]),
-        "floor: length": -np.array([float(r.length) for r in rows]),
+        FLOORS[0]: -np.array([float(r.numbers) for r in rows]),
+        FLOORS[1]: -np.array([float(r.length) for r in rows]),
     }
     half = "development" if development else "reporting"
     images = {r.image for r in rows}
@@ -287,8 +297,8 @@ def figures(
         f"{len(unread):,} of which could not be read. 95 % intervals over images. Of the other "
         f"half's images, {len(both) // 2} stand in this one, too, under another name"
         f"{'' if development else '; here they are left out'}.\n",
-        f"| | sentences | wrong | unscored | {' | '.join(columns)} |",
-        f"| --- | --- | --- | --- |{' --- |' * len(columns)}",
+        f"| | sentences | wrong | unscored | {' | '.join(columns)} | above the better floor |",
+        f"| --- | --- | --- | --- | --- |{' --- |' * len(columns)}",
         *table(rows, columns),
         "",
         *(f"Macro-F1, {text}" for text in macro_f1_lines(rows, zero, scores[chosen], limit)),
