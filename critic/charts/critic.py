@@ -75,7 +75,7 @@ def read_image(image: Image) -> ChartReading:
 def _read(image: Image) -> ChartReading:
     import numpy as np
 
-    from revise_captions.charts.gate import has_chart_text, is_chart
+    from revise_captions.charts.gate import has_numbers, has_words, may_be_chart
     from revise_captions.charts.ocr import text_lines
     from revise_captions.charts.read import has_room, read_lines
 
@@ -84,10 +84,12 @@ def _read(image: Image) -> ChartReading:
         return ChartReading((), (), False)
     lines = text_lines(pixels)
     found = tuple(line.text for line in lines)
-    chart = is_chart(pixels, lines)
     # values without words are guesses: other scripts leave nothing but numbers
-    charts = read_lines(pixels, lines) if has_chart_text(lines) else ()
-    return ChartReading(charts, found, chart, places_of(lines))
+    charts = read_lines(pixels, lines) if has_words(lines) else ()
+    if not has_numbers(lines):  # as in a pie; whatever else is seen without them is a guess
+        charts = tuple(chart for chart in charts if chart.kind == "pie")
+    drawn = may_be_chart(pixels) and has_words(lines) and (has_numbers(lines) or bool(charts))
+    return ChartReading(charts, found, drawn, places_of(lines))
 
 
 def evidence_of(

@@ -16,6 +16,7 @@ from revise_captions.charts.canvas import prepare
 from revise_captions.charts.ocr import TextLine, TextWord
 from revise_captions.charts.pies.discs import Disc, find_discs, has_blob
 from revise_captions.charts.read import read_lines
+from revise_captions.critic.charts.critic import read_image
 
 SHARES = {"Bus": ("#1f77b4", 45), "Train": ("#ff7f0e", 30), "Bicycle": ("#2ca02c", 22),
           "Ferry": ("#9467bd", 3)}  # fmt: skip
@@ -155,3 +156,19 @@ def test_letters_drawn_over_slices_do_not_cut_them():
     text = TextLine("WWW", box, 0.99, 0.0, 30.0, (TextWord("WWW", box),))
     (disc,) = find_discs(prepare(np.asarray(image), [text]))
     assert [one.sweep / 3.6 for one in disc.slices] == pytest.approx([45, 30, 22, 3], abs=0.5)
+
+
+def test_a_pie_without_numbers_is_a_chart_and_its_legend_alone_is_not():
+    image, _ = pie(x=220)
+    pen = ImageDraw.Draw(image)
+    pen.text((20, 20), "How people come to work", fill="black", font=ImageFont.load_default(24))
+    for k, (name, (color, _)) in enumerate(SHARES.items()):
+        pen.rectangle((400, 180 + 40 * k, 420, 200 + 40 * k), fill=color)
+        pen.text((430, 178 + 40 * k), name, fill="black", font=ImageFont.load_default(20))
+    reading = read_image(image)
+    assert reading.is_chart
+    values = {mark.category: mark.value for one in reading.charts for mark in one.series[0].marks}
+    assert values == pytest.approx({name: share for name, (_, share) in SHARES.items()}, abs=1.5)
+    pen.rectangle((60, 90, 380, 400), fill="white")
+    assert not read_image(image).is_chart
+    assert not read_image(image).charts

@@ -44,18 +44,12 @@ def may_be_chart(pixels: Pixels) -> bool:
     return bool(np.sort(counts)[-4:].sum() >= FEW_COLORS * counts.sum())
 
 
-def is_chart(pixels: Pixels, lines: Sequence[TextLine]) -> bool:
-    """Whether an image is a chart, by its colors and its text.
-
-    Args:
-        pixels: uint8 (height, width, 3).
-        lines: Its text.
-    """
-    return may_be_chart(pixels) and has_chart_text(lines)
+def has_words(lines: Sequence[TextLine]) -> bool:
+    """Whether there are words, as in a chart whose script the OCR knows."""
+    return sum(letters(line.text) >= 3 for line in lines) >= _WORDS
 
 
-def has_chart_text(lines: Sequence[TextLine]) -> bool:
-    """Whether there are numbers and words, as in a chart whose script the OCR knows."""
-    numbers = sum(any(parse(word.text) is not None for word in line.words) for line in lines)
-    words = sum(letters(line.text) >= 3 for line in lines)
-    return numbers >= _NUMBERS and words >= _WORDS
+def has_numbers(lines: Sequence[TextLine]) -> bool:
+    """Whether there are numbers, as in all charts but pies."""
+    found = sum(any(parse(word.text) is not None for word in line.words) for line in lines)
+    return found >= _NUMBERS
