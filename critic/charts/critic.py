@@ -85,10 +85,11 @@ def _read(image: Image) -> ChartReading:
     lines = text_lines(pixels)
     found = tuple(line.text for line in lines)
     # values without words are guesses: other scripts leave nothing but numbers
-    charts = read_lines(pixels, lines) if has_words(lines) else ()
-    if not has_numbers(lines):  # as in a pie; whatever else is seen without them is a guess
+    words, numbers = has_words(lines), has_numbers(lines)
+    charts = read_lines(pixels, lines) if words else ()
+    if not numbers:  # as in a pie; whatever else is seen without them is a guess
         charts = tuple(chart for chart in charts if chart.kind == "pie")
-    drawn = may_be_chart(pixels) and has_words(lines) and (has_numbers(lines) or bool(charts))
+    drawn = may_be_chart(pixels) and words and (numbers or bool(charts))
     return ChartReading(charts, found, drawn, places_of(lines))
 
 
@@ -155,13 +156,14 @@ class ChartCritic:
             self._told = True
             logger.warning("charts are judged without SmolLM2, and less well: %s", INSTALL)
         sentences = [span.of(request.text) for span in request.spans]
-        found: dict[tuple[str, ...], list[float]] = {}
+        found: dict[tuple[int, str] | None, list[float]] = {}
         verdicts = []
         for index, said in request.asked:
-            caption = (*sentences[:index], said, *sentences[index + 1 :])
-            if caption not in found:
-                found[caption] = self._probabilities(reading, caption)
-            verdicts.append(Verdict(found[caption][index], critic=CHARTS))
+            change = (index, said) if said != sentences[index] else None
+            if change not in found:
+                caption = [*sentences[:index], said, *sentences[index + 1 :]]
+                found[change] = self._probabilities(reading, caption)
+            verdicts.append(Verdict(found[change][index], critic=CHARTS))
         return verdicts
 
     def _probabilities(self, reading: ChartReading, sentences: Sequence[str]) -> list[float]:

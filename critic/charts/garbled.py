@@ -1,7 +1,6 @@
 """Signs of text that is no sentence, as weak captioners write it.
 
-Each was kept for what it found in the development half of CHOCOLATE: nine of ten sentences or more
-that it is true of are labeled wrong there.
+They were chosen with the development half of CHOCOLATE and the world of charts in sight.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ class ExploreSession:
         folder = self.index.source.folder
         return load_image(ref, root=self.image_root, folder=folder, keep=reduced)
 
-    def with_chart(self, number: int, side: int) -> ReportRow:
-        """A caption with its image, reduced to `side` pixels, and what is read in the chart.
+    def with_chart(self, number: int) -> ReportRow:
+        """A caption with its image and what is read in the chart.
 
         Raises:
             BadRecord: The image cannot be read.
@@ -141,9 +141,7 @@ class ExploreSession:
         if not of_chart(row):
             raise LookupError(f"caption {number} is not of a chart")
         image = self.picture(number)
-        view = ChartView.of(image)
-        image.thumbnail((side, side))
-        return replace(row, image=image, chart=view)
+        return replace(row, image=image, chart=ChartView.of(image))
 
     def _embedded(self, line: int) -> ImageRef:
         """An image that stands in the run itself, which is read up to its row."""

@@ -125,17 +125,17 @@ class ExploreViews:
 
     def tables(self, number: int) -> str:
         """What was read in a caption's chart. Raises `LookupError` or `BadRecord`."""
-        row = self.session.with_chart(number, 1)
-        return render_tables(self.templates, row)
+        return render_tables(self.templates, self.session.with_chart(number))
 
     def picture(self, number: int, side: int, *, marked: bool) -> bytes:
         """A caption's image as JPEG; `marked` outlines what its notes are about. Raises alike."""
         if not marked:
             return as_jpeg(self.session.picture(number), side)[0]
-        row = self.session.with_chart(number, side)
+        row = self.session.with_chart(number)
+        assert row.image is not None
+        row.image.thumbnail((side, side))  # before, so that outlines stay as wide as they are drawn
         shown = shown_picture(row, self.session.index.threshold)
-        if shown is None:
-            raise LookupError(f"caption {number} has no image")
+        assert shown is not None
         return as_jpeg(shown, side)[0]
 
     def _deciding(self, row: ReportRow, sentence: int) -> Deciding | None:

@@ -80,4 +80,7 @@ def test_a_chart_that_is_gone_is_said(run, tmp_path):
         browser.open(server.url)
         (run.parent / "chart.png").unlink()
         browser.value("document.querySelector('[data-reading] summary').click()")
-        browser.wait("document.querySelector('[data-reading]').textContent.includes('Not read')")
+        assert browser.wait(
+            "document.querySelector('[data-reading]').textContent.includes('Not read')"
+        )
+        assert browser.value("document.querySelector('.enlarge img').src").endswith("image/0")

@@ -26,7 +26,7 @@ def twins(images: Mapping[str, ImageRef]) -> frozenset[str]:
     Raises:
         BadRecord: An image cannot be read.
     """
-    names = [[], []]  # type: list[list[str]]
+    names: tuple[list[str], list[str]] = ([], [])
     for name in images:
         names[is_development(name)].append(name)
     first, second = (np.array([_thumbnail(images[name]) for name in half]) for half in names)

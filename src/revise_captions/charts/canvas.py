@@ -69,15 +69,6 @@ class Canvas:
         """A color of the palette as "#rrggbb"."""
         return "#" + "".join(f"{round(c):02x}" for c in self.palette[color])
 
-    def text_color(self, box: Box) -> int:
-        """The palette's color of a text: the second most frequent one in its box, -1 for none."""
-        part = self.index[box[1] : box[3], box[0] : box[2]]
-        counts = np.bincount(part[part >= 0].ravel(), minlength=len(self.palette))
-        if counts.sum() == 0:
-            return -1
-        counts[counts.argmax()] = 0
-        return int(counts.argmax()) if counts.max() > 0 else -1
-
     def ink(self, box: Box) -> NDArray[np.float64] | None:
         """The color of a text less the background's, None if it stands on a mark.
 
