@@ -19,9 +19,10 @@ settings.register_profile(
 )
 settings.load_profile("busy machine")
 
-#: Modules with fixtures: `command` is the whole command with scripted models; `data` and `vlm` are
-#: for finetune-critic, `folder` for evaluate-metric, `page` and `hostile_page` are reports.
-pytest_plugins = ["commands", "finetuning", "rated", "report_pages"]
+#: Modules with fixtures: `command` is the whole command with scripted models; `install` adds a
+#: package with entry points; `data` and `vlm` are for finetune-critic, `folder` for
+#: evaluate-metric, `page` and `hostile_page` are reports.
+pytest_plugins = ["commands", "finetuning", "plugins", "rated", "report_pages"]
 
 #: The files that take longest. They start first, so that no worker is left alone with one.
 LONGEST = ("test_invariance", "test_compile", "test_kill", "test_image_domain", "test_ray")

@@ -34,10 +34,10 @@ takes it. DIR holds the benchmark (`caption-benchmarks list`).
 def _list(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if not value or context.resilient_parsing:
         return
-    from revise_captions.metrics.registry import metric_entries
+    from revise_captions.registry import METRICS, load, names
 
-    for name, entry in metric_entries().items():
-        said = (entry.load().__doc__ or "").strip().splitlines()
+    for name in names(METRICS):
+        said = (load(METRICS, name).__doc__ or "").strip().splitlines()
         echo(f"{name:22}{said[0] if said else ''}")
     context.exit()
 

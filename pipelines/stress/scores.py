@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from revise_captions.benchmarks.types import CAPTION, Example
-from revise_captions.errors import UserError
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
-from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label, metric_names
+from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label
 from revise_captions.metrics.registry import scored as scored_by
 from revise_captions.pipelines.metrics.scores import METRIC, Scores, read_scores
 from revise_captions.pipelines.stress.checks import CHECKS, Continuations
 from revise_captions.pipelines.stress.items import RatedItems
+from revise_captions.registry import METRICS, names, unknown
 from revise_captions.signature import signature
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def variant_id(item: str, check: str) -> str:
 
 def is_registered(given: str) -> bool:
     """Whether it names a metric of the registry rather than a floor or a file."""
-    return given.startswith(METRIC) or given.partition("=")[0] in metric_names()
+    return given.startswith(METRIC) or given.partition("=")[0] in names(METRICS)
 
 
 def stress_scores(
@@ -90,10 +90,7 @@ def stress_scores(
         name = given.removeprefix(METRIC)
         return computed(load_metric(name, options), metric_label(name), variants)
     if not given.startswith("floor:") and "=" not in given and not Path(given).exists():
-        raise UserError(
-            f"there is no metric and no file {given!r}",
-            hint=f"installed metrics: {', '.join(metric_names())}; others: floor:NAME, NAME=FILE",
-        )
+        raise unknown(METRICS, given, hint="others are floor:NAME, NAME=FILE")
     examples = variant_examples(items, variants)
     return _joined(read_scores(given, examples, folder=folder), items, variants)
 

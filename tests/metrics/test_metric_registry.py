@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tomllib
 from pathlib import Path
 
@@ -21,13 +20,13 @@ from revise_captions.metrics import (
     Needs,
     StoredImage,
     load_metric,
-    metric_names,
     scored,
 )
 from revise_captions.metrics.registry import expect_critic
 from revise_captions.pipelines.metrics import cli
 from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.records import ImageRef, Verdict
+from revise_captions.registry import METRICS, load, names
 
 HERE = Path(__file__).parent
 
@@ -79,11 +78,10 @@ def test_there_is_no_such_metric():
 
 
 def test_our_own_metrics_are_declared_and_say_what_they_are():
-    from revise_captions.metrics.registry import metric_entries
-
-    assert {"cosine", "critic", "likelihood", "posh", "clipscore", "blip2"} <= set(metric_names())
-    for entry in metric_entries().values():
-        assert (entry.load().__doc__ or "").strip()
+    found = names(METRICS)
+    assert {"cosine", "critic", "likelihood", "posh", "clipscore", "blip2"} <= set(found)
+    for name in found:
+        assert (load(METRICS, name).__doc__ or "").strip()
 
 
 def test_cosine_is_that_of_the_nearest_reference():
@@ -116,20 +114,13 @@ def test_a_critics_score_is_the_mean_of_its_sentences(tmp_path):
     assert scored(contextual, [MetricInput("A dog.", item.image)])[0].reason == "no context"
 
 
-def test_a_package_of_ones_own_is_found(tmp_path, monkeypatch, capsys):
+def test_a_package_of_ones_own_is_found(tmp_path, install, capsys):
     """The ten lines of docs/metrics.md, as an installer lays them down, through the command."""
     package = HERE.parent / "support/shouting_metric"
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
     ((group, declared),) = project["entry-points"].items()
-    info = tmp_path / "site/shouting_metric-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n"
-    )
-    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in declared.items())]
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    shutil.copy(package / "shouting_metric.py", info.parent)
-    monkeypatch.syspath_prepend(str(info.parent))
+    sources = {"shouting_metric": (package / "shouting_metric.py").read_text()}
+    install(project["name"], group, declared, sources)
     assert load_metric("shouting").score([MetricInput("No!!")])[0].value == -2
     rows = [
         {"id": str(k), "image": f"{k}.png", "model": "m", "caption": "a" + "!" * k,

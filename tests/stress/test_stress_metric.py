@@ -245,7 +245,8 @@ def test_the_page_shows_hostile_text_as_text(folder):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["luck"], "there is no metric and no file 'luck'"),
+        (["luck"], "there is no metric 'luck'\n  installed are: "),
+        (["clipscor"], "there is no metric 'clipscor': did you mean clipscore?"),
         ([], "no metric was named"),
         (["length", "metric:length"], "two metrics have the same name"),
         (["clipscore"], "no model was named"),

@@ -18,8 +18,8 @@ from typing import Any
 import click
 
 from revise_captions.io.writing import write_json
-from revise_captions.metrics.registry import metric_names
 from revise_captions.pipelines.stress.summary import outcome, rises_by, verdict
+from revise_captions.registry import METRICS, names
 from scripts.research.markdown import write_to_pages
 
 ROOT = Path(__file__).parents[3]
@@ -155,7 +155,7 @@ def metric_table(runs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
                 continue
             seen.add(name)
             yield _row(metric, [by[axis, name] for axis, _ in _AXES if (axis, name) in by])
-    for name in metric_names():
+    for name in names(METRICS):
         if not any(own.partition("=")[0] == name for own in seen):
             looks, models, why = UNMEASURED.get(name, ("", "", "not run yet"))
             yield f"| `{name}` | {looks} | {models} | | {why} | | |"

@@ -16,7 +16,7 @@ from revise_captions.metrics.protocol import (
     Needs,
     StoredImage,
 )
-from revise_captions.metrics.registry import MetricOptions, load_metric, metric_names, scored
+from revise_captions.metrics.registry import MetricOptions, load_metric, scored
 
 __all__ = [
     "ImageSource",
@@ -27,6 +27,5 @@ __all__ = [
     "Needs",
     "StoredImage",
     "load_metric",
-    "metric_names",
     "scored",
 ]

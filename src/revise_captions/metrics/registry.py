@@ -1,26 +1,21 @@
-"""Metrics by name, ours and those of other installed packages: entry points of `GROUP`.
+"""Metrics by name, ours and those of other installed packages: `registry.METRICS`.
 
-    [project.entry-points."revise_captions.metrics"]
-    exclamations = "my_package.exclamations:load"
-
-`load(argument, options)` returns a `Metric`; its docstring's first line is what lists say of it.
-The argument is what stands after `=` in `exclamations=ARGUMENT`, usually a model.
+An entry names a function: `load(argument, options)` returns a `Metric`; its docstring's first line
+is what lists say of it. The argument is what stands after `=` in `exclamations=ARGUMENT`, usually a
+model.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from math import isfinite
 from pathlib import Path
 from typing import cast
 
+from revise_captions import registry
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
-
-GROUP = "revise_captions.metrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +38,6 @@ class MetricOptions:
 Load = Callable[[str, MetricOptions], Metric]
 
 
-def metric_entries() -> dict[str, EntryPoint]:
-    """Entry points by name. Raises UserError if two packages use one name."""
-    found = list(entry_points(group=GROUP))
-    for name, count in Counter(entry.name for entry in found).items():
-        homes = sorted({entry.value for entry in found if entry.name == name})
-        if count > 1 and len(homes) > 1:
-            raise UserError(
-                f"two packages have a metric {name!r}: {', '.join(homes)}", hint="uninstall one"
-            )
-    return {entry.name: entry for entry in sorted(found, key=lambda entry: entry.name)}
-
-
-def metric_names() -> tuple[str, ...]:
-    """Names of all installed metrics."""
-    return tuple(metric_entries())
-
-
 def load_metric(given: str, options: MetricOptions | None = None) -> Metric:
     """Loads `NAME` or `NAME=ARGUMENT`.
 
@@ -67,16 +45,8 @@ def load_metric(given: str, options: MetricOptions | None = None) -> Metric:
         UserError: There is no such metric, or it cannot be loaded.
     """
     name, _, argument = given.partition("=")
-    entries = metric_entries()
-    if name not in entries:
-        raise UserError(
-            f"there is no metric {name!r}", hint=f"installed are: {', '.join(entries) or 'none'}"
-        )
-    try:
-        load = cast(Load, entries[name].load())
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"the metric {name!r} cannot be imported: {error}") from error
-    return load(argument, options or MetricOptions())
+    make = cast(Load, registry.load(registry.METRICS, name))
+    return make(argument, options or MetricOptions())
 
 
 def expect_critic(given: Sequence[str], profile: Path | None) -> None:

@@ -1,0 +1,130 @@
+"""What is found by name, ours and that of other installed packages: entry points, loaded when used.
+
+A package adds to a kind by declaring a name and where it lives; ours are declared the same way:
+
+    [project.entry-points."revise_captions.metrics"]
+    exclamations = "my_package.exclamations:load"
+
+What the object must be, each kind's protocol says (docs/extending.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.extras import missing
+
+#: How a path begins that cannot be a name.
+_PATHS = ("/", "./", "../", "~")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What can be added.
+
+    Attributes:
+        group: The entry-point group that names are declared in.
+        noun: What messages call one of them.
+    """
+
+    group: str
+    noun: str
+
+
+CRITICS = Kind("revise_captions.critics", "critic")
+REVISERS = Kind("revise_captions.revisers", "reviser")
+ENGINES = Kind("revise_captions.engines", "engine")
+METRICS = Kind("revise_captions.metrics", "metric")
+BENCHMARKS = Kind("revise_captions.benchmarks", "benchmark")
+LAYOUTS = Kind("revise_captions.layouts", "layout")
+COMMANDS = Kind("revise_captions.commands", "command")
+KINDS = (CRITICS, REVISERS, ENGINES, METRICS, BENCHMARKS, LAYOUTS, COMMANDS)
+
+
+def entries(kind: Kind) -> dict[str, EntryPoint]:
+    """What is installed of a kind, by name and in the order of the names. Imports nothing.
+
+    Raises:
+        UserError: Two packages use one name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=kind.group), key=lambda entry: entry.name):
+        other = found.setdefault(entry.name, entry)
+        if (other.value, package(other)) != (entry.value, package(entry)):
+            homes = " and ".join(sorted({package(other), package(entry)}))
+            raise UserError(
+                f"two packages have a {kind.noun} {entry.name!r}: {homes}", hint="uninstall one"
+            )
+    return found
+
+
+def names(kind: Kind) -> tuple[str, ...]:
+    """The names of all that is installed of a kind."""
+    return tuple(entries(kind))
+
+
+def load(kind: Kind, name: str) -> Any:
+    """The object that a name stands for; its module is imported.
+
+    Raises:
+        UserError: There is no such name, or its module cannot be imported.
+    """
+    known = entries(kind)
+    if name not in known:
+        raise unknown(kind, name)
+    entry = known[name]
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        lacking = missing(error) if isinstance(error, ModuleNotFoundError) else None
+        if lacking is not None:
+            raise lacking from error
+        raise UserError(
+            f"the {kind.noun} {name!r} of the package {package(entry)} cannot be imported: {error}",
+            hint=f"reinstall {package(entry)} with what it needs, or uninstall it",
+        ) from error
+
+
+def unknown(kind: Kind, given: str, *, also: Iterable[str] = (), hint: str = "") -> UserError:
+    """What to tell of a name that nothing has: the nearest name, and all of them.
+
+    Args:
+        kind: What it should have been.
+        given: The name.
+        also: Names that are no entries, such as `annotations` among the benchmarks.
+        hint: What else may stand there, such as a folder.
+    """
+    known = sorted({*names(kind), *also})
+    said = [f"installed are: {', '.join(known) or 'none'}", hint]
+    return UserError(
+        f"there is no {kind.noun} {given!r}{did_you_mean(given, known)}",
+        hint="; ".join(filter(None, said)),
+    )
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """`: did you mean NAME?` for the known name nearest to a misspelled one, else nothing."""
+    near = get_close_matches(given, list(known), n=1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def is_folder(kind: Kind, given: str) -> bool:
+    """Whether a folder is meant, and not a name.
+
+    That is so where it is written as a path, or where it is there and nothing installed has this
+    name: `./posh` is a folder, `posh` the metric, whatever lies in the working directory.
+    """
+    if given.startswith(_PATHS) or given in (".", ".."):
+        return True
+    return given not in entries(kind) and Path(given).is_dir()
+
+
+def package(entry: EntryPoint) -> str:
+    """The name of the distribution that declares an entry, for messages."""
+    return entry.dist.name if entry.dist is not None else entry.value
