@@ -23,7 +23,7 @@ from revise_captions.io.rows import BadRow
 from revise_captions.io.writing import check_writable, write_json_lines
 from revise_captions.pipelines.annotate.tasks.decided import DECISIONS, decision_rows
 from revise_captions.pipelines.annotate.tasks.units import Unit
-from revise_captions.pipelines.output.writers import quarantine_path
+from revise_captions.runs.paths import quarantine_path
 
 _MARK = b'"decision": '
 

@@ -32,10 +32,10 @@ from revise_captions.outside_text import plain
 from revise_captions.pipelines.annotate.tasks.decided import image_name, row_image
 from revise_captions.pipelines.annotate.tasks.units import RunCaption, captions_in, error_types
 from revise_captions.pipelines.output.outcomes import Outcome, outcome_of
-from revise_captions.pipelines.output.writers import quarantine_path
 from revise_captions.pipelines.rating.autorater import CAPTIONER_FIELDS
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.summary import Tally
+from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import settings_of
 
 VERSION = "1"

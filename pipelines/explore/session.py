@@ -21,10 +21,10 @@ from revise_captions.pipelines.explore.comparison import Comparison, compare
 from revise_captions.pipelines.explore.decisions import Decisions, decisions_path
 from revise_captions.pipelines.explore.index import RunFile, RunIndex, open_index, unpacked
 from revise_captions.pipelines.output.outcomes import Outcome
-from revise_captions.pipelines.output.writers import quarantine_path
 from revise_captions.pipelines.report.chart_view import ChartView
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.records import ImageRef
+from revise_captions.runs.paths import quarantine_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -22,9 +22,9 @@ from revise_captions.pipelines.output.writers import (
     OutputCounts,
     check_output,
     old_quarantine_path,
-    quarantine_path,
     write,
 )
+from revise_captions.runs.paths import quarantine_path
 
 ADDED = ("revised_caption", "revision")
 HINT = "give IN, then the outputs of the shards 0/N to (N-1)/N in that order, all of them whole"

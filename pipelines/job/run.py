@@ -30,14 +30,10 @@ from revise_captions.pipelines.job.verdict import Check, require_verdicts
 from revise_captions.pipelines.job.window import journal_windows, stored_signature
 from revise_captions.pipelines.options import JobOptions, RunOptions
 from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
-from revise_captions.pipelines.output.writers import (
-    check_output,
-    journal_path,
-    quarantine_path,
-    write,
-)
+from revise_captions.pipelines.output.writers import check_output, write
 from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
+from revise_captions.runs.paths import journal_path, quarantine_path
 from revise_captions.signature import settings_of
 from revise_captions.text.formatting import plural
 

@@ -46,6 +46,7 @@ from revise_captions.pipelines.output.image_folder import (
 from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.lines import object_text, write_lines
 from revise_captions.pipelines.output.pairing import Pairing
+from revise_captions.runs.paths import journal_path, quarantine_path, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +58,12 @@ class OutputCounts:
     quarantine: Path | None
 
 
-def journal_path(out: str) -> Path:
-    """`out.jsonl.journal`; for standard output, in the current folder."""
-    return Path("stdout.journal" if out == "-" else f"{out.rstrip('/')}.journal")
-
-
-def quarantine_path(out: str) -> Path:
-    """`out.quarantine.jsonl` for `out.jsonl`; for every other name that name and the suffix.
-
-    So `out.jsonl` and `out.jsonl.gz` do not share one.
-    """
-    return Path("stdout.quarantine.jsonl" if out == "-" else f"{_stem(out)}.quarantine.jsonl")
-
-
 def old_quarantine_path(out: str) -> Path:
     """Where earlier builds kept it: `out.jsonl.gz` and `out.jsonl` shared one."""
     path = Path(out)
     stem = re.sub(r"(?i)\.(gz|zst|zstd)$", "", path.name)
     stem = re.sub(r"(?i)\.(jsonl|ndjson|json|parquet|pq|tar|tgz)$", "", stem)
     return path.with_name(f"{stem}.quarantine.jsonl")
-
-
-def _stem(out: str) -> str:
-    return out.rstrip("/").removesuffix(".jsonl")  # a folder may be named with a slash
 
 
 def output_kind(source: Source, out: str) -> InputKind:
@@ -164,7 +148,7 @@ def _check_quarantine(out: str, inputs: Iterable[Path | str], *, replace: bool) 
     if not is_quarantine(path):
         raise UserError(f"{path} exists and is no quarantine", hint=hint)
     # `out` and `out.jsonl` share the name.
-    other = Path(_stem(out) if out.endswith(".jsonl") else f"{_stem(out)}.jsonl")
+    other = Path(stem(out) if out.endswith(".jsonl") else f"{stem(out)}.jsonl")
     if other.exists():
         raise UserError(f"{path} may belong to {other}", hint=hint)
 

@@ -18,8 +18,8 @@ from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.output.journal import RowResult
-from revise_captions.pipelines.output.writers import journal_path, quarantine_path
 from revise_captions.pipelines.report.summary import Speed, Tally
+from revise_captions.runs.paths import journal_path, quarantine_path
 from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.critic.vela.pair import load_pair
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.generate import rows_of_scene
 from revise_captions.picturebook.world.sample import sample_scene
@@ -27,6 +26,7 @@ from revise_captions.vela.branches import VelaItem
 from revise_captions.vela.feature_cache import FeatureCache
 from revise_captions.vela.head import LinearHead
 from revise_captions.vela.language import LanguageBranch, load_language
+from revise_captions.vela.pairs.load import load_pair
 from revise_captions.vela.prompts import PERSPECTIVES
 
 Seconds = npt.NDArray[np.float64]

@@ -88,7 +88,7 @@ def is_element(row: bytes) -> bool:
 
 
 def quarantined(out: Path) -> list[dict[str, Any]]:
-    from revise_captions.pipelines.output.writers import quarantine_path
+    from revise_captions.runs.paths import quarantine_path
 
     path = quarantine_path(str(out))
     return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []

@@ -113,7 +113,7 @@ COMMANDS = (
     SubCommand(
         "vela",
         MEASURE,
-        f"{_JOBS}.vela.cli:main",
+        "revise_captions.vela.cli:main",
         "Score long captions with a trained VELA metric.",
         "score-vela",
     ),
@@ -162,7 +162,7 @@ COMMANDS = (
     SubCommand(
         "train-vela",
         TRAIN,
-        "revise_captions.finetune.vela.cli:main",
+        "revise_captions.vela.training.cli:main",
         "Train a VELA metric on people's ratings.",
         "train-vela",
     ),

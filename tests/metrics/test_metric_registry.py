@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from revise_captions.critic.metric import CriticMetric
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.critic_metric.metric import CriticMetric
 from revise_captions.errors import UserError
 from revise_captions.metrics import (
     MetricInput,

@@ -319,6 +319,7 @@ HARNESS = """
 import itertools, sys, time
 from pathlib import Path
 from revise_captions.pipelines.output import writers
+from revise_captions.runs import paths
 from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Unparsed, dumps
@@ -326,7 +327,7 @@ from revise_captions.io.rows import BadRow, Unparsed, dumps
 source_name, out, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
 source = open_source(source_name)
 writers.check_output(source, out, resume=True)
-with Journal.open(writers.journal_path(out), {"critic": "scripted"}, resume=True) as journal:
+with Journal.open(paths.journal_path(out), {"critic": "scripted"}, resume=True) as journal:
     print("begun", flush=True)
     items = iter(source)
     for window in itertools.count():

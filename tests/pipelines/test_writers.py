@@ -25,6 +25,7 @@ from revise_captions.io import writing
 from revise_captions.io.readers import InputKind, open_source
 from revise_captions.pipelines.output import writers
 from revise_captions.pipelines.output.journal import refuse_early
+from revise_captions.runs import paths
 
 # --- JSON ---------------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ def test_compression_follows_the_name_and_is_reproducible(tmp_path, suffix):
     unpack = {"": bytes, ".gz": gzip.decompress, ".zst": _unzstd}[suffix]
     assert unpack(data) == (tmp_path / "plain.jsonl").read_bytes()
     assert out[0].read_bytes() == out[1].read_bytes()
-    assert writers.quarantine_path(str(out[0])).exists()
+    assert paths.quarantine_path(str(out[0])).exists()
 
 
 def _unzstd(data: bytes) -> bytes:
@@ -204,7 +205,7 @@ def test_existing_output_is_not_overwritten(tmp_path):
             writers.check_output(source, str(out), **options)
         assert "--force" in caught.value.hint
     writers.check_output(source, str(out), force=True)
-    writers.journal_path(str(out)).touch()
+    paths.journal_path(str(out)).touch()
     writers.check_output(source, str(out), resume=True)
 
 
@@ -223,7 +224,7 @@ def test_no_input_is_an_output_by_any_name(tmp_path):
     path = write_lines(tmp_path / "in.jsonl", rows(1))
     before = path.read_bytes()
     for out in ("out.jsonl", "out.jsonl.gz"):
-        for name in (writers.journal_path(out), writers.quarantine_path(out)):
+        for name in (paths.journal_path(out), paths.quarantine_path(out)):
             os.link(path, tmp_path / name)  # whatever the link that leads there
             for given in (path, tmp_path / name):
                 with pytest.raises(UserError, match="is the input"):
@@ -344,7 +345,7 @@ def test_devices_and_folders_are_not_replaced(tmp_path):
     ],
 )
 def test_quarantine_path(out, quarantine):
-    assert str(writers.quarantine_path(out)) == quarantine
+    assert str(paths.quarantine_path(out)) == quarantine
 
 
 # --- Full disks and kills -----------------------------------------------------------------------

@@ -11,12 +11,12 @@ import tinyvela
 from click.testing import CliRunner
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.vela.cli import train_vela
-from revise_captions.finetune.vela.data import RatedCaption, split
 from revise_captions.metrics import MetricInput, StoredImage, load_metric
-from revise_captions.pipelines.vela.cli import score_vela
 from revise_captions.records import ImageRef
+from revise_captions.vela.cli import score_vela
 from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.training.cli import train_vela
+from revise_captions.vela.training.data import RatedCaption, split
 
 
 @pytest.fixture(scope="module")

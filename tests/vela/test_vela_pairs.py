@@ -12,12 +12,12 @@ from PIL import Image
 from transformers import AutoModel, AutoProcessor
 
 from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import UserError
 from revise_captions.text.sentences import split
 from revise_captions.vela.branches import VelaItem
-from revise_captions.vela.dual_encoder import load_dual_encoder, pair_features
 from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.pairs.dual_encoder import load_dual_encoder, pair_features
+from revise_captions.vela.pairs.load import load_pair
 
 RED, BLUE = (Image.new("RGB", (20, 16), color) for color in ("red", "blue"))
 
@@ -105,14 +105,13 @@ def test_a_critic_gives_features_of_image_and_text(way):
 def test_p_factual_can_be_read_from_the_states():
     """The states are those that the critic's own answer is read from."""
     from revise_captions.critic.paligemma.model import logits_at
-    from revise_captions.critic.vela.answer_states import answer_states
 
     pair = load_pair("bundled#early", device="cpu", dtype="float32")
     critic = pair.critic
     critic.gate = None
     text = "There is a red ball. The dog is brown."
     request = JudgeRequest(RED, text, tuple(split(text)))
-    (states,) = answer_states(critic, [request])
+    (states,) = pair.states.answers([request])
     logits = logits_at(critic.model, torch.from_numpy(states)[None], torch.arange(2))
     p = logits[:, [critic.tokenizer.yes, critic.tokenizer.no]].softmax(-1)[:, 0].detach().numpy()
     (verdicts,) = critic.judge([request])

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.vela.loop import FrozenFeatures, VelaTrainer
-from revise_captions.finetune.vela.settings import VelaSettings
 from revise_captions.vela.head import LinearHead, stacked
+from revise_captions.vela.training.loop import FrozenFeatures, VelaTrainer
+from revise_captions.vela.training.settings import VelaSettings
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(120, 2, 6)).astype(np.float32)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from revise_captions.critic.vela.pair import load_pair
-from revise_captions.critic.vela.verdicts import STATISTICS, verdict_features
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.generate import rows_of_scene
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.vela.branches import VelaItem
 from revise_captions.vela.feature_cache import FeatureCache
 from revise_captions.vela.features import Branches
+from revise_captions.vela.pairs.load import load_pair
+from revise_captions.vela.pairs.verdicts import STATISTICS, verdict_features
 
 #: Three tokens, each with a dimension of its own.
 AXES = np.eye(3, dtype=np.float32)

@@ -19,8 +19,6 @@ from typing import Any
 import click
 import numpy as np
 
-from revise_captions.finetune.vela.run import VelaJob, run
-from revise_captions.finetune.vela.settings import VelaSettings
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import Row
 from revise_captions.metrics import MetricInput, StoredImage, load_metric, scored
@@ -28,6 +26,8 @@ from revise_captions.records import ImageRef
 from revise_captions.reviser.load import BUNDLED as REVISER
 from revise_captions.stats.correlations import correlation
 from revise_captions.stats.paired_tests import measured
+from revise_captions.vela.training.run import VelaJob, run
+from revise_captions.vela.training.settings import VelaSettings
 from scripts.research.markdown import write_to_pages
 
 ROOT = Path(__file__).resolve().parents[3]

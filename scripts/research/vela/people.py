@@ -21,14 +21,14 @@ import numpy as np
 
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example
-from revise_captions.finetune.vela.data import RatingFields
-from revise_captions.finetune.vela.run import VelaJob, run
-from revise_captions.finetune.vela.settings import VelaSettings
 from revise_captions.io.writing import write_json_lines
 from revise_captions.metrics.registry import load_metric, scored
 from revise_captions.pipelines.metrics.scores import metric_input
 from revise_captions.stats.correlations import correlation
 from revise_captions.stats.paired_tests import measured
+from revise_captions.vela.training.data import RatingFields
+from revise_captions.vela.training.run import VelaJob, run
+from revise_captions.vela.training.settings import VelaSettings
 from scripts.research.markdown import write_to_pages
 
 ROOT = Path(__file__).resolve().parents[3]

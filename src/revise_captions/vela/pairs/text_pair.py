@@ -12,8 +12,8 @@ import numpy as np
 
 from revise_captions.text.sentence_encoder import SentenceEncoder, load_encoder
 from revise_captions.vela.branches import BranchFeatures, VelaItem
-from revise_captions.vela.dual_encoder import pair_features
 from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.pairs.dual_encoder import pair_features
 
 #: The name that stands for it.
 NAME = "minilm"

@@ -13,17 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.finetune.vela import data as rated
-from revise_captions.finetune.vela.data import BadRating, RatedCaption, RatingFields
-from revise_captions.finetune.vela.loop import (
-    FeatureSource,
-    FrozenFeatures,
-    Targets,
-    VelaTrainer,
-)
-from revise_captions.finetune.vela.settings import VelaSettings
 from revise_captions.io.images import load_image
 from revise_captions.io.writing import check_new_folder, write_json_lines
 from revise_captions.stats.correlations import correlation
@@ -35,6 +25,16 @@ from revise_captions.vela.feature_cache import FeatureCache
 from revise_captions.vela.features import Branches
 from revise_captions.vela.head import Floats, LinearHead
 from revise_captions.vela.language import LanguageBranch, load_language
+from revise_captions.vela.pairs.load import load_pair
+from revise_captions.vela.training import data as rated
+from revise_captions.vela.training.data import BadRating, RatedCaption, RatingFields
+from revise_captions.vela.training.loop import (
+    FeatureSource,
+    FrozenFeatures,
+    Targets,
+    VelaTrainer,
+)
+from revise_captions.vela.training.settings import VelaSettings
 
 _WINDOW = 64
 STATE = "state.safetensors"
@@ -260,7 +260,7 @@ def _trainer(job: VelaJob, known: TrainingSet, branches: Branches) -> tuple[Vela
     source: FeatureSource = FrozenFeatures(known.features)
     adapted = None
     if job.settings.lora_rank:
-        from revise_captions.finetune.vela.lora import LoraFeatures
+        from revise_captions.vela.training.lora import LoraFeatures
 
         assert branches.language is not None
         width = branches.language.width

@@ -59,7 +59,7 @@ def score_vela(metric: Path, source: str, out: Path, **options: Any) -> None:
     reason why there is none, and how many tokens did not fit. Rows that cannot be read go to
     NAME.quarantine.jsonl, if OUT is NAME.jsonl. Means with 95 % bootstrap intervals are printed.
     """
-    from revise_captions.pipelines.vela.score_file import ScoreJob, run
+    from revise_captions.vela.score_file import ScoreJob, run
 
     run(ScoreJob(metric, source, out, **options))
 

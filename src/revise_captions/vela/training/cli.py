@@ -11,7 +11,7 @@ import click
 from revise_captions.cli_options import COUNT, FILE, FOLDER, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 from revise_captions.errors import UserError
-from revise_captions.finetune.vela.settings import VelaSettings
+from revise_captions.vela.training.settings import VelaSettings
 
 EPILOG = """
 \b
@@ -138,8 +138,8 @@ def train_vela(
     --benchmark, the folder of a public benchmark. Images of the test split are never trained on;
     its τ-c and τ-b are printed and stored in the card, OUT/vela.json.
     """
-    from revise_captions.finetune.vela.data import RatingFields
-    from revise_captions.finetune.vela.run import VelaJob, run
+    from revise_captions.vela.training.data import RatingFields
+    from revise_captions.vela.training.run import VelaJob, run
 
     low, high = scale
     if not low < high:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import torch
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.vela.settings import VelaSettings
 from revise_captions.io.writing import replacing
 from revise_captions.stats.correlations import correlation
 from revise_captions.vela.head import Floats, LinearHead
+from revise_captions.vela.training.settings import VelaSettings
 
 Targets = npt.NDArray[np.float64]
 Report = Callable[[dict[str, Any]], None]

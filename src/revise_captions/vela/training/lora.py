@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from revise_captions.errors import UserError
-from revise_captions.finetune.vela.settings import VelaSettings
 from revise_captions.vela.features import Branches
 from revise_captions.vela.head import Floats
+from revise_captions.vela.training.settings import VelaSettings
 
 
 class LoraFeatures:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from revise_captions.commands import echo
-from revise_captions.critic.vela.pair import load_pair
 from revise_captions.errors import BadRecord
 from revise_captions.io.fields import Fields
 from revise_captions.io.images import load_image
 from revise_captions.io.readers import Source, open_source
 from revise_captions.io.rows import BadRow, dumps
 from revise_captions.io.writing import check_writable, replacing, write_json_lines
-from revise_captions.pipelines.output.writers import quarantine_path
 from revise_captions.records import Record
+from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import signature
 from revise_captions.stats.paired_tests import Floats, measured
 from revise_captions.vela.branches import VelaItem
 from revise_captions.vela.feature_cache import FeatureCache
-from revise_captions.vela.metric import Vela, VelaScore, load_vela
+from revise_captions.vela.trained import Vela, VelaScore, load_vela
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,6 @@ def run(job: ScoreJob) -> ScoreCounts:
     with FeatureCache(job.cache) as cache:
         vela = load_vela(
             job.metric,
-            partial(load_pair, device=job.device),
             language=job.language,
             pair=job.pair,
             device=job.device,

@@ -19,22 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from revise_captions.critic.load import load_critic
-from revise_captions.critic.paligemma.critic import PaliGemmaCritic
-from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.critic.vela.answer_states import (
-    answer_states,
-    image_means,
-    text_means,
-)
-from revise_captions.critic.vela.verdicts import STATISTICS, verdict_features
-from revise_captions.errors import UserError
+from revise_captions.critic.protocol import Critic, JudgeRequest
+from revise_captions.critic.states import HiddenStates
 from revise_captions.records import Verdict
 from revise_captions.text.sentences import split
-from revise_captions.vela import text_pair
-from revise_captions.vela.branches import BranchFeatures, PairEncoder, VelaItem
-from revise_captions.vela.dual_encoder import image_key, load_dual_encoder, pair_features
+from revise_captions.vela.branches import BranchFeatures, VelaItem
 from revise_captions.vela.feature_cache import FeatureCache, Vector, content_key
+from revise_captions.vela.pairs.dual_encoder import image_key, pair_features
+from revise_captions.vela.pairs.verdicts import STATISTICS, verdict_features
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -46,24 +38,23 @@ _TOGETHER = 32
 
 
 class CriticPair:
-    """A `PairEncoder` over a PaliGemma critic. Made by `load_pair`.
+    """A `PairEncoder` over a critic. Made by `load_pair`.
 
     Args:
         critic: The critic.
+        states: Of its language model.
         way: One of `WAYS`.
         identity: `name@digest` of the critic.
     """
 
     sees = True
 
-    def __init__(self, critic: PaliGemmaCritic, way: str, identity: str) -> None:
-        self.critic, self.way = critic, way
-        self.width = 2 * int(critic.model.config.text_config.hidden_size)
+    def __init__(self, critic: Critic, states: HiddenStates, way: str, identity: str) -> None:
+        self.critic, self.states, self.way = critic, states, way
+        self.width = 2 * states.width
         self.width += STATISTICS if way == "verdict" else 0
         self.compares = way == "verdict"
         self.settings: Mapping[str, str] = {"pair": identity, "features": way}
-        weights = critic.model.model.language_model.embed_tokens.weight
-        self._embeddings = weights.detach().float().cpu().numpy()
         self._key = repr(sorted({**critic.settings, **self.settings}.items()))
 
     def encode(self, items: Sequence[VelaItem], cache: FeatureCache) -> list[BranchFeatures]:
@@ -93,8 +84,8 @@ class CriticPair:
         """A vector of each caption; NaN where the critic can judge none of its sentences."""
         images = [item.image for item in items if item.image is not None]
         if self.way == "late":
-            seen = image_means(self.critic, images)
-            read = text_means(self.critic, [item.candidate for item in items])
+            seen = self.states.image_means(images)
+            read = self.states.text_means([item.candidate for item in items])
             return [pair_features(a, b) for a, b in zip(seen, read, strict=True)]
         blank = _blank(images[0])
         asked = [(item.candidate, tuple(split(item.candidate))) for item in items]
@@ -107,10 +98,10 @@ class CriticPair:
                     items, requests, self.critic.judge(requests), strict=True
                 )
             ]
-        shown = answer_states(
-            self.critic, [JudgeRequest(i, *a) for i, a in zip(images, asked, strict=True)]
+        shown = self.states.answers(
+            [JudgeRequest(i, *a) for i, a in zip(images, asked, strict=True)]
         )
-        hidden = answer_states(self.critic, [JudgeRequest(blank, *a) for a in asked])
+        hidden = self.states.answers([JudgeRequest(blank, *a) for a in asked])
         return [
             pair_features(a, b).mean(0) if len(a) else nothing
             for a, b in zip(shown, hidden, strict=True)
@@ -126,37 +117,12 @@ class CriticPair:
         ]
         if not judged:
             return np.full(self.width, np.nan, dtype=np.float32)
-        tokens = [self.critic.tokenizer.text(" " + span.of(item.candidate)) for _, span in judged]
+        tokens = [self.states.tokens(" " + span.of(item.candidate)) for _, span in judged]
         reference = max(item.references, key=len)
-        return verdict_features([p for p, _ in judged], tokens, self._embeddings, reference)
+        return verdict_features([p for p, _ in judged], tokens, self.states.embeddings, reference)
 
 
 def _blank(like: Image) -> Image:
     from PIL import Image as pillow
 
     return pillow.new("RGB", like.size, (127, 127, 127))
-
-
-def load_pair(name: str, *, device: str = "auto", dtype: str = "auto") -> PairEncoder:
-    """VELA's I2C branch by name.
-
-    Args:
-        name: A CLIP-like pair of towers (a folder or hub id); `bundled`, or a critic's folder, with
-            `#late`, `#early` or `#verdict` behind it; or `minilm`, which compares with references.
-        device: See `ModelSpec`.
-        dtype: Of a critic, see `ModelSpec`; towers of other pairs compute in float32.
-
-    Raises:
-        UserError: It cannot be loaded.
-    """
-    if name == text_pair.NAME:
-        return text_pair.load_text_pair(device)
-    place, mark, way = name.partition("#")
-    if place != "bundled" and not mark:
-        return load_dual_encoder(name, device=device)
-    if (way or "early") not in WAYS:
-        raise UserError(f"--pair {name}: expected {' or '.join(f'{place}#{w}' for w in WAYS)}")
-    critic = load_critic(place, device=device, dtype=dtype, routed=False)
-    if not isinstance(critic, PaliGemmaCritic):
-        raise UserError(f"--pair {name} is no PaliGemma critic in this process")
-    return CriticPair(critic, way or "early", critic.settings.get("critic", place))

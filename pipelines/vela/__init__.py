@@ -1,1 +1,0 @@
-"""`score-vela`: scores captions with a trained VELA metric."""

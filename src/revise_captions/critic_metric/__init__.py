@@ -1,0 +1,1 @@
+"""A critic as a metric: the mean P(factual) of a text's sentences."""

@@ -1,0 +1,1 @@
+"""A run over a file: whole or not at all, and resumable at any moment."""

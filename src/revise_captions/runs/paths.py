@@ -1,0 +1,23 @@
+"""The files that stand beside an output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def journal_path(out: str) -> Path:
+    """`out.jsonl.journal`; for standard output, in the current folder."""
+    return Path("stdout.journal" if out == "-" else f"{out.rstrip('/')}.journal")
+
+
+def quarantine_path(out: str) -> Path:
+    """`out.quarantine.jsonl` for `out.jsonl`; for every other name that name and the suffix.
+
+    So `out.jsonl` and `out.jsonl.gz` do not share one.
+    """
+    return Path("stdout.quarantine.jsonl" if out == "-" else f"{stem(out)}.quarantine.jsonl")
+
+
+def stem(out: str) -> str:
+    """An output's name as its quarantine begins."""
+    return out.rstrip("/").removesuffix(".jsonl")  # a folder may be named with a slash
