@@ -28,7 +28,6 @@ ADDED = {
     "critic/bundled/README.md": "cards/critic.md",
     "reviser/bundled/README.md": "cards/reviser.md",
     "src/revise_captions/graphs/bundled/README.md": "cards/parser.md",
-    "src/revise_captions/posh/README.md": "cards/posh.md",
     "scripts/README.md": "scripts.md",
     "datasets/picturebook/examples/contact-sheet.png": "contact-sheet.png",
 }

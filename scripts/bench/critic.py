@@ -49,7 +49,7 @@ from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost
 from revise_captions.critic.protocol import JudgeRequest, Verdict
-from scripts.research.bundled_models.held_out import held_out
+from scripts.research.frame.held_out import held_out
 
 TARGET = 10.0
 

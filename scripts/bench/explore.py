@@ -26,7 +26,7 @@ from revise_captions.pipelines.explore.query import Query
 from revise_captions.pipelines.explore.session import ExploreOptions, open_session
 from revise_captions.pipelines.explore.views import ExploreViews
 from scripts.bench.pipeline import SENTENCES, WRONG, write_captions
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNATURE = "critic:made-up|reviser:made-up|threshold:0.5|revise-captions:0"

@@ -27,7 +27,7 @@ from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.sparse_last_layer import is_sparse
 from revise_captions.critic.protocol import JudgeRequest
 from scripts.bench.critic import hardware
-from scripts.research.bundled_models.held_out import held_out
+from scripts.research.frame.held_out import held_out
 
 STAGES = ("transformers' layers", "last layer where read", "fused norms", "fused GELU")
 KINDS = {2: (Gemma2RMSNorm,), 3: (Gemma2MLP, SiglipMLP)}

@@ -45,8 +45,8 @@ from revise_captions.pipelines.options import JobOptions
 from revise_captions.records import Verdict
 from revise_captions.reviser.scripted import ScriptedReviser
 from scripts.bench.critic import hardware
-from scripts.research import markdown
-from scripts.research.bundled_models.held_out import held_out
+from scripts.research.frame import blocks as markdown
+from scripts.research.frame.held_out import held_out
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = 0.10

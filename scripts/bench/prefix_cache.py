@@ -43,7 +43,7 @@ from revise_captions.engines.vllm.engine import VllmEngine
 from revise_captions.engines.vllm.requests import VllmRequest
 from revise_captions.records import Unscored
 from scripts.bench.packing import captions
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Tokens of a block of vLLM's prefix cache on a GPU.

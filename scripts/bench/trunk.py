@@ -24,7 +24,7 @@ import click
 from revise_captions.commands import echo
 from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.engines.transformers.token_tree import grow, tree_inputs
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 #: Tokens of a sentence, and of the question and the chat format around it.
 SENTENCE, QUESTION = 22, 45

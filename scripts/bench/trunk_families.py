@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from revise_captions.commands import echo
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -34,7 +34,7 @@ import click
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import write_text
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = Path(__file__).with_suffix(".toml")

@@ -53,7 +53,7 @@ BLOCK = 32
 
 
 def paragraphs(count: int) -> list[JudgeRequest]:
-    from scripts.research.bundled_models.held_out import held_out
+    from scripts.research.frame.held_out import held_out
 
     return [JudgeRequest(item.image, item.text, item.spans) for item in held_out("test", count)]
 

@@ -22,6 +22,8 @@ BLOCKS = [
 ]
 #: Made by hand and compared in full by a test.
 HELD = {"main path": "test_main_path.py", "plan": "test_docs.py"}
+#: A command with its own option, or with that of the frame of research scripts.
+WRITES = re.compile(r'"--write"|@write_option|table_command\(')
 COMMAND = re.compile(r"python -m (scripts(?:\.\w+)+)((?: +(?:--?)?[\w./*=-]+)*)")
 
 
@@ -53,7 +55,7 @@ def test_a_block_is_written_by_the_command_beside_it(path, name):
 def makes(module: str, name: str, block: str) -> bool:
     """Whether a command writes between these marks, or else prints a table with this header."""
     code = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-    if '"--write"' in code and any(pattern.fullmatch(name) for pattern in strings(code)):
+    if WRITES.search(code) and any(pattern.fullmatch(name) for pattern in strings(code)):
         return True
     header = block.splitlines()[0]
     return header.startswith("| ") and f'print("{header}")' in code

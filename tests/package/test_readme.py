@@ -38,11 +38,11 @@ from revise_captions.pipelines.output.schema import to_json
 from revise_captions.records import Record, Revision, Sentence, Span, Verdict
 from revise_captions.text.sentences import split
 from revise_captions.umbrella import find
-from scripts.research import markdown
 from scripts.research.bundled_models import card
+from scripts.research.frame import blocks
 
 README = PAGES["README.md"]
-CARDS = ("critic/bundled", "reviser/bundled", "src/revise_captions/posh")
+CARDS = ("critic/bundled", "reviser/bundled", "reviser/smollm2")
 NOTES = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs/research").glob("*.md"))
 EVERY_PAGE = (
     *PAGES,
@@ -362,37 +362,37 @@ def test_a_target_is_missed_only_where_it_is():
 
 def test_a_page_without_marks_is_refused():
     with pytest.raises(ValueError, match="0 pairs"):
-        markdown.with_block("no marks here", "| figure |")
+        blocks.with_block("no marks here", "| figure |")
     with pytest.raises(ValueError, match="2 pairs"):
-        markdown.with_block("<!-- figures -->\n<!-- /figures -->\n" * 2, "| figure |")
+        blocks.with_block("<!-- figures -->\n<!-- /figures -->\n" * 2, "| figure |")
 
 
 def test_a_block_finds_the_page_with_its_marks(tmp_path):
     (tmp_path / "docs").mkdir()
     readme, page = tmp_path / "README.md", tmp_path / "docs/page.md"
     with pytest.raises(UserError, match=r"0 of README.md and docs/\*.md"):
-        markdown.write_to_pages(tmp_path, {"one": "1"})
+        blocks.write_to_pages(tmp_path, {"one": "1"})
     readme.write_text("a\n<!-- one -->\n<!-- /one -->\n")
     page.write_text("<!-- two -->\nold\n<!-- /two -->\nb\n")
     with pytest.raises(UserError, match=r"0 of README.md and docs/\*.md"):
-        markdown.write_to_pages(tmp_path, {"one": "1", "three": "3"})
+        blocks.write_to_pages(tmp_path, {"one": "1", "three": "3"})
     assert "1" not in readme.read_text()  # all of them or none
-    markdown.write_to_pages(tmp_path, {"one": "1", "two": "2"})
+    blocks.write_to_pages(tmp_path, {"one": "1", "two": "2"})
     assert readme.read_text() == "a\n<!-- one -->\n1\n<!-- /one -->\n"
     assert page.read_text() == "<!-- two -->\n2\n<!-- /two -->\nb\n"
     page.write_text(page.read_text() + readme.read_text())
     with pytest.raises(UserError, match=r"2 of README.md and docs/\*.md"):
-        markdown.write_to_pages(tmp_path, {"one": "1"})
+        blocks.write_to_pages(tmp_path, {"one": "1"})
 
 
 @pytest.mark.parametrize(
-    "name", ["demo", "example", "figures", "rate", "rater", "metric", "verifier", "posh-targets"]
+    "name", ["demo", "example", "figures", "rate", "rater", "metric", "verifier", "posh"]
 )
 def test_every_block_that_a_command_writes_has_one_page(name):
-    text = markdown.page_with(ROOT, name).read_text(encoding="utf-8")
+    text = blocks.page_with(ROOT, name).read_text(encoding="utf-8")
     block = text[text.index(f"<!-- {name} -->") : text.index(f"<!-- /{name} -->")]
     assert block.count("\n") > 5
-    assert markdown.with_block(text, block.partition("\n")[2].rstrip("\n"), name) == text
+    assert blocks.with_block(text, block.partition("\n")[2].rstrip("\n"), name) == text
 
 
 def test_figures_in_the_pages_are_the_measured_ones():
@@ -401,7 +401,7 @@ def test_figures_in_the_pages_are_the_measured_ones():
         pytest.skip(f"{card.KEPT} does not exist: nothing has been measured yet")
     for name, block in card.blocks(json.loads(kept.read_text(encoding="utf-8"))).items():
         text = (ROOT / name).read_text(encoding="utf-8")
-        assert text == markdown.with_block(text, block), f"{name}: run the card with --write"
+        assert text == blocks.with_block(text, block), f"{name}: run the card with --write"
 
 
 # --- The demo's input ---------------------------------------------------------------------------

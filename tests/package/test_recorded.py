@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from pages import PAGES, ROOT, entry
 
-from scripts.research import markdown
 from scripts.research.autorater import evaluate as autorater
+from scripts.research.frame import blocks
 from scripts.research.verifier import evaluate as verifier
 
 POSH = PAGES["docs/posh.md"]
@@ -20,8 +20,8 @@ POSH = PAGES["docs/posh.md"]
 def test_blocks_are_rendered_from_recorded_figures(evaluation):
     found = json.loads((ROOT / evaluation.KEPT).read_text(encoding="utf-8"))
     for name, block in evaluation.blocks(found).items():
-        text = markdown.page_with(ROOT, name).read_text(encoding="utf-8")
-        assert text == markdown.with_block(text, block, name), f"{name}: run it with --write"
+        text = blocks.page_with(ROOT, name).read_text(encoding="utf-8")
+        assert text == blocks.with_block(text, block, name), f"{name}: run it with --write"
 
 
 def test_the_verification_of_the_demo_is_a_block():
@@ -35,16 +35,6 @@ def test_the_verification_of_the_demo_is_a_block():
     )
     outside = text.replace(block, "")
     assert not re.search(r"(?m)^Preservation  ", outside)
-
-
-def test_the_page_of_posh_shows_the_rows_with_a_target():
-    """Those of the whole table beside the code: the same digits, and none left out."""
-    beside = (ROOT / "src/revise_captions/posh/README.md").read_text(encoding="utf-8")
-    whole, shown = (
-        re.search(rf"<!-- {mark} -->\n(.*?)<!-- /{mark} -->", text, re.DOTALL)[1].splitlines()
-        for mark, text in (("posh", beside), ("posh-targets", POSH))
-    )
-    assert shown == whole[:2] + [row for row in whole[2:] if not row.endswith("|  |")]
 
 
 def test_the_example_of_posh_prints_what_the_page_shows(tmp_path):

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 
 import pytest
+from text_only import auxiliary_rows_of, text_only_auc
 
 from revise_captions.picturebook.captioners import ERROR_TYPES
 from revise_captions.picturebook.language.auxiliary_sentences import auxiliary_sentences
@@ -28,7 +29,6 @@ from revise_captions.picturebook.world.scene import (
     held_out_value,
 )
 from revise_captions.reviser.content_words import new_content
-from scripts.research.picturebook.text_only import auxiliary_rows_of, text_only_auc
 
 SCENES = 150
 

@@ -7,13 +7,13 @@ import re
 from collections import Counter
 
 import pytest
+from text_only import text_only_auc
 
 from revise_captions.picturebook.language import frames
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.language.frames import AFFIRMING, DENYING, framed_sentences
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.picturebook.world.sample import sample_scene
-from scripts.research.picturebook.text_only import text_only_auc
 
 SCENE = sample_scene(7)
 HERE = {thing.kind for thing in SCENE.things}

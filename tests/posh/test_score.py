@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
 from revise_captions.graphs.graph import Attribute, Graph, Object
 from revise_captions.posh import display
@@ -17,7 +16,6 @@ from revise_captions.posh.judge import Grade
 from revise_captions.posh.page import render
 from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
-from scripts.research.docent import agreement, judgments
 
 TEXT = "a <red> hat"
 HAT = Graph(
@@ -92,57 +90,6 @@ def test_paired_differences_are_narrower_than_the_scores():
 def test_statistics_survive_the_file():
     row = PairStatistics("img", Side(7.25, 3, 1), Side(2, 1, 0))
     assert row_of_json(json.loads(json.dumps(row.as_json()))) == row
-
-
-def test_token_scores_take_the_lowest_grade_over_them():
-    found = agreement.token_scores(graded(4, 1.5))
-    assert [TEXT[t.start : t.end] for t in agreement.tokens(TEXT)] == ["a", "<", "red", ">", "hat"]
-    assert found.tolist() == [5, 1.5, 1.5, 1.5, 4]
-    assert agreement.marked(TEXT, [Span(3, 6)]).tolist() == [False, False, True, False, False]
-
-
-def test_macro_f1_is_sklearns_at_the_best_threshold():
-    rng = np.random.default_rng(3)
-    scores, gold = rng.integers(1, 6, 300) * 1.0, rng.random(300) < 0.3
-    best = max(
-        f1_score(gold, scores <= t, average="macro", zero_division=1) for t in (0, 1, 2, 3, 4, 5)
-    )
-    value, threshold = agreement.macro_f1(scores, gold)
-    assert value == pytest.approx(best)
-    assert value == pytest.approx(f1_score(gold, scores <= threshold, average="macro"))
-
-
-def test_coarse_agreement():
-    """A metric that is the label agrees wholly; ties are as many as people gave."""
-    labels = [2, 1, 0, 0, -1, -2, 1, -2]
-    perfect = agreement.coarse([0.1 * label for label in labels], labels)
-    assert (perfect.accuracy, perfect.rho, perfect.tau) == pytest.approx((1, 1, 1))
-    worst = agreement.coarse([-label for label in labels], labels)
-    assert worst.rho == pytest.approx(-1)
-    assert worst.accuracy == pytest.approx(2 / 8)
-    assert agreement.tie_threshold(np.array([0.1, -0.2, 0.3]), 0) == -1
-
-
-def test_published_formats(tmp_path):
-    row = {
-        "uuid": "u", "model1": "a", "model2": "b", "model1_generation": "A.",
-        "model2_generation": "B.", "reference": "R.", "mistakes": "#1 much better",
-        "omissions": -1, "overall_quality": "equal",
-    }  # fmt: skip
-    (tmp_path / "coarse.jsonl").write_text(json.dumps(row) + "\n")
-    (one,) = judgments.docent_coarse(tmp_path / "coarse.jsonl")
-    assert one.labels == {"mistakes": 2, "omissions": -1, "overall": 0}
-    spans = {
-        "uuid": "u", "model": "a", "generation": "A cat.", "reference": "A dog.",
-        "mistakes": [{"start": 2, "end": 5}], "omissions": [[2, 5]],
-    }  # fmt: skip
-    (tmp_path / "granular.json").write_text(json.dumps([spans]))
-    (two,) = judgments.docent_granular(tmp_path / "granular.json")
-    assert two.mistakes == two.omissions == (Span(2, 5),)
-    arena = "img,source1,source2,caption1,caption2,ref,winner,cluster\ni,a,b,A.,B.,R.,b,1\n"
-    (tmp_path / "arena.csv").write_text(arena)
-    (three,) = judgments.caparena(tmp_path / "arena.csv")
-    assert three.labels == {"overall": -1}
 
 
 def test_marks_in_the_text():

@@ -17,7 +17,7 @@ from revise_captions.pipelines.verify.claims import Change, Slot, check
 from revise_captions.pipelines.verify.visual import ComponentAnswer, ComponentQuestion
 from revise_captions.posh.components import Part
 from revise_captions.records import Span, Verdict
-from scripts.research.bundled_models.held_out import held_out
+from scripts.research.frame.held_out import held_out
 from scripts.research.verifier import evaluate as evaluation
 from scripts.research.verifier.revision_variants import (
     Truths,

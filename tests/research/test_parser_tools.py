@@ -7,12 +7,11 @@ import random
 import pytest
 
 from revise_captions.graphs import inflect, lexicon
-from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
+from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
 from revise_captions.graphs.triples import convention, f1, lemmas, read_triples, tuples
 from revise_captions.records import Span
 from scripts.research.parser import caption_trees
 from scripts.research.parser.treebank import sentences
-from scripts.research.posh.discosg import discourse
 
 GOLD = "( man , wear , hats ) , ( hats , is , red ) , ( hats , is , 2 ) , ( dog )"
 
@@ -52,38 +51,6 @@ def test_the_annotators_conventions():
         (Relation(0, "in", 1, none), Relation(0, "near", 3, none)),
     )
     assert convention(graph) == [("shirt", "is", "red"), ("person", "wear", "shirt"), ("sky",)]
-
-
-def test_the_notation_of_discosg():
-    """One-word names, sides as attributes, clothes worn; no places, no foreground."""
-    none = Span(0, 0)
-    text = "A man in the foreground is dressed in jeans."
-
-    def thing(name):
-        return Object(name, name, none, (none, none))
-
-    graph = Graph(
-        text,
-        (thing("man"), thing("jeans"), thing("right hand"), thing("foreground"), thing("ship")),
-        (
-            Attribute(0, "freshly shaven", none),
-            Attribute(0, "on the left", none, AttributeKind.PLACE),
-            Attribute(4, "several", none, AttributeKind.COUNT),
-        ),
-        (
-            Relation(0, "dress in", 1, none),
-            Relation(0, "in", 3, none),
-            Relation(4, "fill with", 0, none),
-            Relation(0, "have", 2, none),
-        ),
-    )
-    assert discourse(graph) == [
-        ("hand", "is", "right"),
-        ("man", "is", "shaven"),
-        ("man", "wear", "jeans"),
-        ("ship", "have", "man"),
-        ("man", "have", "hand"),
-    ]
 
 
 def test_a_treebank_is_read(tmp_path):
@@ -128,47 +95,6 @@ def test_verb_forms(verb, ing, done, does):
         does,
     )
     assert {inflect.forms([verb])[form] for form in (ing, done, does, verb)} == {verb}
-
-
-def test_discosg_names_what_is_usual_or_told_of():
-    """Nouns that annotators seldom name need a quality, a relation or a second mention; what they
-    always name stands alone; what comes late or only as a symbol counts for less.
-    """
-    none = Span(0, 0)
-    late = Span(90, 93)
-
-    def thing(name, where=none):
-        return Object(name, name, where, (where,))
-
-    graph = Graph(
-        "x" * 100,
-        (thing("dog"), thing("journey"), thing("symbol"), thing("foil"), thing("foil", late)),
-        (Attribute(3, "visible", none), Attribute(3, "shiny", none)),
-    )
-    assert discourse(graph) == [("foil", "is", "shiny"), ("dog",)]
-
-
-def test_discosg_turns_and_renames_relations():
-    none = Span(0, 0)
-
-    def thing(name):
-        return Object(name, name, none, (none, none))
-
-    names = ("dog", "clouds", "sky", "background", "tree", "man", "hat", "beach", "child")
-    told = [
-        (1, "dot", 2), (3, "fill with", 4), (5, "dress in", 6), (0, "grip", 6), (0, "to", 4),
-        (0, "reach out to", 4), (0, "stand in heart of", 7), (0, "meander along", 7),
-    ]  # fmt: skip
-    graph = Graph("", tuple(map(thing, names)), (), tuple(Relation(*t, none) for t in told))
-    assert [triple for triple in discourse(graph) if len(triple) == 3] == [
-        ("clouds", "in", "sky"),
-        ("tree", "in", "background"),
-        ("man", "wear", "hat"),
-        ("dog", "hold", "hat"),
-        ("dog", "reach to", "tree"),
-        ("dog", "stand in", "beach"),
-        ("dog", "along", "beach"),
-    ]
 
 
 def test_the_lexicon():

@@ -7,8 +7,6 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.stats import ttest_rel
-from sklearn.metrics import roc_auc_score
 
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.graphs.graph import Graph, Object
@@ -16,18 +14,10 @@ from revise_captions.posh import score_file
 from revise_captions.posh.components import components
 from revise_captions.posh.judge import Grade
 from revise_captions.records import Span
-from scripts.research.posh import evaluate, graphs, people
-from scripts.research.posh.figures import ReportedFigure, as_table, share_of
-from scripts.research.posh.people import Rated, paired
-
-
-def test_the_matcher_of_units():
-    """More than half of the content words; "there is" and articles are none."""
-    unit = graphs.content("The image shows a red hat.")
-    assert unit == {"red", "hat"}
-    assert graphs._covers(unit, frozenset(("red", "hat", "man")))
-    assert not graphs._covers(unit, frozenset(("hat",)))
-    assert not graphs._covers(frozenset(), frozenset(("hat",)))
+from scripts.research.dcscore import evaluate as dcscore
+from scripts.research.frame import people
+from scripts.research.frame.figures import ReportedFigure, as_table, share_of
+from scripts.research.frame.report import with_rows
 
 
 def test_shares_skip_texts_with_nothing_to_ask():
@@ -40,116 +30,52 @@ def test_the_table_says_what_was_missed():
     assert "| a | 0.500 | 0.250 (nouns) |  | ≥ 0.6: missed |" in table
 
 
-def rated(images: int) -> list[Rated]:
-    rng = np.random.default_rng(0)
-    return [
-        Rated(str(i), "t", ("r",), (float(v),))
-        for i in range(images)
-        for v in rng.integers(0, 2, 4)
-    ]
+def test_a_ceiling_is_a_target_too():
+    row = ReportedFigure("memory", 410, target=400, at_most=True, digits=0)
+    assert row.verdict == "missed"
+    assert "≤ 400: missed" in as_table([row])
 
 
-def test_a_better_metric_is_found_better_and_noise_is_not():
-    items = rated(60)
-    truth = np.array([item.values[0] for item in items])
-    noise = np.random.default_rng(1).random(len(items))
-    other = np.random.default_rng(2).random(len(items))
-    better = paired(items, truth + noise, noise, people.auc, replicates=200)
-    assert better.low > 0
-    assert better.p <= 0.02
-    same = paired(items, noise, other, people.auc, replicates=200)
-    assert same.low < 0 < same.high
-    assert same.p > 0.05
+def test_intervals_draw_images_whole():
+    """Ten copies of every item on the same images are no narrower."""
+    values = [float(k % 3 == 0) for k in range(60)]
+    images = [str(k) for k in range(60)]
+    one, ten = share_of("x", values, images), share_of("x", values * 10, images * 10)
+    assert (one.low, one.high) == pytest.approx((ten.low, ten.high))
+    assert (one.n, ten.n) == (60, 600)
 
 
-def mean(scores, values):
-    return float(np.mean(scores))
+def test_every_other_image_is_reported():
+    items = [people.Rated(name, "t", ("r",), (1.0,)) for name in ("b", "a", "d", "c", "a")]
+    assert [item.image for item in people.reporting(items)] == ["b", "d"]
 
 
-def test_intervals_resample_images():
-    """Five more texts of an image that say the same tell nothing more of other images."""
-    scores = np.random.default_rng(3).random(40)
-    single = [Rated(str(i), "t", ("r",), (float(i % 2),)) for i in range(40)]
-    one, six = (
-        people.figure("x", single * times, np.tile(scores, times), mean) for times in (1, 6)
-    )
-    assert (six.value, six.low, six.high) == pytest.approx((one.value, one.low, one.high))
-    assert six.n == 240
-    alone, repeated = (
-        paired(single * times, np.tile(scores, times), np.full(40 * times, 0.45), mean)
-        for times in (1, 6)
-    )
-    assert (repeated.low, repeated.high, repeated.p) == pytest.approx(
-        (alone.low, alone.high, alone.p)
-    )
+def test_better_captions_of_an_image_win_and_ties_count_half():
+    """Two images: one pair that is rated alike, one in the right order, one tied in the score."""
+    rows = (("a", 1.0), ("a", 3.0), ("b", 2.0), ("b", 2.0), ("b", 4.0))
+    items = [people.Rated(image, "t", ("r",), (value,)) for image, value in rows]
+    found = list(people.pairs(items, np.array([0, 1, 1, 1, 1.0]), np.zeros(5), "x"))
+    apart = next(one for one in found if one.name == "x: pairs rated apart")
+    assert apart.value == pytest.approx((1 + 0.5 + 0.5) / 3)
+    assert apart.floor == 0.5
+    assert apart.note == "3 pairs"
 
 
-def test_the_paired_p_is_two_sided():
-    """Beside Student's t of the same differences; the same whichever of the two is better."""
-    rng = np.random.default_rng(6)
-    items = [Rated(str(i), "t", ("r",), (float(i % 2),)) for i in range(200)]
-    floor = rng.random(200)
-    gap = rng.normal(0, 1, 200)
-    scores = floor + (gap - gap.mean()) / gap.std(ddof=1) + 1.4 / np.sqrt(200)
-    student = ttest_rel(scores, floor).pvalue  # of t = 1.4: .163
-    better = paired(items, scores, floor, mean, replicates=4000)
-    worse = paired(items, floor, scores, mean, replicates=4000)
-    assert better.p == pytest.approx(student, abs=0.03)
-    assert worse.p == pytest.approx(student, abs=0.03)
-
-
-def test_discosg_is_measured_on_what_nothing_was_tuned_on(tmp_path, monkeypatch):
-    """300 texts, of which a parser that knows the tuned half only gets the other half wrong."""
-    path = tmp_path / "discosg.json"
-    rows = [{"caption": f"dog {k}", "scene_graph": "( dog , is , black )"} for k in range(300)]
-    path.write_text(json.dumps(rows))
-    read = []
-
-    def parse(texts, pipeline):
-        read.extend(texts)
-        return [Graph(text, ()) for text in texts]
-
-    monkeypatch.setattr(graphs, "parse", parse)
-    found = list(graphs.discosg(path, ""))
-    assert read == [f"dog {k}" for k in range(150, 300)]
-    assert {figure.n for figure in found} == {150}
-
-
-def test_the_area_is_sklearns():
-    rng = np.random.default_rng(4)
-    values, scores = (rng.random(500) < 0.3) * 1.0, rng.integers(0, 20, 500) * 1.0
-    assert people.auc(scores, values) == pytest.approx(roc_auc_score(values, scores))
-
-
-def test_figures_are_put_between_marks(tmp_path):
-    path = tmp_path / "README.md"
-    path.write_text(
-        "a\n<!-- posh -->\nold\n<!-- /posh -->\nb\n<!-- posh-targets -->\n<!-- /posh-targets -->\n"
-    )
-    evaluate.put(path, [ReportedFigure("aimed", 0.5, target=0.4), ReportedFigure("other", 0.1)])
-    first, second = path.read_text().split("\nb\n")
-    assert first.startswith("a\n<!-- posh -->\n| figure |")
-    assert "old" not in first
-    assert "| other | 0.100 |" in first
-    assert "| aimed | 0.500 |  |  | ≥ 0.4: reached |" in second
-    assert "other" not in second
-
-
-def test_rows_of_what_was_not_measured_stay(tmp_path):
-    path = tmp_path / "README.md"
-    path.write_text("<!-- posh -->\n<!-- /posh -->\n")
-    first = [
-        ReportedFigure("a", 0.5),
-        ReportedFigure("b: by", 0.1, note="p = 0.004"),
-        ReportedFigure("c", 0.2),
-    ]
-    evaluate.put(path, first)
-    evaluate.put(
-        path, [ReportedFigure("b: by", 0.3, note="p = 0.010"), ReportedFigure("d", 0.4)], only=True
-    )
-    rows = path.read_text().splitlines()[3:-1]
-    assert [row.split(" |")[0] for row in rows] == ["| a", "| b: by [p = 0.010]", "| c", "| d"]
+def test_rows_of_what_was_not_measured_stay():
+    first = [ReportedFigure("a", 0.5), ReportedFigure("b: by", 0.1, note="p = 0.004")]
+    second = [ReportedFigure("b: by", 0.3, note="p = 0.010"), ReportedFigure("d", 0.4)]
+    rows = with_rows(as_table(first), as_table(second)).splitlines()[2:]
+    assert [row.split(" |")[0] for row in rows] == ["| a", "| b: by [p = 0.010]", "| d"]
     assert "0.300" in rows[1]
+
+
+def test_the_matcher_of_units():
+    """More than half of the content words; "there is" and articles are none."""
+    unit = dcscore.content("The image shows a red hat_0.")
+    assert unit == {"red", "hat"}
+    assert dcscore.covers(unit, frozenset(("red", "hat", "man")))
+    assert not dcscore.covers(unit, frozenset(("hat",)))
+    assert not dcscore.covers(frozenset(), frozenset(("hat",)))
 
 
 def words_as_objects(texts, pipeline="", **_):

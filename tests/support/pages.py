@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from scripts.research import markdown
+from scripts.research.frame import blocks
 
 ROOT = Path(__file__).parents[2]
 #: Text of each page, by its path in the checkout.
 PAGES = {
     page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
-    for page in markdown.pages(ROOT)
+    for page in blocks.pages(ROOT)
 }
 ALL = "\n".join(PAGES.values())
 #: Entry points by the command's name.

@@ -42,7 +42,7 @@ from scripts.research.autorater.estimates import (
 )
 from scripts.research.autorater.scores import CaptionScores, Rater, complete
 from scripts.research.bundled_models.card import ROOT
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 Floats = NDArray[np.float64]
 #: Where `--write` keeps the figures that the page shows.

@@ -26,7 +26,7 @@ from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.world.sample import sample_scene
-from scripts.research.bundled_models.held_out import SIZE
+from scripts.research.frame.held_out import SIZE
 
 SPLIT = "test"
 #: Scenes from here on: the critic's own evaluation uses the ones before.

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from revise_captions.io.writing import write_text
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 #: Targets of the project, ordinary and compositional split.
 TARGETS = {
@@ -43,12 +43,12 @@ def measure(critic: str, reviser: str, scenes: int, first: int) -> dict[str, Any
     from revise_captions.pipelines.job.rounds import RevisionSettings
     from revise_captions.reviser.load import load_reviser
     from scripts.research.bundled_models.critic_figures import figures
-    from scripts.research.bundled_models.held_out import held_out
     from scripts.research.bundled_models.job_figures import (
         OracleCritic,
         loop_figures,
         run_loop,
     )
+    from scripts.research.frame.held_out import held_out
 
     judge, blind = load_paligemma(critic), load_paligemma(critic)
     blind.gate = None

@@ -20,7 +20,7 @@ from revise_captions.picturebook.oracle.truth import check_rationale, context_de
 from revise_captions.records import Span, Verdict
 from revise_captions.stats.classification import calibration_error
 from revise_captions.stats.paired_tests import measured
-from scripts.research.bundled_models.held_out import Item
+from scripts.research.frame.held_out import Item
 
 REPLICATES = 500
 

@@ -21,7 +21,7 @@ from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings,
 from revise_captions.records import Label, Unscored, Verdict, label_of
 from revise_captions.reviser.protocol import Reviser
 from revise_captions.stats.paired_tests import measured
-from scripts.research.bundled_models.held_out import Item
+from scripts.research.frame.held_out import Item
 
 WINDOW = 64
 

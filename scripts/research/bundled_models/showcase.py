@@ -26,7 +26,7 @@ from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.text import sentences
 from scripts.research.bundled_models.card import ROOT
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
 

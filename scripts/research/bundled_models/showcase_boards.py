@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from scripts.research.bundled_models.card import ROOT
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 GENERATE = (
     "-m revise_captions.picturebook.generate world --split test --scenes 24 --captions 14 "

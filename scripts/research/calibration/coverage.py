@@ -25,7 +25,7 @@ from revise_captions.pipelines.output.shares import COLUMN, COLUMNS
 from revise_captions.pipelines.report.corrected import corrected
 from revise_captions.signature import settings_of
 from revise_captions.stats.bootstrap import Sums, weights
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 ROOT = Path(__file__).parents[3]
 Caption = list[dict[str, Any]]

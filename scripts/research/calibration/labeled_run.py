@@ -28,7 +28,7 @@ from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings,
 from revise_captions.records import Span
 from revise_captions.reviser.load import load_reviser
 from revise_captions.signature import signature
-from scripts.research.bundled_models.held_out import Item, held_out
+from scripts.research.frame.held_out import Item, held_out
 
 WINDOW = 64
 #: Scenes of the split "test" that no other command draws.

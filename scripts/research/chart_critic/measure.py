@@ -40,7 +40,7 @@ from revise_captions.io.images import load_image
 from revise_captions.stats.classification import macro_f1, roc_auc
 from scripts.research.chart_critic.halves import is_development, twins
 from scripts.research.chart_critic.kept_answers import KeptAnswers
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 SCORED, AT_CHANCE = "zero-shot, scored", "zero-shot, unscored at chance"
 FLOORS = ("floor: numbers", "floor: length")

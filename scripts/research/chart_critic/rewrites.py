@@ -35,7 +35,7 @@ from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings,
 from revise_captions.records import Sentence
 from revise_captions.reviser.charts import ChartReviser
 from revise_captions.text.sentences import split
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 ROOT = Path(__file__).resolve().parents[3]
 STYLES = ("vega", "matplotlib", "infographic")

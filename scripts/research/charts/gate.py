@@ -30,7 +30,7 @@ from revise_captions.io.images import load_image
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import ImageRef, Span, Unscored, Verdict
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 
 ROOT = Path(__file__).resolve().parents[3]
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}

@@ -35,7 +35,7 @@ from revise_captions.errors import UserError
 from revise_captions.io.images import load_image
 from revise_captions.records import ImageRef
 from scripts.research.charts.table_metrics import TablePoint, rms, rnss
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 TABLES = Path(__file__).parents[3] / "tests/charts/real_tables.json"
 #: Names of CHOCOLATE's images begin with their source.

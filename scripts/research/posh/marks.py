@@ -6,28 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from revise_captions.graphs.graph import Graph
 from revise_captions.posh.components import Component, Part
 from revise_captions.posh.display import WEAK
 from revise_captions.posh.judge import PRESENT, Judge
 from revise_captions.posh.scoring import Graded, Pair, score_captions
 from revise_captions.records import Span
+from scripts.research.frame.figures import ReportedFigure, share_of
 from scripts.research.posh.contrasts import KINDS, REPORTING, Contrast, of_folder, unmarked
-from scripts.research.posh.figures import ReportedFigure, interval
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A contrast with the least grade of what was changed in each text, NaN where no component is
-    there, and whether the whole text that is right scores higher.
+    there.
     """
 
     contrast: Contrast
     right: float
     wrong: float
-    told: float
 
 
 def judged(contrasts: Sequence[Contrast], judge: Judge, pipeline: str) -> list[Marked]:
@@ -44,9 +41,7 @@ def judged(contrasts: Sequence[Contrast], judge: Judge, pipeline: str) -> list[M
             least(score.generation, spans)
             for score, (_, spans) in zip(scores[2 * k : 2 * k + 2], both, strict=True)
         )
-        values = [score.overall or 0.0 for score in scores[2 * k : 2 * k + 2]]
-        told = 0.5 if values[0] == values[1] else float(values[0] > values[1])
-        found.append(Marked(one, right, wrong, told))
+        found.append(Marked(one, right, wrong))
     return found
 
 
@@ -91,17 +86,8 @@ def _rows(kind: str, found: Sequence[Marked]) -> Iterator[ReportedFigure]:
     rows = (
         ("wrong component below 2", [float(one.wrong < PRESENT) for one in found], 0.85),
         ("right one above 3", [float(one.right > WEAK) for one in found], 0.95),
-        ("right text scores higher", [one.told for one in found], None),
     )
     images = [one.contrast.image for one in found]
+    note = f"reporting half, {len(found)}"
     for name, values, target in rows:
-        low, high = interval(values, images)
-        yield ReportedFigure(
-            f"contrasts, {kind}: {name}",
-            float(np.mean(values)),
-            low,
-            high,
-            len(values),
-            target=target,
-            note=f"reporting half, {len(values)}",
-        )
+        yield share_of(f"contrasts, {kind}: {name}", values, images, target=target, note=note)

@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from revise_captions.errors import UserError
-from scripts.research.posh.figures import ReportedFigure
+from scripts.research.frame.figures import ReportedFigure
 
 _WORDS = 120
 _WARM = 64

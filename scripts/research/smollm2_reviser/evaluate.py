@@ -27,7 +27,7 @@ from revise_captions.reviser.content_words import content, new_content
 from revise_captions.reviser.load import ADAPTER, BUNDLED, load_reviser
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from revise_captions.stats.bootstrap import Estimate, ratio_interval
-from scripts.research import markdown
+from scripts.research.frame import blocks as markdown
 from scripts.research.smollm2_reviser.edits import EditExample, stream
 from scripts.research.smollm2_reviser.faults import articled
 from scripts.research.smollm2_reviser.train import read_edits

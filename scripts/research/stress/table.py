@@ -20,7 +20,7 @@ import click
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines.stress.summary import outcome, rises_by, verdict
 from revise_captions.registry import METRICS, names
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(__file__).parent / "runs"

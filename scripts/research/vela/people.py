@@ -29,7 +29,7 @@ from revise_captions.stats.paired_tests import measured
 from revise_captions.vela.training.data import RatingFields
 from revise_captions.vela.training.run import VelaJob, run
 from revise_captions.vela.training.settings import VelaSettings
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 
 ROOT = Path(__file__).resolve().parents[3]
 #: What papers report on the whole benchmark, τ-c: a handful for scale.

@@ -29,7 +29,7 @@ from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.stats.paired_tests import ResampledFigure, compared, measured, ranks
 from scripts.research.bundled_models.card import ROOT
-from scripts.research.markdown import write_to_pages
+from scripts.research.frame.blocks import write_to_pages
 from scripts.research.verifier.tables import (
     BASELINES,
     MEANT_FOR,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from revise_captions.graphs.graph import Graph
     from revise_captions.pipelines.verify.visual import ComponentAnswer
     from revise_captions.posh.judge import Judge
-    from scripts.research.bundled_models.held_out import Item
+    from scripts.research.frame.held_out import Item
     from scripts.research.verifier.revision_variants import Variant
 
 Floats = npt.NDArray[np.float64]
@@ -362,7 +362,7 @@ def main(
     from revise_captions.pipelines.options import ModelOptions
     from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
-    from scripts.research.bundled_models.held_out import held_out
+    from scripts.research.frame.held_out import held_out
     from scripts.research.verifier.revision_variants import variants
 
     options = ModelOptions(critic=critic, reviser=reviser)

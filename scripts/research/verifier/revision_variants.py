@@ -20,7 +20,7 @@ from revise_captions.pipelines.verify.claims import Change, Slot, change_of
 from revise_captions.records import Attempt, Sentence, Span, Verdict, Why
 from revise_captions.reviser.protocol import Reviser
 from revise_captions.reviser.scripted import DropReviser
-from scripts.research.bundled_models.held_out import Item
+from scripts.research.frame.held_out import Item
 
 RIGHT = (Truth.TRUE, Truth.NOTHING)
 WINDOW = 64

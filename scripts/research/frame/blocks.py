@@ -23,6 +23,12 @@ def with_block(text: str, block: str, name: str = "figures") -> str:
     return filled
 
 
+def block_of(path: Path, name: str) -> str:
+    """What stands between the marks `name` of a file."""
+    text = path.read_text(encoding="utf-8")
+    return text.split(f"<!-- {name} -->\n")[1].split(f"<!-- /{name} -->")[0].strip()
+
+
 def write_blocks(path: Path, blocks: Mapping[str, str]) -> None:
     """Puts each block, by the name of its marks, into the file at `path`; all of them or none."""
     text = path.read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """Whether the words alone give wrong sentences away: a text-only judge of picture-book captions.
 
-    python -m scripts.research.picturebook.text_only --scenes 2500 [--auxiliary-sentences]
-
 Logistic regression on the words and word pairs of the sentence and the words of its context; it
 sees no picture, so a ROC-AUC near 0.5 means that only the picture can tell true from false.
 """
@@ -10,8 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-
-import click
 
 from revise_captions.picturebook.language.auxiliary_sentences import auxiliary_sentences
 from revise_captions.picturebook.language.captions import caption
@@ -84,20 +80,3 @@ def text_only_auc(
     columns = sentence.tocsc()
     telling = [(str(names[i]), float(truth[columns[:, i].indices].mean())) for i in order]
     return aucs[0], aucs[1], telling
-
-
-@click.command(help=__doc__.splitlines()[0])
-@click.option("--scenes", default=2500, show_default=True)
-@click.option("--auxiliary-sentences", "auxiliary", is_flag=True, help="Judge these, not captions.")
-def main(scenes: int, auxiliary: bool) -> None:
-    both, alone, telling = text_only_auc(scenes, auxiliary_rows_of if auxiliary else rows_of)
-    what = "auxiliary sentences" if auxiliary else "captions"
-    click.echo(f"ROC-AUC without the picture, {scenes} scenes' {what}")
-    if not auxiliary:
-        click.echo(f"  sentence and context  {both:.3f}")
-    click.echo(f"  sentence alone        {alone:.3f}")
-    click.echo("most telling words (share true): " + ", ".join(f"{w} {p:.2f}" for w, p in telling))
-
-
-if __name__ == "__main__":
-    main()
