@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from revise_captions.cli_options import SETTINGS, version_option
+from revise_captions.cli_options import OUT_FOLDER, SETTINGS, version_option
 from revise_captions.commands import RenamedOptions, echo, run_command
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.finetune.config import TrainingSettings, require_limit
@@ -38,7 +38,7 @@ class FinetuneCommand(GroupedOptions):
 @version_option
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--base", required=True, help="Model folder or Hugging Face id, 'bundled', or 'new'.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
+@click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write.")
 @click.option("--resume", is_flag=True, help="Continue from the last save in --out.")
 @click.option(
     "--preset",
@@ -152,6 +152,8 @@ def _run(
 ) -> None:
     from revise_captions.finetune.data.check import check_data
     from revise_captions.finetune.run import finetune
+    from revise_captions.finetune.trainer.setup import COMMAND
+    from revise_captions.runs.training_folder import check_run_folder
 
     _, settings = chosen(base, preset, given)
     require_limit(settings)
@@ -161,6 +163,7 @@ def _run(
         echo(check_data(data, held_out, allow, settings))
         echo(estimate(data, base, out, settings))
         return
+    check_run_folder(out, COMMAND, go_on=resume)  # before the data is read, which takes a while
     if not resume:
         echo(check_data(data, held_out, allow, settings), err=True)
     narrator = Narrator(out)

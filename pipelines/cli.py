@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, SETTINGS, SectionedCommand, shared, version_option
+from revise_captions.cli_options import (
+    COUNT,
+    OUT,
+    SETTINGS,
+    SectionedCommand,
+    shared,
+    version_option,
+)
 from revise_captions.commands import echo, run_command
 
 EPILOG = """
@@ -24,7 +31,7 @@ Examples:
 @click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT")
+@click.argument("out", metavar="OUT", type=OUT)
 @shared("--config", "--image-field", "--caption-field", "--image-root", "--allow-urls")
 @shared("--critic", "--critic-profile", "--adapter", "--reviser", "--engine", "--samples")
 @shared("--threshold", "--target-precision")

@@ -26,7 +26,7 @@ Styled = tuple[str, str]
 
 @click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
 @version_option
-@click.argument("image", type=click.Path())
+@click.argument("image", type=click.Path(exists=True))
 @click.argument("caption")
 @shared("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples")
 @shared("--device", "--dtype", "--trust-remote-code", "--threshold", "--verbose")

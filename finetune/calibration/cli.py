@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from revise_captions.cli_options import (
-    FILE,
+    OUT_FILE,
     SETTINGS,
     SectionedCommand,
     shared,
@@ -31,7 +31,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @version_option
 @click.argument("critic")
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--out", type=FILE, help="Write the profile to this file.")
+@click.option("--out", type=OUT_FILE, help="Write the profile to this file.")
 @click.option(
     "--into-card",
     is_flag=True,

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, FOLDER, SETTINGS, shared, version_option
+from revise_captions.cli_options import (
+    EXISTING_FOLDER,
+    OUT_FOLDER,
+    SETTINGS,
+    shared,
+    version_option,
+)
 from revise_captions.commands import echo, run_command
 
 if TYPE_CHECKING:
@@ -31,7 +37,9 @@ Example:
 @click.argument("metric", metavar="NAME[=MODEL]")
 @click.argument("data", metavar="TRAIN", type=EXISTING_FOLDER)
 @click.option("--test", type=EXISTING_FOLDER, help="An export of other images, to measure on.")
-@click.option("--out", type=FOLDER, required=True, help="Write the trained model to this folder.")
+@click.option(
+    "--out", type=OUT_FOLDER, required=True, help="Write the trained model to this folder."
+)
 @click.option("--axis", default="overall, after", help="Whose ratings count.")
 @click.option(
     "--epochs", type=click.FloatRange(0, min_open=True), default=0.5, help="Passes over the pairs."

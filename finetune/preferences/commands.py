@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FILE, FOLDER, SETTINGS, shared
+from revise_captions.cli_options import EXISTING_FILE, OUT_FOLDER, SETTINGS, shared
 from revise_captions.commands import echo
 from revise_captions.finetune.options import GroupedOptions, add_options
 from revise_captions.finetune.preferences.settings import (
@@ -51,7 +51,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             required=True,
             help="Captioner to start from: a folder or Hugging Face id of a vision–language model.",
         ),
-        click.option("--out", required=True, type=FOLDER, help="Folder to write."),
+        click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write."),
         click.option(
             "--prompt",
             "prompts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from revise_captions.finetune.preferences.settings import (
     GrpoSettings,
     PreferenceSettings,
 )
-from revise_captions.io.writing import check_new_folder, write_json_lines
+from revise_captions.io.writing import write_json_lines
+from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
 
 if TYPE_CHECKING:
     from revise_captions.finetune.preferences.data import PreferenceExamples
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         WeightedReward,
     )
 
+COMMAND = "train-preferences"
 QUARANTINE = "training/quarantine.jsonl"
 
 
@@ -102,8 +105,9 @@ def prepared(
     if settings.saving.tensorboard and not importlib.util.find_spec("tensorboard"):
         hint = "pip install 'revise-captions[tensorboard]'"
         raise UserError("--tensorboard needs the package tensorboard", hint=hint)
-    if not job.resume and not job.force:
-        check_new_folder(job.out)
+    first = os.environ.get("RANK", "0") == "0"  # the others may find what it has already written
+    if first:
+        check_run_folder(job.out, COMMAND, go_on=job.resume or job.force)
     from revise_captions.engines.transformers.chat_template import added_tokens
     from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs
     from revise_captions.finetune.preferences.policy import load_policy
@@ -120,7 +124,8 @@ def prepared(
         added_tokens(list(policy.processor.tokenizer.get_added_vocab())),
     )
     examples = (read_pairs if pairs else read_images)(job.data, reading)
-    (job.out / "training").mkdir(parents=True, exist_ok=True)
+    if first:
+        mark_run_folder(job.out, COMMAND)
     if examples.bad:
         write_json_lines(job.out / QUARANTINE, (row.as_json() for row in examples.bad))
     kind = "pairs" if pairs else "images"

@@ -220,7 +220,7 @@ def save(run: TrainingRun, snapshot: Snapshot) -> None:
         state["cuda_rng"] = torch.cuda.get_rng_state()
     if run.parallel.first:
         folder.save(state)
-        folder.remove_old_parts(but=f"part-{step}-*")
+        folder.remove_old_parts(step)
     with averaged(run):
         if run.parallel.first:
             folder.export("snapshot", lambda path: snapshot(run, path))

@@ -37,12 +37,14 @@ from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
 from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress, optimizer_state
 from revise_captions.finetune.trainer.validate import ValidationResult
-from revise_captions.io.writing import check_new_folder, write_text
+from revise_captions.io.writing import write_text
+from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
 
 if TYPE_CHECKING:
     from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
 
 Report = Callable[[dict[str, Any]], None]
+COMMAND = "finetune-critic"
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 
@@ -162,10 +164,8 @@ def prepare(
     check_sharding(settings, base)
     parallel = start()
     torch.manual_seed(settings.seed)
-    if not resume and (out / "training/state.pt").exists():
-        raise UserError(f"{out} holds a training run", hint="add --resume, or name another --out")
-    if not resume:
-        check_new_folder(out, but=["training"])
+    if parallel.first:  # the others may find what it has already written
+        check_run_folder(out, COMMAND, go_on=resume)
     folder = RunFolder(out)
     saved = folder.load() if resume else None
     train, validation = open_split(data, "train"), open_split(data, "validation")
@@ -178,6 +178,7 @@ def prepare(
         check_same_base(folder, base)
     loaded = load_base(str(copied) if saved and copied.exists() else base, train, settings, device)
     if saved is None and parallel.first:
+        mark_run_folder(out, COMMAND)
         _keep_base(folder, base, loaded, settings)
     wrapped = choose_weights(loaded.model, settings, named(base))
     caches = _caches(parallel, loaded, settings, train, validation)

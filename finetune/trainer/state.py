@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from dataclasses import dataclass, field
@@ -53,9 +54,6 @@ class RunFolder:
     out: Path
     began: float = field(default_factory=time.monotonic)
 
-    def __post_init__(self) -> None:
-        self.training.mkdir(parents=True, exist_ok=True)
-
     @property
     def training(self) -> Path:
         return self.out / "training"
@@ -75,11 +73,11 @@ class RunFolder:
         except (OSError, RuntimeError) as error:  # torch's own writer raises RuntimeError
             raise self._full(error) from None
 
-    def remove_old_parts(self, but: str) -> None:
-        """Removes the parts of earlier states, all but those that match the pattern."""
-        kept = set(self.training.glob(but))
-        for path in set(self.training.glob("part-*")) - kept:
-            path.unlink(missing_ok=True)
+    def remove_old_parts(self, step: int) -> None:
+        """Removes the parts of states (`part_name`) of other steps."""
+        for path in self.training.glob("part-*"):
+            if (found := PART.fullmatch(path.name)) and int(found[1]) != step:
+                path.unlink(missing_ok=True)
 
     def _full(self, error: Exception) -> UserError:
         free = shutil.disk_usage(self.training).free / 2**30
@@ -112,6 +110,10 @@ class RunFolder:
         draft.rename(target)
         shutil.rmtree(old, ignore_errors=True)
         return target
+
+
+#: What `part_name` makes.
+PART = re.compile(r"part-(\d+)-\d+\.pt")
 
 
 def part_name(step: int, share: Parallel) -> str:

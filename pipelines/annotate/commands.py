@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, EXISTING_FOLDER, FOLDER, SETTINGS, shared
+from revise_captions.cli_options import COUNT, EXISTING_FOLDER, OUT_FOLDER, SETTINGS, shared
 from revise_captions.commands import echo
 
 _ANSWERS = click.Path(path_type=Path, exists=True)
@@ -25,7 +25,7 @@ def _validation(default: float) -> Any:
 
 @click.command(context_settings=SETTINGS)
 @click.argument("run")
-@click.argument("out", type=FOLDER)
+@click.argument("out", type=OUT_FOLDER)
 @click.option("--size", type=COUNT, default=300, help="Number of sentences to sample.")
 @click.option(
     "--by",
@@ -114,7 +114,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 @click.command("import", context_settings=SETTINGS)
 @click.argument("export", metavar="EXPORT", type=click.Path(path_type=Path, exists=True))
 @click.argument("answers", metavar="ANSWERS…", nargs=-1, required=True, type=_ANSWERS)
-@click.option("--out", required=True, type=FOLDER, help="Folder to write.")
+@click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write.")
 @click.option(
     "--min-raters",
     type=COUNT,
@@ -147,7 +147,7 @@ def import_(**options: Any) -> None:
 @click.command(context_settings=SETTINGS)
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.argument("out", type=FOLDER)
+@click.argument("out", type=OUT_FOLDER)
 @_validation(0.1)
 @click.option(
     "--test",
@@ -192,7 +192,7 @@ def convert(**options: Any) -> None:
 
 @click.command(context_settings=SETTINGS)
 @click.argument("captions")
-@click.argument("out", type=FOLDER)
+@click.argument("out", type=OUT_FOLDER)
 @click.option(
     "--others",
     type=COUNT,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, FILE, shared
+from revise_captions.cli_options import EXISTING_FOLDER, OUT_FILE, shared
 from revise_captions.commands import echo
 from revise_captions.text.formatting import plural
 
@@ -86,7 +86,7 @@ def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int, **opt
 @click.command()
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.argument("out", metavar="OUT", type=FILE)
+@click.argument("out", metavar="OUT", type=OUT_FILE)
 @shared("--limit", help="Export only this many captions.")
 @shared("--verbose")
 def export(name: str, folder: Path, out: Path, limit: int | None) -> None:

@@ -21,7 +21,11 @@ Examples:
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument(
-    "images", nargs=-1, required=True, metavar="IMAGE…", type=click.Path(path_type=Path)
+    "images",
+    nargs=-1,
+    required=True,
+    metavar="IMAGE…",
+    type=click.Path(path_type=Path, exists=True),
 )
 @click.option(
     "--format",

@@ -39,7 +39,7 @@ def files(paths: Sequence[Path]) -> list[Path]:
     """The image files that paths name; those of a folder in alphabetical order.
 
     Raises:
-        UserError: A path does not exist, or a folder has no images.
+        UserError: A folder has no images.
     """
     found: list[Path] = []
     for path in paths:
@@ -48,10 +48,8 @@ def files(paths: Sequence[Path]) -> list[Path]:
             if not inside:
                 raise UserError(f"there are no images in the folder {path}")
             found += inside
-        elif path.exists():
-            found.append(path)
         else:
-            raise UserError(f"there is no file {path}")
+            found.append(path)
     return found
 
 

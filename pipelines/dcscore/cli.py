@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import FILE, LOCAL_ENGINES, SETTINGS, shared, version_option
+from revise_captions.cli_options import LOCAL_ENGINES, OUT_FILE, SETTINGS, shared, version_option
 from revise_captions.commands import run_command
 
 EPILOG = """
@@ -32,7 +32,7 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT", type=FILE)
+@click.argument("out", metavar="OUT", type=OUT_FILE)
 @click.option(
     "--verifier",
     multiple=True,
@@ -89,7 +89,7 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
 @shared("--engine", type=LOCAL_ENGINES, help="Inference engine for models that name no server.")
 @shared("--device", "--trust-remote-code")
 @shared("--batch-size", help="Prompts, or captions of a critic, per forward pass.")
-@click.option("--html", type=FILE, help="Write an HTML page with marked units to this file.")
+@click.option("--html", type=OUT_FILE, help="Write an HTML page with marked units to this file.")
 @click.option(
     "--show",
     type=click.IntRange(0),

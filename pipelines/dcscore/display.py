@@ -22,6 +22,8 @@ from revise_captions.signature import settings_of
 from revise_captions.text.html import visible
 
 _TEMPLATES = Path(__file__).parent / "templates"
+#: What every such page has in its head.
+TITLE = "<title>DCScore</title>"
 _STYLES = {"bad": "\x1b[1;31m", "unsure": "\x1b[33m"}
 HEADINGS = {
     "dcscore": "DCScore F",

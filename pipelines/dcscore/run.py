@@ -18,7 +18,7 @@ from revise_captions.io.fields import look_up
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import check_writable, write_text
-from revise_captions.pipelines.dcscore.display import for_terminal, page, view_of
+from revise_captions.pipelines.dcscore.display import TITLE, for_terminal, page, view_of
 from revise_captions.pipelines.dcscore.options import DcscoreOptions, load_scorer
 from revise_captions.pipelines.dcscore.rows import (
     ScoredRow,
@@ -90,7 +90,8 @@ def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCount
 def _check_page(job: DcscoreOptions, reads: Sequence[Path | str]) -> None:
     if job.html is None:
         return
-    check_writable(job.html, [job.inputs.source, *reads], force=job.force or job.resume)
+    reads = [job.inputs.source, *reads]
+    check_writable(job.html, reads, force=job.force, ours=lambda head: TITLE.encode() in head)
     if job.html.resolve() == job.out.resolve():
         raise UserError(f"--html {job.html} is OUT", hint="name another file")
 

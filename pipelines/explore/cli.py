@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared, version_option
+from revise_captions.cli_options import EXISTING_FOLDER, OUT_FILE, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 EPILOG = """
@@ -24,7 +24,7 @@ Examples:
 @click.option("--against", metavar="OTHER", help="Another run of the same captions, beside it.")
 @click.option(
     "--decisions",
-    type=FILE,
+    type=OUT_FILE,
     help="File that decisions are kept in.  [default: OUT's name with .decisions.jsonl]",
 )
 @click.option(

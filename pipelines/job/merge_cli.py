@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from revise_captions.cli_options import SETTINGS, shared, version_option
+from revise_captions.cli_options import OUT, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 
 @click.command(context_settings=SETTINGS)
 @version_option
 @click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT")
+@click.argument("out", metavar="OUT", type=OUT)
 @click.argument("shards", metavar="SHARD…", nargs=-1, required=True)
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @shared("--verbose")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, FILE, SETTINGS, shared, version_option
+from revise_captions.cli_options import EXISTING_FOLDER, OUT_FILE, SETTINGS, shared, version_option
 from revise_captions.commands import echo, run_command
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
@@ -66,7 +66,7 @@ metric:critic=bundled or metric:clipscore=FOLDER. `stress-metric --list` names a
 @click.option("--field", default="score", help="Field or column that holds the score.")
 @shared("--critic-profile", help="Profile of the critic that metric:critic asks.")
 @shared("--replicates", default=1000)
-@click.option("--json", "out", type=FILE, help="Write all figures to this JSON file.")
+@click.option("--json", "out", type=OUT_FILE, help="Write all figures to this JSON file.")
 @shared("--verbose")
 def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> None:
     """Compare the SCORES of metrics or raters with the human annotations of BENCHMARK, read from

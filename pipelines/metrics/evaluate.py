@@ -72,6 +72,9 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
         reads: list[Path | str] = [options.folder, *options.scores]
         reads += [part for given in options.scores for part in given.split("=")]
         check_writable(options.out, reads, force=None, ours=_is_figures)
+        for given in options.scores:
+            if options.out.resolve() == Path(given.partition("=")[2]).resolve():
+                raise UserError(f"{options.out} is in {given}, too", hint="choose another name")
     items = list(entry.read(options.folder))
     examples = [item for item in items if isinstance(item, Example)]
     preferences = [item for item in items if isinstance(item, Preference)]

@@ -20,13 +20,14 @@ from revise_captions.benchmarks.types import Example
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.rows import dumps
+from revise_captions.io.writing import check_writable, write_json
 from revise_captions.records import ImageRef
 
 #: What reads the images, for the signature, and why a sentence has no score.
 READER = "RapidOCR"
 NO_TEXT = "its image has not been read"
-#: How a row of the cache begins.
-_BEGIN = '{"image": '
+#: The first line of a cache: nothing else is taken for one, or written to.
+HEADER = {"format": "revise-captions texts of images", "reader": READER}
 #: Digits with separators of thousands and a decimal point; a minus sign is no part of it.
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 
@@ -67,7 +68,7 @@ def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str,
     Unreadable images have no text. Interrupted, it keeps what it has read.
 
     Raises:
-        UserError: The extra `ocr` is not installed.
+        UserError: The extra `ocr` is not installed, or the file is none of ours.
     """
     known = _stored(file)
     refs = {e.image: e.record.image for e in examples}
@@ -75,33 +76,53 @@ def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str,
     order = sorted(refs, key=lambda image: hashlib.sha256(image.encode()).digest())
     missing = {image: refs[image] for image in order if image not in known}
     if missing:
-        with file.open("a", encoding="utf-8") as out:
-            for image, text in _read(missing, folder, _engine()):
-                out.write(dumps({"image": image, "text": text}) + "\n")
+        engine = _engine()
+        if not file.exists():
+            check_writable(file)
+            write_json(file, HEADER)
+        with file.open("ab") as out:
+            for image, text in _read(missing, folder, engine):
+                out.write(dumps({"image": image, "text": text}).encode() + b"\n")
                 out.flush()
                 known[image] = text
     return {image: text for image, text in known.items() if text is not None}
 
 
 def _stored(file: Path) -> dict[str, str | None]:
-    """The cached texts; a torn last line is removed."""
-    if not file.exists():
+    """The cached texts; a last line that is not whole is cut off."""
+    if not os.path.lexists(file):
         return {}
-    whole, newline, rest = file.read_text(encoding="utf-8").rpartition("\n")
-    try:
-        rows = [json.loads(line) for line in whole.split("\n")] if whole else []
-        found = {str(row["image"]): row["text"] for row in rows}
-        if any(len(row) > 2 for row in rows) or not (
-            rest.startswith(_BEGIN) or _BEGIN.startswith(rest)
-        ):
-            raise ValueError("its rows are not `image` and `text` alone")
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{file} holds no texts of images: {error}", hint="choose a new file"
-        ) from None
-    if rest:
-        os.truncate(file, len((whole + newline).encode()))
+    if not file.is_file():
+        raise _no_cache(file, "it is no file")
+    header, *lines = file.read_bytes().split(b"\n")
+    if _parsed(header) != HEADER or not lines:
+        raise _no_cache(file, "its first line does not say that it does")
+    last = lines.pop()
+    torn = _parsed(last) is None
+    rows = [_parsed(line) for line in (lines if torn else [*lines, last])]
+    found: dict[str, str | None] = {}
+    for number, row in enumerate(rows, start=2):
+        if not isinstance(row, dict) or row.keys() != {"image", "text"}:
+            raise _no_cache(file, f"line {number} is none")
+        found[str(row["image"])] = None if row["text"] is None else str(row["text"])
+    if last and torn:
+        os.truncate(file, file.stat().st_size - len(last))
+    elif last:
+        with file.open("ab") as out:
+            out.write(b"\n")
     return found
+
+
+def _parsed(line: bytes) -> Any:
+    """A line's value; None for what is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_cache(file: Path, why: str) -> UserError:
+    return UserError(f"{file} holds no texts of images: {why}", hint="choose a new file")
 
 
 def _engine() -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, SETTINGS, shared, version_option
+from revise_captions.cli_options import COUNT, OUT, SETTINGS, shared, version_option
 from revise_captions.commands import run_command
 
 SCORES = ("c_p", "c_r", "both")
@@ -35,7 +35,7 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT")
+@click.argument("out", metavar="OUT", type=OUT)
 @click.option(
     "--policy",
     help="Captioner to sample from: a folder, a Hugging Face id, or MODEL@http://host:8000/v1.",

@@ -9,7 +9,7 @@ import click
 
 from revise_captions.cli_options import (
     EXISTING_FILE,
-    FOLDER,
+    OUT_FOLDER,
     SETTINGS,
     SectionedCommand,
     shared,
@@ -30,7 +30,7 @@ Examples:
 @click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument("inputs", metavar="[NAME=]IN…", nargs=-1)
-@click.option("--out", required=True, type=FOLDER, help="Folder of the leaderboard.")
+@click.option("--out", required=True, type=OUT_FOLDER, help="Folder of the leaderboard.")
 @click.option(
     "--captioner-field", help="Field that names the captioner.  [default: detected by name]"
 )

@@ -107,6 +107,12 @@ def _check_out(options: RatingOptions) -> None:
     """
     if not options.out.is_dir():
         return
+    stored = options.out / RATINGS
+    if stored.exists():
+        read_ratings(stored)
+    elif others := [p.name for p in options.out.iterdir() if not _is_of_unfinished(p.name)]:
+        found = f"{options.out} holds {others[0]}, and no leaderboard"
+        raise UserError(found, hint="choose a new folder")
     reads = [_named(given)[1] for given in options.inputs]
     if options.people is not None:
         reads.append(str(options.people))
@@ -116,9 +122,14 @@ def _check_out(options: RatingOptions) -> None:
         *(f"leaderboard.{kind}" for kind in ("json", "md", "tex", "html")),
     }
     names |= {f"{criterion}.csv" for criterion in CRITERIA}
-    ours = (options.out / RATINGS).exists()
+    ours = stored.exists()
     for name in sorted(names):
         check_writable(options.out / name, reads, force=None, ours=lambda head: ours)
+
+
+def _is_of_unfinished(name: str) -> bool:
+    """Whether a file may lie where a run was interrupted before the leaderboard."""
+    return name.startswith("judged-") or name.endswith(".partial")
 
 
 def _rows(options: RatingOptions) -> Iterator[Counted]:

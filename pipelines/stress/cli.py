@@ -8,8 +8,8 @@ import click
 
 from revise_captions.cli_options import (
     EXISTING_FOLDER,
-    FILE,
-    FOLDER,
+    OUT_FILE,
+    OUT_FOLDER,
     SETTINGS,
     shared,
     version_option,
@@ -55,11 +55,11 @@ def _list(context: click.Context, parameter: click.Parameter, value: bool) -> No
     help="List the installed metrics and exit.",
 )
 @click.option("--benchmark", default="plain", help="What DIR holds.")
-@click.option("--html", type=FILE, help="Write a page with charts to this file.")
-@click.option("--json", type=FILE, help="Write all figures to this JSON file.")
+@click.option("--html", type=OUT_FILE, help="Write a page with charts to this file.")
+@click.option("--json", type=OUT_FILE, help="Write all figures to this JSON file.")
 @click.option(
     "--export",
-    type=FOLDER,
+    type=OUT_FOLDER,
     help="Write all original and changed descriptions and images to this new folder.",
 )
 @click.option(
@@ -70,7 +70,7 @@ def _list(context: click.Context, parameter: click.Parameter, value: bool) -> No
 )
 @click.option(
     "--continuations",
-    type=FILE,
+    type=OUT_FILE,
     help="Keep its continuations in this file, and take them from there.",
 )
 @click.option(

@@ -11,11 +11,11 @@ from typing import Any
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError
-from revise_captions.io.writing import check_writable, write_json, write_text
+from revise_captions.io.writing import check_new_folder, check_writable, write_json, write_text
 from revise_captions.metrics.registry import MetricOptions, expect_critic
 from revise_captions.pipelines.stress import published
 from revise_captions.pipelines.stress.checks import CHECKS, Continuations
-from revise_captions.pipelines.stress.continuations import continuations
+from revise_captions.pipelines.stress.continuations import continuations, is_continuations
 from revise_captions.pipelines.stress.export import export_variants
 from revise_captions.pipelines.stress.items import RatedItems, part_of, read_items, spread
 from revise_captions.pipelines.stress.page import TITLE, page
@@ -106,7 +106,12 @@ def run(options: StressOptions) -> dict[str, Any]:
 def _check_targets(options: StressOptions) -> None:
     if not options.metrics and options.export is None:
         raise UserError("no metric was named", hint="`stress-metric --list` names the metrics")
-    reads: list[Path | str] = [part for given in options.metrics for part in given.split("=")]
+    reads: list[Path | str] = [options.folder, options.writer, options.critic_profile or ""]
+    reads += [part for given in options.metrics for part in given.split("=")]
+    if options.export is not None:
+        check_new_folder(options.export)
+    if options.continuations is not None:
+        check_writable(options.continuations, reads, force=None, ours=is_continuations)
     if options.html is not None:
         check_writable(
             options.html, reads, force=options.force, ours=lambda head: TITLE.encode() in head

@@ -8,6 +8,7 @@ import click
 
 from revise_captions.cli_options import (
     LOCAL_ENGINES,
+    OUT,
     SETTINGS,
     SectionedCommand,
     shared,
@@ -27,7 +28,7 @@ Examples:
 @click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT")
+@click.argument("out", metavar="OUT", type=OUT)
 @shared("--config")
 @shared("--verify", default="text")
 @shared("--reference-field", "--judge", "--parser")

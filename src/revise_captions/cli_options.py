@@ -10,6 +10,7 @@ A command names the options it takes; keywords adjust them where its own meaning
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,36 @@ SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
 }
 
+
+class OutputPath(click.Path):
+    """A file or folder that a command writes; what it only reads exists (`EXISTING_FILE`).
+
+    Of two options with the same target only what is written last would be kept. Whether what is
+    there may be replaced is for `io.writing.check_writable` and `check_new_folder` to say:
+    `tests/package/test_targets.py` tries it with every option of this type.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Raises `click.BadParameter` if another option has the same."""
+        path = super().convert(value, param, ctx)
+        if ctx is None or param is None or str(path) == "-":
+            return path
+        taken: dict[str, str] = ctx.meta.setdefault(__name__, {})
+        real = os.path.realpath(os.fsdecode(path))
+        mine = param.opts[-1] if isinstance(param, click.Option) else param.make_metavar(ctx)
+        if other := next((name for name, at in taken.items() if at == real and name != mine), ""):
+            self.fail(f"{value} is the file of {other}, too: choose another name", param, ctx)
+        taken[mine] = real
+        return path
+
+
 #: Argument and option types.
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+OUT_FILE = OutputPath(path_type=Path, dir_okay=False)
+OUT_FOLDER = OutputPath(path_type=Path, file_okay=False)
+#: A file, a folder in the formats that are one, or `-`; a text, so that `folder/` stays one.
+OUT = OutputPath(allow_dash=True)
 COUNT = click.IntRange(1)
 #: The engines that run a model in this process.
 LOCAL_ENGINES = click.Choice(["transformers", "vllm"])
@@ -63,7 +89,7 @@ def _start_log(_: click.Context, __: click.Parameter, verbosity: int) -> None:
 
 _OPTIONS: dict[str, Mapping[str, Any]] = {
     "--config": {
-        "type": FILE,
+        "type": EXISTING_FILE,
         "is_eager": True,
         "callback": _read_config,
         "help": "TOML file of option values; options on the command line take precedence.",
@@ -75,7 +101,7 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "by name]"
     },
     "--image-root": {
-        "type": FOLDER,
+        "type": EXISTING_FOLDER,
         "help": "Folder that relative image paths start from; images outside it are refused.  "
         "[default: the folder of the input]",
     },
@@ -190,7 +216,7 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "help": "Exit with status 5 if more than this fraction of the records is quarantined.  "
         "[default: only if all are]",
     },
-    "--report": {"type": FILE, "help": "Write an HTML report to this file."},
+    "--report": {"type": OUT_FILE, "help": "Write an HTML report to this file."},
     "--group-by": {"metavar": "FIELD", "help": "Also report figures for each value of this field."},
     "--replicates": {
         "type": click.IntRange(100),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import FILE, SECTIONS, SETTINGS, NamedChoice, shared
+from revise_captions.cli_options import OUT_FILE, SECTIONS, SETTINGS, NamedChoice, shared
 from revise_captions.commands import echo, run_command
 
 #: Commands that take `--config`.
@@ -19,7 +19,7 @@ _NOT_STORED = frozenset({"config", "help", "version", "verbose", "resume", "forc
 
 
 @click.command(context_settings=SETTINGS)
-@click.argument("out", metavar="[FILE]", required=False, type=FILE)
+@click.argument("out", metavar="[FILE]", required=False, type=OUT_FILE)
 @click.option(
     "--for", "name", type=NamedChoice(CONFIGURABLE), default="revise", help="The command."
 )

@@ -84,7 +84,7 @@ def test_what_cannot_be_read_has_its_own_status(tmp_path, capsys):
     assert "not read: there is no text" in out
     status, _, err = run([str(tmp_path / "none.png")], capsys)
     assert status == 2
-    assert "there is no file" in err
+    assert "does not exist" in err
 
 
 def test_files_of_one_name_in_two_folders_are_two_in_the_order_given(tmp_path, capsys):

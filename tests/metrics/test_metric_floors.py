@@ -107,7 +107,8 @@ def test_what_was_read_is_never_read_again(examples, folder, monkeypatch):
     texts = number_floors.texts_of(examples, file, folder)
     assert texts == dict.fromkeys(("0.png", "1.png", "3.png"), "7\nin 2019")
     assert (first.read, second.read) == (3, 1)
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    header, *rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert header == number_floors.HEADER
     assert sorted(row["image"] for row in rows) == ["0.png", "1.png", "2.png", "3.png"]
     monkeypatch.setattr(number_floors, "_engine", pytest.fail)
     assert number_floors.texts_of(examples, file, folder) == texts

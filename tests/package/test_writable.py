@@ -10,13 +10,16 @@ import pytest
 from commands import write_input
 
 from revise_captions.errors import UserError
+from revise_captions.finetune.trainer.state import RunFolder
+from revise_captions.io.rows import dumps
 from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
 from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, evaluate
-from revise_captions.pipelines.metrics.number_floors import texts_of
+from revise_captions.pipelines.metrics.number_floors import HEADER, texts_of
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.posh.score_file import PoshOptions
 from revise_captions.posh.score_file import run as score_posh
+from revise_captions.runs.training_folder import MARK, check_run_folder, mark_run_folder
 
 PRECIOUS = "name,score\nprecious,1\n"
 
@@ -76,32 +79,68 @@ def test_rate_captions(tmp_path, name):
     "text",
     [
         "no line of a cache, and no line end",
+        "",
+        "{",
+        '{"image": "a", "text": "b"}',
+        '{"image": "a", "text": "b"}\r\n{"image": "c", "te',
         json.dumps({"image": "a", "text": "b", "caption": "a data set of mine"}) + "\n",
     ],
 )
 def test_the_cache_of_texts_in_images(tmp_path, text):
-    (tmp_path / "cache.jsonl").write_text(text)
+    (tmp_path / "cache.jsonl").write_bytes(text.encode())
     with pytest.raises(UserError, match="holds no texts of images"):
         texts_of([], tmp_path / "cache.jsonl", tmp_path)
-    assert (tmp_path / "cache.jsonl").read_text() == text
+    assert (tmp_path / "cache.jsonl").read_bytes() == text.encode()
 
 
 def test_a_torn_line_of_the_cache_goes(tmp_path):
-    whole = '{"image": "ä", "text": "ö"}\n'
-    for torn in ("", "{", '{"image": "x", "te'):
-        (tmp_path / "cache.jsonl").write_text(whole + torn, encoding="utf-8")
+    whole = (dumps(HEADER) + '\n{"image": "ä", "text": "ö"}\n').encode()
+    for torn in (b"", b"{", b'{"image": "x", "te', '{"image": "ä'.encode()[:-1]):
+        (tmp_path / "cache.jsonl").write_bytes(whole + torn)
         assert texts_of([], tmp_path / "cache.jsonl", tmp_path) == {"ä": "ö"}
-        assert (tmp_path / "cache.jsonl").read_text(encoding="utf-8") == whole
+        assert (tmp_path / "cache.jsonl").read_bytes() == whole
+    (tmp_path / "cache.jsonl").write_bytes(whole[:-1])  # only the end of the line is missing
+    assert texts_of([], tmp_path / "cache.jsonl", tmp_path) == {"ä": "ö"}
+    assert (tmp_path / "cache.jsonl").read_bytes() == whole
+
+
+def test_what_is_no_cache_of_texts_is_one_line(tmp_path):
+    (tmp_path / "cache.jsonl").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere/at/all")
+    for name in ("cache.jsonl", "folder", "dangling"):
+        with pytest.raises(UserError, match="holds no texts of images"):
+            texts_of([], tmp_path / name, tmp_path)
 
 
 def test_a_training_run_begins_in_a_new_folder(tmp_path):
-    (tmp_path / "out/training").mkdir(parents=True)
-    check_new_folder(tmp_path / "out", but=["training"])
-    (tmp_path / "out/README.md").write_text(PRECIOUS)
-    with pytest.raises(UserError, match="not empty"):
-        check_new_folder(tmp_path / "out", but=["training"])
+    out = tmp_path / "out"
+    check_run_folder(out, "train-vela", go_on=False)
+    (out / "training").mkdir(parents=True)
+    (out / "training/part-00000-of-00002.parquet").write_text(PRECIOUS)
+    for mark in ("", "[1]", '{"format": "somebody\'s"}'):
+        (out / MARK).write_text(mark)
+        for go_on in (False, True):
+            with pytest.raises(UserError, match="not empty"):
+                check_run_folder(out, "train-vela", go_on=go_on)
+    mark_run_folder(tmp_path / "mine", "train-vela")
+    check_run_folder(tmp_path / "mine", "train-vela", go_on=True)
+    with pytest.raises(UserError, match="holds a training run"):
+        check_run_folder(tmp_path / "mine", "train-vela", go_on=False)
+    with pytest.raises(UserError, match="holds a run of train-vela"):
+        check_run_folder(tmp_path / "mine", "finetune-critic", go_on=True)
     with pytest.raises(UserError, match="no folder"):
-        check_new_folder(tmp_path / "out/README.md")
+        check_new_folder(out / MARK)
+
+
+def test_only_parts_of_a_training_state_are_removed(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.training.mkdir()
+    kept = ("part-00000-of-00002.parquet", "part-2-0.pt", "part-1-0.pt.bak", "part-r-00001")
+    for name in (*kept, "part-1-0.pt", "part-12-1.pt"):
+        (folder.training / name).write_text(PRECIOUS)
+    folder.remove_old_parts(2)
+    assert {path.name for path in folder.training.iterdir()} == set(kept)
 
 
 def test_the_file_of_options_is_not_overwritten(command, tmp_path):

@@ -215,7 +215,7 @@ def test_mistakes_are_explained(home, options, message):
 
 
 def test_a_metric_is_not_overwritten_unless_told(home, trained):
-    with pytest.raises(UserError, match="not empty"):
+    with pytest.raises(UserError, match="holds a training run"):
         train(home, "metric")
     (home / "mine").mkdir()
     (home / "mine" / "thesis.txt").write_text("x")

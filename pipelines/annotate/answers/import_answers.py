@@ -90,6 +90,7 @@ def import_answers(options: ImportOptions) -> Imported:
     Raises:
         UserError: The export or the answers cannot be read, or no answer belongs to the export.
     """
+    check_new_folder(options.out)
     given = [answer for path in files_of(options.answers) for answer in read_answers(path)]
     if options.export.is_file():
         asked_for = {answer.item for answer in given if isinstance(answer, RaterAnswer)}
@@ -99,7 +100,6 @@ def import_answers(options: ImportOptions) -> Imported:
     about, units = run.about, run.units
     planned = int(about["raters"])
     least = planned // 2 + 1 if options.min_raters is None else options.min_raters
-    check_new_folder(options.out)
     asked = [name for name, number in about["items"].items() if number]
     found = collect(units, given, planned, least, asked)
     if options.export.is_file():  # nobody was to answer the rest

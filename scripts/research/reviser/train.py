@@ -222,8 +222,9 @@ def _start(
     from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer, as_transformers
 
     if not resume:
-        check_new_folder(out, but=["training"])
+        check_new_folder(out)
     folder = RunFolder(out)
+    folder.training.mkdir(parents=True, exist_ok=True)
     state = folder.load() if resume else None
     if resume and state is None:
         raise UserError(f"{out} holds no saved training", hint="start it without --resume")

@@ -86,11 +86,11 @@ def check_writable(
         raise UserError(f"{path} exists", hint=f"choose another name, or {other}")
 
 
-def check_new_folder(out: Path, but: Iterable[str] = ()) -> None:
-    """Raises `UserError` if the folder has content other than the names in `but`."""
-    if out.exists() and not out.is_dir():
+def check_new_folder(out: Path) -> None:
+    """Raises `UserError` if the folder has content, or is a file."""
+    if os.path.lexists(out) and not out.is_dir():
         raise UserError(f"{out} is no folder", hint="choose a new folder")
-    if out.exists() and {entry.name for entry in out.iterdir()} - set(but):
+    if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty", hint="choose a new folder")
 
 

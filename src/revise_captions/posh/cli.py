@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import FILE, LOCAL_ENGINES, SETTINGS, shared, version_option
+from revise_captions.cli_options import (
+    EXISTING_FILE,
+    LOCAL_ENGINES,
+    OUT_FILE,
+    SETTINGS,
+    shared,
+    version_option,
+)
 from revise_captions.commands import run_command
 
 EPILOG = """
@@ -21,8 +28,8 @@ Examples:
 
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
 @version_option
-@click.argument("source", metavar="IN", type=FILE)
-@click.argument("out", type=FILE)
+@click.argument("source", metavar="IN", type=EXISTING_FILE)
+@click.argument("out", type=OUT_FILE)
 @click.option(
     "--generation-field", default="generation", help="Field that holds the text to score."
 )
@@ -65,7 +72,9 @@ Examples:
     help="Score an answer that cannot be parsed as 1 (absent), as the authors' code does, instead "
     "of leaving it unscored.",
 )
-@click.option("--html", type=FILE, help="Write an HTML page with marked components to this file.")
+@click.option(
+    "--html", type=OUT_FILE, help="Write an HTML page with marked components to this file."
+)
 @click.option(
     "--show",
     type=click.IntRange(0),

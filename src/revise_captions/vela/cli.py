@@ -10,7 +10,7 @@ import click
 from revise_captions.cli_options import (
     COUNT,
     EXISTING_FOLDER,
-    FILE,
+    OUT_FILE,
     SETTINGS,
     shared,
     version_option,
@@ -30,7 +30,7 @@ Examples:
 @version_option
 @click.argument("metric", metavar="METRIC", type=EXISTING_FOLDER)
 @click.argument("source", metavar="IN")
-@click.argument("out", type=FILE)
+@click.argument("out", type=OUT_FILE)
 @shared("--image-field", "--caption-field")
 @shared("--reference-field", default="references", help="Field of the reference captions.")
 @shared("--image-root", "--allow-urls", "--limit")
@@ -46,7 +46,7 @@ Examples:
     show_default=False,
     help="Where the metric's image and text towers are.  [default: where they were trained]",
 )
-@click.option("--cache", type=FILE, help="Keep features in this file, for the next run.")
+@click.option("--cache", type=OUT_FILE, help="Keep features in this file, for the next run.")
 @click.option("--window", type=COUNT, default=64, help="Captions, and images, held at a time.")
 @shared("--batch-size", help="Prompts per forward pass.")
 @shared("--device")

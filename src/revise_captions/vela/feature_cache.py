@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.errors import UserError
+from revise_captions.io.writing import check_writable
 
 Vector = npt.NDArray[np.float32]
 #: Recognizes a cache of ours: “VELA” in SQLite's header.
@@ -30,6 +31,17 @@ def content_key(*parts: str | bytes) -> bytes:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         total.update(len(data).to_bytes(8) + data)
     return total.digest()
+
+
+def check_cache(path: Path | None, reads: Iterable[Path | str]) -> None:
+    """Raises `UserError` if the file of a cache is what is read, or exists and is no cache."""
+    if path is not None:
+        check_writable(path, reads, force=None, ours=_is_cache)
+
+
+def _is_cache(head: bytes) -> bool:
+    """Whether a file begins as SQLite does, with our mark."""
+    return head.startswith(b"SQLite format 3\0") and head[68:72] == _APPLICATION.to_bytes(4)
 
 
 class FeatureCache:

@@ -23,7 +23,7 @@ from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import signature
 from revise_captions.stats.paired_tests import Floats, measured
 from revise_captions.vela.branches import VelaItem
-from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.feature_cache import FeatureCache, check_cache
 from revise_captions.vela.trained import Vela, VelaScore, load_vela
 
 
@@ -74,6 +74,7 @@ def run(job: ScoreJob) -> ScoreCounts:
     reads: list[Path | str] = [job.metric, job.source, job.language, job.pair]
     for path in (job.out, quarantine):
         check_writable(path, reads, force=job.force)
+    check_cache(job.cache, reads)
     captions = tuple(filter(None, (job.caption_field or "").split(",")))
     counts = ScoreCounts()
     with FeatureCache(job.cache) as cache:

@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, FILE, FOLDER, SETTINGS, shared, version_option
+from revise_captions.cli_options import (
+    COUNT,
+    OUT_FILE,
+    OUT_FOLDER,
+    SETTINGS,
+    shared,
+    version_option,
+)
 from revise_captions.commands import echo, run_command
 from revise_captions.errors import UserError
 from revise_captions.vela.training.settings import VelaSettings
@@ -32,7 +39,7 @@ _DEFAULT = VelaSettings()
 @click.command(epilog=EPILOG, context_settings=SETTINGS)
 @version_option
 @click.argument("data", metavar="DATA", type=click.Path(path_type=Path, exists=True))
-@click.option("--out", required=True, type=FOLDER, help="Folder to write the metric to.")
+@click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write the metric to.")
 @click.option(
     "--benchmark", default="", show_default=False, help="DATA holds this benchmark's files."
 )
@@ -82,7 +89,7 @@ _DEFAULT = VelaSettings()
 )
 @click.option("--reference-free", is_flag=True, help="Leave the references out of the prompts.")
 @click.option("--max-tokens", type=COUNT, default=2048, help="Longest prompt, in tokens.")
-@click.option("--cache", type=FILE, help="Keep features in this file, for the next training.")
+@click.option("--cache", type=OUT_FILE, help="Keep features in this file, for the next training.")
 @click.option("--epochs", type=COUNT, default=_DEFAULT.epochs, help="Most passes over the data.")
 @click.option(
     "--batch-size", type=COUNT, default=_DEFAULT.batch_size, help="Captions per training step."

@@ -15,13 +15,14 @@ import numpy as np
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
-from revise_captions.io.writing import check_new_folder, write_json_lines
+from revise_captions.io.writing import write_json_lines
+from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
 from revise_captions.stats.correlations import correlation
 from revise_captions.stats.paired_tests import measured
 from revise_captions.vela import card as cards
 from revise_captions.vela.branches import PairEncoder, VelaItem
 from revise_captions.vela.card import Backbone, VelaCard
-from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.feature_cache import FeatureCache, check_cache
 from revise_captions.vela.features import Branches
 from revise_captions.vela.head import Floats, LinearHead
 from revise_captions.vela.language import LanguageBranch, load_language
@@ -37,6 +38,7 @@ from revise_captions.vela.training.loop import (
 from revise_captions.vela.training.settings import VelaSettings
 
 _WINDOW = 64
+COMMAND = "train-vela"
 STATE = "state.safetensors"
 Say = Callable[[str], None]
 
@@ -95,7 +97,8 @@ def run(job: VelaJob, say: Say) -> dict[str, Any]:
     Raises:
         UserError: Something is missing, or nothing can be trained on.
     """
-    _check_out(job)
+    check_run_folder(job.out, COMMAND, go_on=job.resume or job.force)
+    check_cache(job.cache, [job.data, job.language, job.pair])
     captions, perspectives, bad = _captions(job)
     fields = replace(job.fields, perspectives=perspectives)
     with ExitStack() as closing:
@@ -106,7 +109,7 @@ def run(job: VelaJob, say: Say) -> dict[str, Any]:
         say(f"features of {len(known.captions):,} captions in {time.monotonic() - began:.0f} s")
     bad += failed
     trainer, source = _trainer(job, known, branches)
-    (job.out / "training").mkdir(parents=True, exist_ok=True)
+    mark_run_folder(job.out, COMMAND)
     _quarantine(job.out, bad, say)
     if job.resume:
         trainer.resume()
@@ -146,13 +149,6 @@ def load_branches(job: VelaJob, perspectives: tuple[str, ...]) -> Branches:
 
 
 # --- Data ---------------------------------------------------------------------------------------
-
-
-def _check_out(job: VelaJob) -> None:
-    """Nothing but a metric, or a run to go on with, may be in the folder."""
-    is_own = (job.out / cards.CARD).is_file() or (job.out / "training" / STATE).is_file()
-    if not (is_own and (job.resume or job.force)):
-        check_new_folder(job.out)
 
 
 def _captions(job: VelaJob) -> tuple[list[RatedCaption], dict[str, str], list[BadRating]]:
