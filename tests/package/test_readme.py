@@ -56,8 +56,6 @@ MODULES = (
     "revise_captions.picturebook.generate",
     "scripts.research.bundled_models.card",
     "scripts.research.chart_critic.measure",
-    "scripts.research.autorater.evaluate",
-    "scripts.research.verifier.evaluate",
     "scripts.checks.mutation",
     "scripts.research.posh.evaluate",
 )
@@ -112,7 +110,7 @@ def test_the_training_script_uses_options_that_exist():
     )
     found = re.findall(r"(?m)(?:\$(python)|\.venv/bin/([\w-]+-critic)) +(.*)$", script)
     lines = [f"{python or critic} {rest}" for python, critic, rest in found]
-    assert len(lines) == 20
+    assert len(lines) == 18
     for line in lines:
         known, where = known_options(shlex.split(line))
         assert set(OPTION.findall(line)) <= known, where
@@ -385,9 +383,7 @@ def test_a_block_finds_the_page_with_its_marks(tmp_path):
         blocks.write_to_pages(tmp_path, {"one": "1"})
 
 
-@pytest.mark.parametrize(
-    "name", ["demo", "example", "figures", "rate", "rater", "metric", "verifier", "posh"]
-)
+@pytest.mark.parametrize("name", ["demo", "example", "figures", "rate", "metric", "posh"])
 def test_every_block_that_a_command_writes_has_one_page(name):
     text = blocks.page_with(ROOT, name).read_text(encoding="utf-8")
     block = text[text.index(f"<!-- {name} -->") : text.index(f"<!-- /{name} -->")]
