@@ -14,7 +14,7 @@ from revise_captions.finetune.preferences.data import said
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from revise_captions.posh.judge import Judge
+    from revise_captions.graphs.grading.judge import Judge
 
 #: r = c_p + 0.5 c_r (A.3.1).
 DEFAULT = ("c_p", "c_r=0.5")

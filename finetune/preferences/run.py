@@ -198,9 +198,9 @@ def load_rewards(
                 units = UnitRewards(scoring.decomposer, scoring.verifier)
             function = units.c_p if name == "c_p" else units.c_r
         elif name == "posh":
-            from revise_captions.posh.score_file import PoshOptions, load_judge
+            from revise_captions.posh.load import load_judge
 
-            function = PoshReward(load_judge(PoshOptions(Path(), Path(), judge=job.judge)))
+            function = PoshReward(load_judge(job.judge))
         else:
             function = load_reward_model(name, device=device_of(settings), dtype="float32")
         found.append(WeightedReward(Path(name).name, function, weight))

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from revise_captions.graphs import words
+from revise_captions.graphs.grading.components import Part
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.triples import lemmas
 from revise_captions.pipelines.draft import Draft, compose, flagged, settled
-from revise_captions.posh.components import Part
 from revise_captions.records import Revision, Span
 from revise_captions.reviser.content_words import content, new_content
 

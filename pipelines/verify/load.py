@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
@@ -12,12 +11,13 @@ from revise_captions.io.rows import Row
 from revise_captions.pipelines.options import ModelOptions, VerifyOptions
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.pipelines.verify.verifier import Verifier, references_in
+from revise_captions.posh.load import load_judge
 from revise_captions.signature import signature
 
 if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
+    from revise_captions.graphs.grading.judge import Judge
     from revise_captions.io.readers import Source
-    from revise_captions.posh.judge import Judge
 
 #: Rows that are looked through for a reference.
 FIRST_ROWS = 100
@@ -51,7 +51,13 @@ def load_verifier(
     if "critic" in checks and critic is not None:
         named |= {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
     if "posh" in checks:
-        judge = judge or load_judge(options, models)
+        judge = judge or load_judge(
+            options.judge,
+            engine=models.engine,
+            device=models.device,
+            batch_size=models.batch_size,
+            trust_remote_code=models.trust_remote_code,
+        )
         named |= judge.settings
     return Verifier(
         checks,
@@ -61,23 +67,6 @@ def load_verifier(
         critic if "critic" in checks else None,
         judge if "posh" in checks else None,
         options.reference_field,
-    )
-
-
-def load_judge(options: VerifyOptions, models: ModelOptions) -> Judge:
-    """POSH's judge by name: `offline`, a model, or a server's."""
-    from revise_captions.posh import score_file
-
-    return score_file.load_judge(
-        score_file.PoshOptions(
-            Path(),
-            Path(),
-            judge=options.judge,
-            engine=models.engine,
-            device=models.device,
-            batch_size=models.batch_size,
-            trust_remote_code=models.trust_remote_code,
-        )
     )
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from revise_captions.critic.protocol import Critic
+    from revise_captions.graphs.grading.judge import Judge
     from revise_captions.graphs.graph import Graph
-    from revise_captions.posh.judge import Judge
 
 Found = dict[str, Any]
 #: What each check adds to a row.

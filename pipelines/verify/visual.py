@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from revise_captions.graphs.grading.components import Part
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.statements import speaker_of
-from revise_captions.posh.components import Part
 from revise_captions.records import Span, Verdict
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from revise_captions.finetune.preferences.policy import load_policy
 from revise_captions.finetune.preferences.reward_model import load_reward_model
 from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards, parsed
 from revise_captions.finetune.preferences.settings import DpoSettings
-from revise_captions.posh.components import components
-from revise_captions.posh.judge import Grade
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.judge import Grade
 
 SMALL = (
     *("--batch-size", "4", "--micro-batch", "4", "--steps", "1", "--log-steps", "1"),

@@ -31,9 +31,9 @@ DCSCORE = "revise_captions.dcscore"
 VELA = "revise_captions.vela"
 CRITIC_METRIC = "revise_captions.critic_metric"
 CRITIC, BENCHMARKS = "revise_captions.critic", "revise_captions.benchmarks"
-LOWER = {BASE, CHARTS, ENGINES, GRAPHS, METRICS, POSH, DCSCORE}
+LOWER = {BASE, CHARTS, ENGINES, GRAPHS, METRICS, DCSCORE}
 #: The rooms of metrics: what stands above them may use them all.
-ROOMS = {CRITIC_METRIC, VELA}
+ROOMS = {CRITIC_METRIC, POSH, VELA}
 ALLOWED = {
     BASE: {BASE},
     CHARTS: {BASE, CHARTS},
@@ -41,7 +41,7 @@ ALLOWED = {
     GRAPHS: {BASE, GRAPHS},
     METRICS: {BASE, ENGINES, METRICS},
     POSH: {BASE, ENGINES, GRAPHS, METRICS, POSH},
-    DCSCORE: LOWER,
+    DCSCORE: LOWER - {CHARTS},
     CRITIC_METRIC: {BASE, METRICS, CRITIC, CRITIC_METRIC},
     VELA: {BASE, ENGINES, METRICS, CRITIC, BENCHMARKS, VELA},
     **{package: {*LOWER, package} for package in MODELS},

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from browser import Browser, needs_browser
 
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Graph, Object
 from revise_captions.pipelines.rating.examples import BehindScore, Evidence
 from revise_captions.pipelines.rating.page import page
-from revise_captions.posh.components import components
-from revise_captions.posh.judge import Grade
 from revise_captions.posh.page import render
 from revise_captions.posh.scoring import Graded, Score
 from revise_captions.records import Span

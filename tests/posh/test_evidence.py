@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.posh.evidence import links, values
-from revise_captions.posh.evidence.senses import Kin, kin
+from revise_captions.graphs.grading import links, values
+from revise_captions.graphs.grading.senses import Kin, kin
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 from scripted_engine import ScriptedEngine, data_of, text_of
 
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
+from revise_captions.graphs.grading.judge import GradingTask
+from revise_captions.graphs.grading.offline_judge import OfflineJudge
 from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.posh import prompts
 from revise_captions.posh.identifiers import candidates
-from revise_captions.posh.judge import GradingTask
 from revise_captions.posh.language_judge import LanguageJudge, expected, parse_answer
-from revise_captions.posh.offline_judge import OfflineJudge
 from revise_captions.records import Span, Unscored
 
 NONE = Span(0, 0)

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Attribute, Graph, Object
 from revise_captions.posh import display
-from revise_captions.posh.components import components
 from revise_captions.posh.corpus import PairStatistics, difference, mean, row_of_json
-from revise_captions.posh.judge import Grade
 from revise_captions.posh.page import render
 from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span

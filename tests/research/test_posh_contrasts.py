@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Attribute, Graph, Object, Relation
-from revise_captions.posh.components import components
-from revise_captions.posh.judge import Grade
 from revise_captions.posh.scoring import Graded
 from revise_captions.records import Span
 from scripts.research.posh import contrasts, marks

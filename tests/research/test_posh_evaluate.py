@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from revise_captions.errors import EngineDead, UserError
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Graph, Object
 from revise_captions.posh import score_file
-from revise_captions.posh.components import components
-from revise_captions.posh.judge import Grade
 from revise_captions.records import Span
 from scripts.research.dcscore import evaluate as dcscore
 from scripts.research.frame import people

@@ -11,13 +11,13 @@ from commands import Command, command, read, read_in_full, write_input  # noqa: 
 
 import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.judge import Grade
 from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.output.journal import Journal
 from revise_captions.pipelines.verify import load
 from revise_captions.pipelines.verify_revisions import cli
 from revise_captions.pipelines.verify_revisions import run as verifying
-from revise_captions.posh.components import components
-from revise_captions.posh.judge import Grade
 from revise_captions.records import Unscored, Verdict
 from revise_captions.reviser.scripted import ScriptedReviser
 
@@ -41,7 +41,7 @@ class WordJudge:
 def verify(command, monkeypatch, capsys):  # noqa: F811
     """Runs `verify-revisions`; `command` is there to run the main job before."""
     toyparser.install(monkeypatch.setattr)
-    monkeypatch.setattr(load, "load_judge", lambda *_: WordJudge())
+    monkeypatch.setattr(load, "load_judge", lambda *_, **__: WordJudge())
     monkeypatch.setattr(verifying, "load_critic_of", lambda *_: ScriptedCritic())
 
     def run(*arguments):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.posh.judge import Judge
+from revise_captions.graphs.grading.judge import Judge
 from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.stats.correlations import correlation
 from revise_captions.stats.paired_tests import Compared, Floats, compared, measured

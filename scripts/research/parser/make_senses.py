@@ -1,4 +1,4 @@
-"""Makes `posh/evidence/senses.json` from WordNet 3.0: what is a kind of what.
+"""Makes `graphs/grading/senses.json` from WordNet 3.0: what is a kind of what.
 
     python -m scripts.research.parser.make_senses WORDNET factual_sg/train.csv
 
@@ -23,7 +23,7 @@ import click
 from revise_captions.graphs.triples import lemmas
 from revise_captions.io.writing import write_text
 
-OUT = Path(__file__).parents[3] / "src/revise_captions/posh/evidence/senses.json"
+OUT = Path(__file__).parents[3] / "src/revise_captions/graphs/grading/senses.json"
 #: Numbers of WordNet's files of nouns for what a picture can show: animals, artifacts, people.
 _SEEN = frozenset((3, 5, 6, 8, 13, 14, 15, 17, 18, 19, 20, 25, 27))
 _SENSES = 2  # of a word, the most frequent first

@@ -37,7 +37,7 @@ def _speed(data: Path) -> Iterator[ReportedFigure]:
 
 def _flickr8k(data: Path) -> Iterator[ReportedFigure]:
     """The half of the images that no constant was chosen on, beside the plain cosine."""
-    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.graphs.grading.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.frame import people
 
@@ -69,7 +69,7 @@ def _flickr8k(data: Path) -> Iterator[ReportedFigure]:
 
 
 def _contrasts(data: Path) -> Iterator[ReportedFigure]:
-    from revise_captions.posh.offline_judge import OfflineJudge
+    from revise_captions.graphs.grading.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
     from scripts.research.posh.marks import figures
 

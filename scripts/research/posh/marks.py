@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from revise_captions.graphs.grading.components import Component, Part
+from revise_captions.graphs.grading.judge import PRESENT, Judge
 from revise_captions.graphs.graph import Graph
-from revise_captions.posh.components import Component, Part
 from revise_captions.posh.display import WEAK
-from revise_captions.posh.judge import PRESENT, Judge
 from revise_captions.posh.scoring import Graded, Pair, score_captions
 from revise_captions.records import Span
 from scripts.research.frame.figures import ReportedFigure, share_of

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from revise_captions.dcscore.content import content_words, denies
 from revise_captions.dcscore.units import InformationUnit, MatchTask, UnitMatch
+from revise_captions.graphs.grading.judge import GradingTask
+from revise_captions.graphs.grading.offline_judge import OfflineJudge
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, parse, settings
-from revise_captions.posh.judge import GradingTask
-from revise_captions.posh.offline_judge import OfflineJudge
 from revise_captions.text.sentence_encoder import SentenceEncoder
 
 VERSION = "1"

@@ -20,8 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from revise_captions.graphs.grading.offline_judge import OfflineJudge
     from revise_captions.posh.language_judge import LanguageJudge
-    from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.posh.scoring import Pair, Score, score, score_captions, signature_of
     from revise_captions.text.sentence_encoder import load_encoder
 
@@ -38,7 +38,7 @@ __all__ = [
 
 _HOMES = {
     "LanguageJudge": "revise_captions.posh.language_judge",
-    "OfflineJudge": "revise_captions.posh.offline_judge",
+    "OfflineJudge": "revise_captions.graphs.grading.offline_judge",
     "Pair": "revise_captions.posh.scoring",
     "Score": "revise_captions.posh.scoring",
     "load_encoder": "revise_captions.text.sentence_encoder",

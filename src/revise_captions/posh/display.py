@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from revise_captions.graphs.grading.judge import PRESENT
 from revise_captions.outside_text import plain
-from revise_captions.posh.judge import PRESENT
 from revise_captions.posh.scoring import Graded, Score
 
 WEAK = 3.0

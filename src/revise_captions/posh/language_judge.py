@@ -23,10 +23,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from revise_captions.engines.protocol import AnswerScores, Completion, Engine, Failed, Prompt
+from revise_captions.graphs.grading.components import Component, Part, components
+from revise_captions.graphs.grading.judge import LEAST, Grade, GradingTask
 from revise_captions.posh import prompts
-from revise_captions.posh.components import Component, Part, components
 from revise_captions.posh.identifiers import By, Identifier, candidates
-from revise_captions.posh.judge import LEAST, Grade, GradingTask
 from revise_captions.records import Unscored
 
 logger = logging.getLogger(__name__)

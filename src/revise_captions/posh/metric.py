@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
+from revise_captions.graphs.grading.judge import Judge
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions
-from revise_captions.posh.judge import Judge
-from revise_captions.posh.score_file import PoshOptions, load_judge
+from revise_captions.posh.load import load_judge
 from revise_captions.posh.scoring import Pair, score_captions, signature_of
 from revise_captions.signature import settings_of
 
@@ -33,12 +32,10 @@ class PoshMetric:
 
 def load(argument: str, options: MetricOptions) -> Metric:
     """POSH's overall score against references [=JUDGE, by default offline]."""
-    job = PoshOptions(
-        Path(),
-        Path(),
-        judge=argument or "offline",
+    judge = load_judge(
+        argument or "offline",
         engine=options.engine,
         device=options.device,
         batch_size=options.batch_size,
     )
-    return PoshMetric(load_judge(job))
+    return PoshMetric(judge)

@@ -6,17 +6,19 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from revise_captions.graphs.grading.judge import MOST, PRESENT
 from revise_captions.pages.templating import environment, render_page
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
 from revise_captions.posh.display import WEAK, pieces, state_of, texts
-from revise_captions.posh.judge import MOST, PRESENT
 from revise_captions.posh.scoring import Graded, Score
 from revise_captions.text.html import visible
 
+_TEMPLATES = Path(__file__).parent / "templates"
 #: Bins of the overall score, and the pairs of each that are shown: the worst of it.
 BINS, SHOWN = 10, 30
 _MEANING = {
@@ -96,7 +98,7 @@ def render(scores: Iterable[tuple[str, Score]], title: str, signature: str) -> s
         "most": MOST,
         "shown": SHOWN,
     }
-    return render_page(environment(), "posh.html.j2", values)
+    return render_page(environment(_TEMPLATES), "posh.html.j2", values)
 
 
 def _share(found: Mean) -> dict[str, Any]:

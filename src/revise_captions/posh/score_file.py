@@ -20,7 +20,8 @@ import click
 
 from revise_captions.commands import echo
 from revise_captions.errors import Reason, UserError, described
-from revise_captions.graphs.parse import Coreference, load_pipeline
+from revise_captions.graphs.grading.judge import Judge
+from revise_captions.graphs.parse import load_pipeline
 from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.signature_file import as_text, is_signatures, signatures_path
@@ -28,7 +29,7 @@ from revise_captions.io.writing import cannot_write, check_writable, replacing, 
 from revise_captions.isolation import Raised, isolated
 from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
 from revise_captions.posh.display import for_terminal
-from revise_captions.posh.judge import Judge
+from revise_captions.posh.load import load_coreference, load_judge
 from revise_captions.posh.page import render
 from revise_captions.posh.scoring import (
     Graded,
@@ -78,43 +79,6 @@ class PoshCounts:
     shown: int = 0
 
 
-def load_judge(job: PoshOptions) -> Judge:
-    """The judge that a job names. Raises UserError if it cannot be loaded."""
-    if job.judge == "offline":
-        from revise_captions.posh.offline_judge import OfflineJudge
-        from revise_captions.text.sentence_encoder import load_encoder
-
-        device = "cpu" if job.device == "auto" else job.device
-        return OfflineJudge(load_encoder(job.encoder, device=device))
-    from revise_captions.engines.load import load_engine
-    from revise_captions.engines.model_spec import resolve_model
-    from revise_captions.posh.language_judge import LanguageJudge
-
-    spec = resolve_model(
-        job.judge,
-        engine=job.engine,
-        device=job.device,
-        trust_remote_code=job.trust_remote_code,
-        option="--judge",
-    )
-    engine = load_engine(spec, option="--judge", batch_size=job.batch_size, scores=True)
-    return LanguageJudge(
-        engine,
-        rewriting=not job.no_rewriting,
-        unreadable_is_absent=job.unreadable_is_absent,
-    )
-
-
-def load_coreference(job: PoshOptions) -> Coreference | None:
-    """None for the rules alone. Raises UserError if the resolver cannot be loaded."""
-    if job.coreference == "rules":
-        return None
-    from revise_captions.graphs.maverick import HUB_ID, Maverick
-
-    name = HUB_ID if job.coreference == "maverick" else job.coreference
-    return Maverick(name, "cpu" if job.device == "auto" else job.device)
-
-
 def run(job: PoshOptions, judge: Judge | None = None) -> PoshCounts:
     """Scores the file and prints the means. Raises UserError before anything is written."""
     with closing(open_rows(str(job.source))) as source:
@@ -132,8 +96,18 @@ def _run(job: PoshOptions, source: Source, judge: Judge | None) -> PoshCounts:
         if job.html.resolve() == job.out.resolve():
             raise UserError(f"--html {job.html} is OUT", hint="name another file")
     load_pipeline(job.parser)  # what is missing is said before a judge is loaded
-    judge = judge if judge is not None else load_judge(job)
-    coreference = load_coreference(job)
+    if judge is None:
+        judge = load_judge(
+            job.judge,
+            encoder=job.encoder,
+            engine=job.engine,
+            device=job.device,
+            batch_size=job.batch_size,
+            trust_remote_code=job.trust_remote_code,
+            rewriting=not job.no_rewriting,
+            unreadable_is_absent=job.unreadable_is_absent,
+        )
+    coreference = load_coreference(job.coreference, job.device)
     signature = signature_of(judge, job.parser, coreference)
     outcome = PoshCounts()
 

@@ -1,8 +1,8 @@
 """From a caption to its score: the whole path, each step of which has its own module.
 
     graph        what the caption says is there            graphs.parse
-    components   objects, attributes, relations of it      posh.components
-    grades       1 to 5: is it in the other text?          posh.judge, any judge
+    components   objects, attributes, relations of it      graphs.grading.components
+    grades       1 to 5: is it in the other text?          graphs.grading.judge, any judge
     mistakes     mean grade of the generation's / 5        precision: 1 is no mistake
     omissions    mean grade of the reference's / 5         recall: 1 is no omission
     overall      their harmonic mean
@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from revise_captions.graphs.grading.components import Component, components
+from revise_captions.graphs.grading.judge import LEAST, MOST, PRESENT, Grade, GradingTask, Judge
 from revise_captions.graphs.graph import Graph
 from revise_captions.graphs.parse import BUNDLED, Coreference, parse, settings
-from revise_captions.posh.components import Component, components
-from revise_captions.posh.judge import LEAST, MOST, PRESENT, Grade, GradingTask, Judge
 from revise_captions.signature import signature
 
 _WINDOW = 64  # pairs in work at a time
@@ -172,8 +172,8 @@ def score(generation: str, *references: str) -> Score:
 
 @lru_cache(maxsize=1)
 def _offline_judge() -> Judge:
+    from revise_captions.graphs.grading.offline_judge import OfflineJudge
     from revise_captions.graphs.parse import load_pipeline
-    from revise_captions.posh.offline_judge import OfflineJudge
     from revise_captions.text.sentence_encoder import load_encoder
 
     load_pipeline()  # what is missing is said before an encoder is looked for

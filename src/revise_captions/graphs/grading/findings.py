@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.graphs import words
+from revise_captions.graphs.grading import links, values
+from revise_captions.graphs.grading.senses import Kin, kin
 from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Relation
 from revise_captions.graphs.triples import is_clothing, lemmas
-from revise_captions.posh.evidence import links, values
-from revise_captions.posh.evidence.senses import Kin, kin
 
 Vectors = npt.NDArray[np.float32]
 #: Objects this alike are the same thing, at least for what is said of them.

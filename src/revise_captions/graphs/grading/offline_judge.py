@@ -2,7 +2,7 @@
 
 POSH's baseline SGEmbed (A.3.3) compares the components of two graphs as strings, wherever they
 stand: "red hat" finds "red" on anybody's hat. Here a component's own evidence decides its grade
-(`posh.evidence`): an object is looked up by its name and by what is a kind of it, an attribute at
+(`findings`): an object is looked up by its name and by what is a kind of it, an attribute at
 its object, a relation between its two ends in their direction. What is found
 
 * agrees: the grade is from 2.5 to 5 for an object, above 3 for what is said of objects;
@@ -27,9 +27,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.graphs.graph import Graph
-from revise_captions.posh.components import components
-from revise_captions.posh.evidence.findings import (
+from revise_captions.graphs.grading.components import components
+from revise_captions.graphs.grading.findings import (
     AGREES,
     EXCLUDES,
     SILENT,
@@ -38,7 +37,8 @@ from revise_captions.posh.evidence.findings import (
     findings,
     together,
 )
-from revise_captions.posh.judge import LEAST, MOST, Grade, GradingTask
+from revise_captions.graphs.grading.judge import LEAST, MOST, Grade, GradingTask
+from revise_captions.graphs.graph import Graph
 from revise_captions.text.sentence_encoder import SentenceEncoder
 
 Vectors = npt.NDArray[np.float32]

@@ -1,0 +1,1 @@
+"""How clearly one text says each component of another's scene graph."""
