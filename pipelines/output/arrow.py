@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from revise_captions.errors import UserError, described
 from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
@@ -52,9 +54,43 @@ def write_parquet(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
             writer.write_table(table, row_group_size=max(1, len(table)))
 
 
-def _tables_of_tables(source: Source, tables: Tables, pairs: Pairing, schema: Any) -> Iterator[Any]:
+def check_schema(source: Source) -> None:
+    """Writes the first rows of a table to memory, with the new columns, before any model is loaded.
+
+    Raises:
+        UserError: Arrow reads one of its columns, and cannot write it.
+    """
+    if source.tables is None:
+        return
+    pyarrow = require_pyarrow()
+    import pyarrow.parquet as parquet
+
+    stored = source.tables()
+    schema = _with_columns(stored.schema)
+    first = next(iter(stored.read()), stored.schema.empty_table())
+    try:
+        with parquet.ParquetWriter(io.BytesIO(), schema) as writer:
+            kept = _rows_at(first, range(0, len(first), 2))
+            writer.write_table(_append(kept, [{}] * len(kept), schema))
+    except (pyarrow.ArrowException, LookupError, TypeError, ValueError) as error:
+        found = f"{source.name} cannot be written as Parquet: {described(error)}"
+        raise UserError(found, hint="name the output .jsonl") from None
+
+
+def _rows_at(table: Any, chosen: Sequence[int]) -> Any:
+    """Those rows, in order. Not by `take`, which has no kernels for views of texts."""
     import pyarrow
 
+    if len(chosen) == len(table):
+        return table
+    runs: list[Any] = []
+    for _, run in itertools.groupby(enumerate(chosen), lambda pair: pair[1] - pair[0]):
+        indices = [index for _, index in run]
+        runs.append(table.slice(indices[0], len(indices)))
+    return pyarrow.concat_tables(runs or [table.slice(0, 0)])
+
+
+def _tables_of_tables(source: Source, tables: Tables, pairs: Pairing, schema: Any) -> Iterator[Any]:
     mine = source.select(itertools.count(1))
     following = next(mine, 0)
     first = 1
@@ -69,8 +105,7 @@ def _tables_of_tables(source: Source, tables: Tables, pairs: Pairing, schema: An
                 added.append(result.revised)
         first += len(table)
         if chosen:
-            kept = table.take(pyarrow.array(chosen, pyarrow.int64()))
-            yield _append(kept, added, schema)
+            yield _append(_rows_at(table, chosen), added, schema)
         if not following:
             return
 

@@ -105,7 +105,10 @@ def check_output(
     """
     kind = output_kind(source, out)
     if kind in (InputKind.PARQUET, InputKind.HUB):
+        from revise_captions.pipelines.output.arrow import check_schema
+
         require_pyarrow()
+        check_schema(source)
     inputs = [*reads, *source.reads()]
     journal = journal_path(out)
     check_writable(journal, inputs, force=True)  # `Journal.open` knows its own

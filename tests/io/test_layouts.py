@@ -13,8 +13,10 @@ import pytest
 from input_files import opened, reasons
 
 from revise_captions.errors import Reason, UserError
+from revise_captions.io.decoding import FORMATS
 from revise_captions.io.images import parse_image
 from revise_captions.io.layouts.delimited import delimited_rows, fields_of, value_of
+from revise_captions.io.layouts.image_folder import IMAGE_SUFFIXES
 from revise_captions.io.readers import InputKind, open_source
 from revise_captions.io.rows import BadRow, Row
 
@@ -258,6 +260,28 @@ def test_captions_beside_images(tmp_path):
         Reason.INVALID_UTF8,
         Reason.MISSING_CAPTION,
     ]
+
+
+def test_a_link_that_leads_nowhere_costs_its_own_row(tmp_path):
+    folder = tmp_path / "photos"
+    picture(folder / "b.jpg")
+    (folder / "b.txt").write_text("A bee.")
+    (folder / "loop.jpg").symlink_to("loop.jpg")
+    (folder / "gone.jpg").symlink_to("nowhere.jpg")
+    (folder / "gone.txt").symlink_to("gone.txt")
+    (folder / "folder.jpg").symlink_to(tmp_path)
+    source = open_source(str(folder))
+    assert source.count() == 3
+    assert [row.data["file_name"] for row in source.rows()] == ["b.jpg", "gone.jpg", "loop.jpg"]
+    bad = [item for item in source if isinstance(item, BadRow)]
+    assert [row.reason for row in bad] == [Reason.MISSING_CAPTION] * 2
+
+
+def test_images_in_folders_are_those_that_can_be_read():
+    from PIL import Image
+
+    kinds = {Image.registered_extensions()[suffix] for suffix in IMAGE_SUFFIXES}
+    assert kinds == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", ["metadata.jsonl", "metadata.csv"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from output_files import REVISION, names, revised, run, write_lines
 
+from revise_captions.errors import UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.readers import open_source
 from revise_captions.pipelines.output import writers
@@ -144,6 +145,51 @@ def test_parquet_shards_and_lines(tmp_path):
     }
     run(tmp_path / "in.parquet", tmp_path / "none.parquet", limit=0)
     assert pq.read_table(tmp_path / "none.parquet").num_rows == 0
+
+
+def test_views_of_texts_are_written_as_they_are(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    views = pyarrow.array([f"v{n}" for n in range(200)], pyarrow.string_view())
+    texts = [f"{n}." for n in range(200)]
+    table = pyarrow.table({"image": ["a.jpg"] * 200, "text": texts, "view": views})
+    pq.write_table(table, tmp_path / "in.parquet")
+    written = run(tmp_path / "in.parquet", tmp_path / "out.parquet", bad=[1, 65, 66, 129, 200])
+    assert (written.rows, written.quarantined) == (195, 5)
+    read = pq.ParquetFile(tmp_path / "out.parquet").read()
+    assert read.schema.field("view").type == pyarrow.string_view()
+    kept = [n for n in range(200) if n + 1 not in (1, 65, 66, 129, 200)]
+    assert read.column("view").to_pylist() == [f"v{n}" for n in kept]
+    assert read.column("text").to_pylist() == [f"{n}." for n in kept]
+
+
+def test_two_columns_of_one_name_are_refused_at_once(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    arrays = [pyarrow.array([text]) for text in ("a.jpg", "A cat.", "one", "other")]
+    table = pyarrow.Table.from_arrays(arrays, names=["image", "caption", "by", "by"])
+    pq.write_table(table, tmp_path / "in.parquet")
+    for out in ("out.parquet", "out.jsonl"):
+        with pytest.raises(UserError, match="2 columns with the name by"):
+            run(tmp_path / "in.parquet", tmp_path / out)
+
+
+def test_a_schema_that_cannot_be_written_is_said_before_any_work(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    table = pyarrow.table({"image": ["a.jpg"], "caption": ["A cat."]})
+    pq.write_table(table, tmp_path / "in.parquet")
+
+    def refuse(self, table, *_, **__):
+        raise pyarrow.ArrowNotImplementedError("Unhandled type: duration")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", refuse)
+    source = open_source(str(tmp_path / "in.parquet"))
+    with pytest.raises(UserError, match="cannot be written as Parquet: .*duration"):
+        writers.check_output(source, str(tmp_path / "out.parquet"))
 
 
 def test_json_lines_to_parquet(tmp_path):

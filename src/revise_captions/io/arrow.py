@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from revise_captions.errors import Reason, UserError, described
 from revise_captions.io.rows import BadRow, Row, with_objects
+from revise_captions.outside_text import on_one_line
 
 BATCH = 64
 """Rows held at once: few enough for full-size images."""
@@ -43,6 +45,7 @@ def parquet_tables(path: Path, name: str) -> Tables:
                 raise UserError(f"{name} is damaged: {_line(error)}") from None
 
     with file:
+        _refuse_same_names(file.schema_arrow, name)
         return Tables(file.schema_arrow, file.metadata.num_rows, read)
 
 
@@ -78,6 +81,7 @@ def hub_tables(data: Any, name: str) -> Tables:
     """The tables of an open data set. Images stay encoded. Raises `UserError`."""
     if data.features is None:
         data = data._resolve_features()
+    _refuse_same_names(data.features.arrow_schema, name)
     length = len(data) if hasattr(data, "__len__") else None
 
     def read() -> Iterator[Any]:
@@ -87,6 +91,14 @@ def hub_tables(data: Any, name: str) -> Tables:
             raise UserError(f"{name} broke off while reading: {_line(error)}") from None
 
     return Tables(data.features.arrow_schema, length, read)
+
+
+def _refuse_same_names(schema: Any, name: str) -> None:
+    """A row has one value for a name, so a second column of the name would be lost."""
+    for column, count in Counter(schema.names).items():
+        if count > 1:
+            found = f"{name} has {count} columns with the name {on_one_line(column)}"
+            raise UserError(found, hint="rename all but one")
 
 
 def table_rows(tables: Tables, name: str) -> Iterator[Row | BadRow]:

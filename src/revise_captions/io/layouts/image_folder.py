@@ -18,9 +18,10 @@ from revise_captions.io.jsonl import MAX_LINE, parse
 from revise_captions.io.rows import BadRow, Row
 
 METADATA = ("metadata.jsonl", "metadata.csv")
+#: Of the formats that `decoding.FORMATS` reads.
 IMAGE_SUFFIXES = (
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
-    *(".ppm", ".pgm", ".pbm", ".jp2", ".tga", ".ico"),
+    *(".ppm", ".pgm", ".pbm", ".jp2"),
 )
 #: What may stand beside an image, and the field that it becomes.
 BESIDE = {".txt": "txt", ".caption": "caption", ".json": "json"}
@@ -110,12 +111,23 @@ def _is_image(file: str) -> bool:
     return file.lower().endswith(IMAGE_SUFFIXES)
 
 
+def _is_entry(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, or a link that leads nowhere or to itself, whose reading will say so.
+
+    Links to folders are neither.
+    """
+    try:
+        return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
+    except OSError:  # too many links
+        return True
+
+
 def _files(folder: Path, inner: str = "") -> Iterator[str]:
-    """Paths of regular files, relative to the folder, with `/`; in each folder by name."""
+    """Paths of files, relative to the folder, with `/`; in each folder by name."""
     try:
         with os.scandir(folder / inner) as found:
             entries = sorted(
-                (entry.name, entry.is_dir(follow_symlinks=False), entry.is_file())
+                (entry.name, entry.is_dir(follow_symlinks=False), _is_entry(entry))
                 for entry in found
                 if not entry.name.startswith(".")
             )
