@@ -20,7 +20,7 @@ from typing import Any
 from revise_captions.errors import UserError
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow
-from revise_captions.io.writing import check_writable, write_json_lines
+from revise_captions.io.writing import check_writable, in_turn, write_json_lines
 from revise_captions.pipelines.annotate.tasks.decided import DECISIONS, decision_rows
 from revise_captions.pipelines.annotate.tasks.units import Unit
 from revise_captions.runs.paths import quarantine_path
@@ -39,7 +39,7 @@ class Decisions:
     """The decisions in a file, which is written anew, whole, with each of them.
 
     Attributes:
-        path: The file. What another process writes to it meanwhile is kept.
+        path: The file. What other processes write to it, at the same time or between, is kept.
         reviewer: Who decides.
         rows: Lines of the file by the sentence that they are about.
     """
@@ -47,7 +47,6 @@ class Decisions:
     path: Path
     reviewer: str
     rows: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
-    _read: tuple[int, int] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -59,19 +58,12 @@ class Decisions:
         return found
 
     def _refresh(self) -> None:
-        if not self.path.exists() or self._stamp() == self._read:
-            return
         rows: dict[str, list[Mapping[str, Any]]] = {}
-        for row in open_rows(str(self.path)).rows():
+        for row in open_rows(str(self.path)).rows() if self.path.exists() else ():
             if isinstance(row, BadRow) or row.data.get("decision") not in DECISIONS:
                 raise UserError(f"{self.path}, line {row.line}: not a decision of explore")
             rows.setdefault(str(row.data["sentence_id"]), []).append(row.data)
         self.rows = rows
-        self._read = self._stamp()
-
-    def _stamp(self) -> tuple[int, int]:
-        found = self.path.stat()
-        return found.st_mtime_ns, found.st_size
 
     def of(self, sentence: str) -> tuple[str, str] | None:
         """The decision about a sentence, with its text; None where there is none."""
@@ -80,14 +72,13 @@ class Decisions:
 
     def decide(self, unit: Unit, decision: str, text: str) -> None:
         """Keeps a decision; "" takes an earlier one back. Raises `UserError`."""
-        with self._lock:
+        with self._lock, in_turn(self.path):
             self._refresh()
             self.rows.pop(unit.id, None)
             if decision:
                 rows = decision_rows(unit, decision, text)
                 self.rows[unit.id] = [{"annotator": self.reviewer} | row for row in rows]
             write_json_lines(self.path, (row for rows in self.rows.values() for row in rows))
-            self._read = self._stamp()
 
     def as_bytes(self) -> bytes:
         return self.path.read_bytes() if self.path.exists() else b""

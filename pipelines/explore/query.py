@@ -54,9 +54,14 @@ class FoundPage:
 
 
 def find(index: RunIndex, query: Query) -> FoundPage:
-    """The captions on the query's page; of a page behind the last, those on the last."""
-    where, values = _where(query)
-    order = _ORDERS["" if query.sort == "different" and not _paired(index.db) else query.sort]
+    """The captions on the query's page; of a page behind the last, those on the last.
+
+    Raises:
+        ValueError: It asks for differences, and there is no run to differ from.
+    """
+    paired = _paired(index.db)
+    where, values = _where(query, paired=paired)
+    order = _ORDERS["" if query.sort == "different" and not paired else query.sort]
     (total,) = index.db.execute(f"SELECT count(*) FROM captions WHERE {where}", values).fetchone()
     page = min(query.page, max(1, -(-total // PAGE)))
     rows = index.db.execute(
@@ -70,7 +75,7 @@ def _paired(db: sqlite3.Connection) -> bool:
     return bool(db.execute("SELECT 1 FROM temp.sqlite_master WHERE name = 'pairs'").fetchone())
 
 
-def _where(query: Query) -> tuple[str, list[str]]:
+def _where(query: Query, *, paired: bool) -> tuple[str, list[str]]:
     parts, values = ["1"], []
     for name in ("outcome", "model"):
         if value := getattr(query, name):
@@ -81,6 +86,8 @@ def _where(query: Query) -> tuple[str, list[str]]:
             parts.append("id IN (SELECT caption FROM tags WHERE kind = ? AND value = ?)")
             values += [kind, value]
     if query.differs:
+        if not paired:
+            raise ValueError("there is no other run to differ from")
         parts.append("id IN (SELECT caption FROM pairs WHERE how = ?)")
         values.append(query.differs)
     if wanted := query.q.strip().casefold():

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from revise_captions.errors import BadRecord, UserError
+from revise_captions.errors import BadRecord, UserError, described
 from revise_captions.pipelines.explore.decisions import LONGEST, parse_decision
 from revise_captions.pipelines.explore.query import Query
 from revise_captions.pipelines.explore.session import ExploreSession
@@ -30,6 +30,7 @@ HOST = "127.0.0.1"
 #: Longest sides of an image in the list, and large.
 SMALL, LARGE = 640, 2000
 _IMAGE = re.compile(r"image/(\d{1,12})(/large)?(/marked)?")
+_LENGTH = re.compile(r"[0-9]{1,9}")
 _TABLES = re.compile(r"tables/(\d{1,12})")
 
 
@@ -60,6 +61,25 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
+        self._answered(self._get)
+
+    def do_POST(self) -> None:
+        self._answered(self._post)
+
+    def _answered(self, work: Callable[[], None]) -> None:
+        """No request goes without an answer, whatever is wrong with it or with us."""
+        try:
+            work()
+        except (ValueError, OverflowError) as error:  # a number that no index has, no such column
+            logger.info("a request makes no sense: %s", described(error))
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:
+            logger.exception("a request could not be answered")
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _get(self) -> None:
         if self.path == "/favicon.ico":  # browsers ask for one, wherever the page is
             self._answer(b"", "image/x-icon", keep=True)
             return
@@ -87,12 +107,12 @@ class _Handler(BaseHTTPRequestHandler):
         except (LookupError, BadRecord):
             self._refuse(HTTPStatus.NOT_FOUND)
 
-    def do_POST(self) -> None:
+    def _post(self) -> None:
         if (place := self._place()) is None:
             return
         length = self.headers.get("Content-Length", "")
         origin = self.headers.get("Origin")
-        if place != "decide" or not length.isdecimal() or int(length) > 8 * LONGEST:
+        if place != "decide" or not _LENGTH.fullmatch(length) or int(length) > 8 * LONGEST:
             self._refuse(HTTPStatus.BAD_REQUEST)
         elif origin is not None and urlsplit(origin).netloc != self.headers["Host"]:
             self._refuse(HTTPStatus.FORBIDDEN)
@@ -107,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
             caption, sentence, decision, text = parse_decision(body)
             with session.lock:
                 session.decisions.decide(session.unit(caption, sentence), decision, text)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (ValueError, OverflowError, LookupError, TypeError, AttributeError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST)
         except (OSError, UserError) as error:
             logger.error("the decision could not be kept: %s", error)

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -163,6 +164,31 @@ def test_two_explorers_keep_each_others_decisions(run):
         assert decide(two, *places[1], "reject") == 200
         assert decide(one, *places[2], "reject") == 200
     assert len(rows_of(run.with_name("revised.decisions.jsonl"))) == 3
+
+
+def test_decisions_made_at_once_in_two_explorers_are_all_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run = write_run(tmp_path, 60, start=3)
+    places = [(k, s) for k in range(60) for s in flagged(run, k)]
+    assert len(places) >= 60
+    with serving(run) as one, serving(run) as two, ThreadPoolExecutor(4) as pool:
+        servers = [(one, two)[k % 2] for k in range(len(places))]
+        answers = list(pool.map(lambda s, place: decide(s, *place, "reject"), servers, places))
+    assert answers == [200] * len(places)
+    assert len(rows_of(run.with_name("revised.decisions.jsonl"))) == len(places)
+
+
+def test_every_request_has_an_answer(run, monkeypatch):
+    with serving(run) as server:
+        path = f"/{server.token}"
+        assert ask(server, f"{path}/?differs=better")[0] == 400
+        assert ask(server, f"{path}/?page={'9' * 50}")[0] == 200
+        assert decide(server, 10**50, 0, "accept") == 400
+        assert decide(server, 0, 10**50, "accept") == 400
+        long = {"Content-Length": "9" * 5000, "Content-Type": "application/json"}
+        assert ask(server, f"{path}/decide", "POST", "{}", **long)[0] == 400
+        monkeypatch.setattr(server.views, "figures", lambda: 1 // 0)
+        assert ask(server, f"{path}/figures")[0] == 500
 
 
 def test_a_file_that_holds_no_decisions_is_left_alone(run, tmp_path):

@@ -188,7 +188,7 @@ def test_a_schema_that_cannot_be_written_is_said_before_any_work(tmp_path, monke
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", refuse)
     source = open_source(str(tmp_path / "in.parquet"))
-    with pytest.raises(UserError, match="cannot be written as Parquet: .*duration"):
+    with pytest.raises(UserError, match=r"cannot be written as Parquet: .*duration"):
         writers.check_output(source, str(tmp_path / "out.parquet"))
 
 

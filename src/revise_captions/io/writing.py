@@ -197,6 +197,22 @@ def write_json_lines(path: Path, rows: Iterable[object]) -> int:
     return count
 
 
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """Lets one process at a time read a file and replace it; others wait.
+
+    What is locked is the folder: a file that is replaced takes its locks with it. A file system
+    without locks gives no such turn.
+    """
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def sync_folder(path: Path) -> None:
     """Makes a new or renamed directory entry durable."""
     folder = os.open(path.parent, os.O_RDONLY)

@@ -200,18 +200,18 @@ def _placed(
     first = verb.index
     linking = verb.lemma in words.SHOWING | _STANDING
     full = name if linking else f"{stem} {name}".strip()
-    if not full:
-        return
     held = [draft.nodes[i] for i in verb.children if draft.nodes[i].role is Role.OBJECT]
     if verb.lemma in _HOLDING and held and child.index > held[-1].index:
         left, full, linking = conjuncts(draft, held[-1]), name, True
+    if not full:  # a place without a preposition: it stands in no relation that has a name
+        return
     for one in conjuncts(draft, draft.nodes[target]):
         said, end, at = full, one, marks
         if one.index != target and one.case and one.case != child.case:
             own, end, at = _own_place(draft, one)
             said = own if linking else f"{stem} {own}".strip()
         for source in left:
-            if source.index != first:
+            if said and source.index != first:
                 yield from _told(draft, source, said, end, verb, at)
 
 
