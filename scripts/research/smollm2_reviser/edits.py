@@ -18,10 +18,9 @@ from scripts.research.smollm2_reviser.faults import (
     put,
     replacements,
 )
-from scripts.research.smollm2_reviser.rationales import nothing_left, rationale
+from scripts.research.smollm2_reviser.rationales import SAID, nothing_left, rationale
 from scripts.research.smollm2_reviser.removals import additions, recount, removals
 from scripts.research.smollm2_reviser.sentences import SourceSentence
-from scripts.research.smollm2_reviser.voices import COMMANDS, UNHEARD_COMMANDS
 from scripts.research.smollm2_reviser.words import EditWords
 
 if TYPE_CHECKING:
@@ -82,7 +81,8 @@ def example(
 
 
 def _commands(words: EditWords) -> tuple[str, ...]:
-    return UNHEARD_COMMANDS if words.held else COMMANDS
+    commands: tuple[str, ...] = SAID["unheard_commands" if words.held else "commands"]
+    return commands
 
 
 def _made(

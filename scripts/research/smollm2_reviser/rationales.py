@@ -6,9 +6,10 @@ import random
 import re
 from collections.abc import Sequence
 
-from scripts.research.smollm2_reviser import voices
+from scripts.research.frame.data import beside
 from scripts.research.smollm2_reviser.faults import Fault, articled, capital, one_or_many
 
+SAID = beside(__file__, "voices.toml")
 #: What critics call a thing that the sentence calls by another name.
 _SYNONYMS = {
     "man": "person guy male", "woman": "person lady female", "boy": "child kid",
@@ -25,9 +26,8 @@ _SHORT = 5
 
 def core(fault: Fault, rng: random.Random, unheard: bool = False) -> str:
     """What is wrong, without capital and full stop."""
-    kind = fault.kind if fault.kind in voices.CORES else "quality"
-    heard = voices.CORES.get(kind, voices.QUALITY)
-    template = rng.choice(voices.UNHEARD[kind] if unheard else heard)
+    kind = fault.kind if fault.kind in SAID["heard"] else "quality"
+    template: str = rng.choice(SAID["unheard" if unheard else "heard"][kind])
     if ("{thing}" in template and not fault.thing) or ("{frame" in template and not fault.frame):
         template = "{it} {is} {right}, not {wrong}" if fault.right else '"{wrong}" is wrong'
         if kind == "object":
@@ -80,27 +80,27 @@ def rationale(
         return " ".join(mark.format(n, capital(one)) for n, one in enumerate(said, 1))
     text = said[0]
     for one in said[1:]:
-        form = rng.choice(voices.JOINS)
+        form = rng.choice(SAID["joins"])
         text = form.format(text, capital(one) if form == "{}. {}" else one)
     if voice == "hedged":
         text = (
-            rng.choice(voices.HEDGES) + text
+            rng.choice(SAID["hedges"]) + text
             if rng.random() < 0.7
-            else text + rng.choice(voices.DOUBTS)
+            else text + rng.choice(SAID["doubts"])
         )
     elif rng.random() < 0.4:
-        text = rng.choice(voices.INTROS) + text
+        text = rng.choice(SAID["intros"]) + text
     else:
-        text = rng.choice(voices.PLAIN) + text
+        text = rng.choice(SAID["plain"]) + text
     text = ". ".join(capital(part) for part in text.split(". "))
     if voice == "long" and others:
         other = rng.choice(list(others))
         be = "are" if other.endswith("s") else "is"
         if rng.random() < 0.6:
-            before = rng.choice(voices.RIGHT).format(other=other, be=be)
+            before = rng.choice(SAID["right"]).format(other=other, be=be)
             text = before + (text if before.endswith(". ") else text[:1].lower() + text[1:])
         if rng.random() < 0.7:
-            text = text + "." + rng.choice(voices.REST).format(other=other, be=be)
+            text = text + "." + rng.choice(SAID["rest"]).format(other=other, be=be)
     text = text if text.endswith(".") or rng.random() < 0.12 else text + "."
     text = _quoted(articled(text), rng)
     return text if rng.random() > 0.06 else text[:1].lower() + text[1:]
@@ -112,4 +112,4 @@ def nothing_left(subject: str, many: bool, rng: random.Random) -> str:
         fault = Fault("phrase", 0, 0, "", subject, subject, many)
         text = core(fault, rng)
         return capital(articled(text)) + "."
-    return rng.choice(voices.NOTHING)
+    return str(rng.choice(SAID["nothing"]))
