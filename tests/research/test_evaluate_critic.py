@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from revise_captions.picturebook.oracle.truth import Truth
+from revise_captions.stats.classification import macro_f1
 from scripts.research.bundled_models.critic_figures import (
     SentenceScores,
     by_error,
-    macro_f1,
     with_interval,
 )
 from scripts.research.bundled_models.job_figures import Fate, loop_figures
@@ -31,8 +31,8 @@ def test_intervals_are_over_captions():
     none = np.zeros(60, dtype=bool)
     once = SentenceScores(p, factual, np.arange(60), none, none, none, none, none.astype(str))
     often = SentenceScores(*(np.repeat(getattr(once, name), 6) for name in once.__slots__))
-    alone = with_interval(macro_f1, once, 0.5)
-    assert with_interval(macro_f1, often, 0.5) == pytest.approx(alone)
+    alone = with_interval(macro_f1, once)
+    assert with_interval(macro_f1, often) == pytest.approx(alone)
     assert alone[1] < alone[0] < alone[2]
 
 

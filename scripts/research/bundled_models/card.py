@@ -18,7 +18,8 @@ from typing import Any
 import click
 
 from revise_captions.io.writing import write_text
-from scripts.research.frame import blocks as markdown
+from scripts.research.frame import blocks as marks
+from scripts.research.frame.figures import rows_as_table, spread
 
 #: Targets of the project, ordinary and compositional split.
 TARGETS = {
@@ -123,7 +124,7 @@ def critic_card(found: Mapping[str, Any]) -> str:
         ("`assessable` right, of true sentences", "assessable_accuracy"),
     ):
         rows.append((name, *(f"{found[s]['critic'][key]:.3f}" for s in SPLITS), ""))
-    return _table(rows)
+    return rows_as_table(rows)
 
 
 def loop_card(found: Mapping[str, Any]) -> str:
@@ -151,7 +152,7 @@ def loop_card(found: Mapping[str, Any]) -> str:
             ("flagged: factual after (critic)", "critic_after"),
         ):
             rows.append((name, *(f"{run['table_6'][key]:.3f}" for run in runs.values()), ""))
-        parts.append(f"**{split}** split\n\n{_table(rows)}")
+        parts.append(f"**{split}** split\n\n{rows_as_table(rows)}")
     return "\n\n".join(parts)
 
 
@@ -188,7 +189,7 @@ def summary_card(found: Mapping[str, Any]) -> str:
         points = [run[key] for run in runs]
         reached = _reached(points, least) or _reached(points, most, at_most=True)
         rows.append((name, *(_run(run, key) for run in runs), reached))
-    return f"{_table(rows)}\n\n{_origin(found)}"
+    return f"{rows_as_table(rows)}\n\n{_origin(found)}"
 
 
 def _reached(points: Sequence[float], bounds: Sequence[float], *, at_most: bool = False) -> str:
@@ -252,7 +253,7 @@ def blocks(found: Mapping[str, Any]) -> dict[str, str]:
 def write_blocks(found: Mapping[str, Any], root: Path = ROOT) -> None:
     """Replaces the figures in the checkout's Markdown files, and keeps them for the next time."""
     for name, block in blocks(found).items():
-        markdown.write_blocks(root / name, {"figures": block})
+        marks.write_blocks(root / name, {"figures": block})
     write_text(root / KEPT, _as_json(found))
 
 
@@ -262,31 +263,22 @@ def _as_json(found: Mapping[str, Any]) -> str:
 
 def _interval(value: Any) -> str:
     point, low, high = value
-    return f"{point:.3f} ({low:.3f}–{high:.3f})"
+    return f"{point:.3f}{spread(low, high)}"
 
 
 def _run(run: Mapping[str, Any], key: str) -> str:
     """A figure of the loop, with its interval where it has one."""
-    low, high = run.get("intervals", {}).get(key, (None, None))
-    return f"{run[key]:.3f}" if low is None else _interval((run[key], low, high))
+    return _interval((run[key], *run.get("intervals", {}).get(key, (None, None))))
 
 
 def _counted(value: Any, interval: Any = None) -> str:
     share, count = value
-    low, high = interval or (None, None)
-    shown = f"{share:.3f}" if low is None else _interval((share, low, high))
-    return f"{shown} of {count:,}"
+    return f"{_interval((share, *(interval or (None, None))))} of {count:,}"
 
 
 def _target(key: str) -> str:
     sign = "≤" if key in AT_MOST else "≥"
     return f"{sign} {TARGETS[key][0]:g} / {sign} {TARGETS[key][1]:g}" if key else ""
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    head, *body = rows
-    lines = [head, tuple("---" for _ in head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 @click.command(help=__doc__.splitlines()[0])

@@ -7,7 +7,7 @@ their share stands beside. All intervals are bootstraps over captions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +18,15 @@ from PIL import Image
 from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import check_rationale, context_decides
 from revise_captions.records import Span, Verdict
-from revise_captions.stats.classification import calibration_error
-from revise_captions.stats.paired_tests import measured
+from revise_captions.stats.classification import (
+    calibration_error,
+    macro_f1_at,
+    one_class_macro_f1,
+    roc_auc,
+)
+from revise_captions.stats.paired_tests import Floats, Statistic, measured
+from scripts.research.frame.figures import share_of_hits
 from scripts.research.frame.held_out import Item
-
-REPLICATES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,53 +98,17 @@ def _collect(items: Sequence[Item], verdicts: Sequence[Sequence[Verdict]]) -> Se
     )
 
 
-def roc_auc(judged: SentenceScores, threshold: float) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    both = judged.factual.any() and not judged.factual.all()
-    return float(roc_auc_score(judged.factual, judged.p)) if both else float("nan")
-
-
-def macro_f1(judged: SentenceScores, threshold: float) -> float:
-    """Mean F1 of the two classes at the stored threshold."""
-    said = judged.p >= threshold
-    scores = []
-    for label in (True, False):
-        hit = np.sum((said == label) & (judged.factual == label))
-        total = np.sum(said == label) + np.sum(judged.factual == label)
-        scores.append(2 * hit / total if total else 1.0)
-    return float(np.mean(scores))
-
-
-def ece(judged: SentenceScores, threshold: float) -> float:
-    """Expected calibration error of the scored sentences."""
-    return float(calibration_error(judged.p, judged.factual.astype(float)))
-
-
-def majority_f1(judged: SentenceScores, threshold: float) -> float:
-    return macro_f1(replace(judged, p=np.ones_like(judged.p)), threshold)
-
-
-Score = Callable[[SentenceScores, float], float]
-
-
-def with_interval(
-    score: Score, judged: SentenceScores, threshold: float, seed: int = 0
-) -> tuple[float, float, float]:
-    """The score of what was scored, with its 95 % bootstrap interval over captions."""
+def with_interval(statistic: Statistic, judged: SentenceScores) -> tuple[float, float, float]:
+    """The statistic of what was scored, with its 95 % interval over captions."""
     scored = judged.where(~np.isnan(judged.p))
-    rng = np.random.default_rng(seed)
-    members = [np.flatnonzero(scored.caption == c) for c in np.unique(scored.caption)]
-    draws = []
-    for _ in range(REPLICATES):
-        picked = rng.integers(len(members), size=len(members))
-        draws.append(score(_rows(scored, np.concatenate([members[i] for i in picked])), threshold))
-    low, high = np.nanpercentile(draws, [2.5, 97.5])
-    return score(scored, threshold), float(low), float(high)
+    found = measured(statistic, scored.p, scored.factual, list(map(str, scored.caption)))
+    known = (float("nan") if v is None else v for v in (found.value, found.low, found.high))
+    value, low, high = known
+    return value, low, high
 
 
-def _rows(judged: SentenceScores, index: NDArray[np.int64]) -> SentenceScores:
-    return SentenceScores(*(getattr(judged, name)[index] for name in judged.__slots__))
+def _majority(scores: Floats, truth: Floats) -> float:
+    return one_class_macro_f1(truth)
 
 
 def rationale_figures(
@@ -163,8 +131,8 @@ def rationale_figures(
         context, sentence = item.text[: item.spans[k].start], item.spans[k].of(item.text)
         found[i] = check_rationale(item.scene, context, sentence, text)
     truly = [i for i in wanted if not judged.factual[i]]
-    right = [float(found[i] is True) for i in truly]
-    spread = measured(_mean, right, right, [str(judged.caption[i]) for i in truly])
+    right = [found[i] is True for i in truly]
+    spread = share_of_hits(right, [str(judged.caption[i]) for i in truly])
     wrong = [found[i] for i in truly]
     of_flagged = [found[i] for i in wanted if flagged[i]]
     return {
@@ -173,10 +141,6 @@ def rationale_figures(
         "flagged": _correct(of_flagged),
         "unparsed": sum(v is None for v in wrong) / max(1, len(wrong)),
     }
-
-
-def _mean(values: NDArray[np.float64], _: NDArray[np.float64]) -> float:
-    return float(values.mean()) if len(values) else float("nan")
 
 
 def _correct(found: Sequence[bool | None]) -> tuple[float, int]:
@@ -201,8 +165,8 @@ def _beside(
     """The chosen sentences with their context and without."""
     return {
         "sentences": int(chosen.sum()),
-        "macro_f1": with_interval(macro_f1, judged.where(chosen), threshold),
-        "macro_f1_without_context": with_interval(macro_f1, alone.where(chosen), threshold),
+        "macro_f1": with_interval(macro_f1_at(threshold), judged.where(chosen)),
+        "macro_f1_without_context": with_interval(macro_f1_at(threshold), alone.where(chosen)),
     }
 
 
@@ -213,20 +177,21 @@ def figures(critic: Critic, blind: Critic, items: Sequence[Item]) -> dict[str, A
     alone = judge_alone(critic, items)
     gray = judge_blind(blind, items)
     unscored = float(np.isnan(judged.p).mean())
+    macro_f1 = macro_f1_at(threshold)
     assessed = judged.where(~np.isnan(judged.p) & judged.factual)
     return {
         "captions": len(items),
         "sentences": len(judged.p),
         "share_factual": float(judged.factual.mean()),
         "unscored": unscored,
-        "roc_auc": with_interval(roc_auc, judged, threshold),
-        "macro_f1": with_interval(macro_f1, judged, threshold),
-        "ece": with_interval(ece, judged, threshold),
-        "roc_auc_without_image": with_interval(roc_auc, gray, threshold),
-        "macro_f1_without_image": with_interval(macro_f1, gray, threshold),
-        "roc_auc_without_context": with_interval(roc_auc, alone, threshold),
-        "macro_f1_without_context": with_interval(macro_f1, alone, threshold),
-        "macro_f1_majority": with_interval(majority_f1, judged, threshold),
+        "roc_auc": with_interval(roc_auc, judged),
+        "macro_f1": with_interval(macro_f1, judged),
+        "ece": with_interval(calibration_error, judged),
+        "roc_auc_without_image": with_interval(roc_auc, gray),
+        "macro_f1_without_image": with_interval(macro_f1, gray),
+        "roc_auc_without_context": with_interval(roc_auc, alone),
+        "macro_f1_without_context": with_interval(macro_f1, alone),
+        "macro_f1_majority": with_interval(_majority, judged),
         "needs_context": _beside(judged, alone, judged.needs_context, threshold),
         "context_decides": _beside(judged, alone, judged.context_decides, threshold),
         "by_error": by_error(judged, threshold),

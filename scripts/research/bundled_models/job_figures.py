@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.picturebook.oracle.truth import Truth, oracle
@@ -20,7 +19,7 @@ from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.records import Label, Unscored, Verdict, label_of
 from revise_captions.reviser.protocol import Reviser
-from revise_captions.stats.paired_tests import measured
+from scripts.research.frame.figures import share_of_hits
 from scripts.research.frame.held_out import Item
 
 WINDOW = 64
@@ -132,9 +131,12 @@ def loop_figures(fates: Sequence[Sequence[Fate]]) -> dict[str, Any]:
     names = [str(number) for number, caption in enumerate(fates) for _ in caption]
 
     def interval(among: Truth, ends: tuple[Truth | None, ...]) -> tuple[float | None, float | None]:
-        kept = [(f, n) for f, n in zip(flat, names, strict=True) if f.before is among]
-        hits = [float(fate.after in ends) for fate, _ in kept]
-        found = measured(_mean, hits, hits, [name for _, name in kept])
+        kept = [
+            (fate, name) for fate, name in zip(flat, names, strict=True) if fate.before is among
+        ]
+        if not kept:
+            return None, None
+        found = share_of_hits([f.after in ends for f, _ in kept], [name for _, name in kept])
         return found.low, found.high
 
     return {
@@ -161,10 +163,6 @@ def loop_figures(fates: Sequence[Sequence[Fate]]) -> dict[str, Any]:
             "critic_after": _share(sum(f.critic_after for f in flagged), len(flagged)),
         },
     }
-
-
-def _mean(values: NDArray[np.float64], _: NDArray[np.float64]) -> float:
-    return float(values.mean()) if len(values) else float("nan")
 
 
 def _share(part: int, whole: int) -> float:

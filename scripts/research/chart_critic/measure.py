@@ -37,16 +37,19 @@ from revise_captions.critic.charts.evidence import NAMES
 from revise_captions.critic.charts.places import NumberPlace
 from revise_captions.engines.smollm2 import is_installed
 from revise_captions.io.images import load_image
-from revise_captions.stats.classification import macro_f1, roc_auc
+from revise_captions.stats.classification import macro_f1, macro_f1_at, roc_auc
+from revise_captions.stats.paired_tests import Statistic, measured
 from scripts.research.chart_critic.halves import is_development, twins
 from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.report import ROOT, write_option
 
 SCORED, AT_CHANCE = "zero-shot, scored", "zero-shot, unscored at chance"
 FLOORS = ("floor: numbers", "floor: length")
 NEED_THE_CHART = {"value_error", "trend_error", "magnitude_error", "label_error"}
 NEUTRAL = "grammatical_error"
 FEW = 8
+REPLICATES = 400
 #: Of `fitted`.
 PRIOR, SHRINKAGE = 3.0, 0.003
 
@@ -171,20 +174,12 @@ def fitted(
     return scores
 
 
-def interval(
-    statistic: Callable[[np.ndarray, np.ndarray], float],
-    scores: np.ndarray, truth: np.ndarray, images: np.ndarray, count: int = 400,
-) -> tuple[float, float, float]:  # fmt: skip
+def shown(statistic: Statistic, scores: np.ndarray, truth: np.ndarray, images: np.ndarray) -> str:
     """A statistic with its 95 % interval over images."""
-    names, place = np.unique(images, return_inverse=True)
-    members = [np.flatnonzero(place == k) for k in range(len(names))]
-    rng, drawn = np.random.default_rng(0), []
-    for _ in range(count):
-        rows = np.concatenate([members[k] for k in rng.integers(0, len(names), len(names))])
-        if 0 < truth[rows].sum() < len(rows):
-            drawn.append(statistic(scores[rows], truth[rows]))
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return statistic(scores, truth), float(low), float(high)
+    found = measured(statistic, scores, truth, list(images), REPLICATES)
+    if found.value is None or found.low is None:
+        return "—"
+    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def above_floors(scores: np.ndarray, truth: np.ndarray) -> float:
@@ -208,8 +203,7 @@ def line(name: str, rows: Sequence[MeasuredSentence], columns: dict[str, np.ndar
             cells.append("—")
             continue
         statistic = above_floors if column == "above" else roc_auc
-        value, low, high = interval(statistic, scores[part], truth[part], images[part])
-        cells.append(f"{value:.3f} ({low:.3f} to {high:.3f})")
+        cells.append(shown(statistic, scores[part], truth[part], images[part]))
     shares = f"{100 * (1 - truth.mean()):.0f} % | {100 * (1 - read.mean()):.0f} %"
     return f"| {name} | {len(rows):,} | {shares} | " + " | ".join(cells) + " |"
 
@@ -248,7 +242,7 @@ def table(rows: Sequence[MeasuredSentence], columns: dict[str, np.ndarray]) -> l
 @click.option("--language/--no-language", default=True, help="Ask SmolLM2, where it is installed.")
 @click.option("--answers", type=click.Path(path_type=Path), help="File that keeps its answers.")
 @click.option("--development", is_flag=True, help="The half that choices were made on.")
-@click.option("--write", is_flag=True, help="Write the figures to their page.")
+@write_option
 def main(
     folder: Path,
     readings: Path,
@@ -266,7 +260,7 @@ def main(
     block = figures(every, development, critic.threshold, both)
     echo(block)
     if write:
-        write_to_pages(Path.cwd(), {"chocolate": block})
+        write_to_pages(ROOT, {"chocolate": block})
 
 
 def figures(
@@ -334,8 +328,7 @@ def macro_f1_lines(
     read = np.array([r.readable for r in rows])
 
     def said(scores: np.ndarray, part: np.ndarray, at: float) -> str:
-        found = interval(lambda s, t: macro_f1(s, t, at), scores[part], truth[part], images[part])
-        return "{:.3f} ({:.3f} to {:.3f})".format(*found)
+        return shown(macro_f1_at(at), scores[part], truth[part], images[part])
 
     every = np.ones(len(rows), dtype=bool)
     below = np.where(read, zero, 0.0)

@@ -15,10 +15,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
 
 import click
-import numpy as np
 from PIL.Image import Image
 
 from revise_captions.chart_world.captions import ChartCaption, sample_caption
@@ -35,9 +33,10 @@ from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings,
 from revise_captions.records import Sentence
 from revise_captions.reviser.charts import ChartReviser
 from revise_captions.text.sentences import split
-from scripts.research.frame import blocks as markdown
+from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.figures import share_of_hits, spread
+from scripts.research.frame.report import ROOT, write_option
 
-ROOT = Path(__file__).resolve().parents[3]
 STYLES = ("vega", "matplotlib", "infographic")
 
 
@@ -164,17 +163,11 @@ def share(fates: Sequence[SentenceFate], of: Callable[[SentenceFate], bool]) -> 
 
 
 def with_interval(fates: Sequence[SentenceFate], of: Callable[[SentenceFate], bool]) -> str:
-    """A share with its 95 % interval over charts."""
-    charts: dict[str, list[bool]] = {}
-    for one in fates:
-        charts.setdefault(one.chart, []).append(of(one))
-    groups, rng = list(charts.values()), np.random.default_rng(0)
-    drawn_ = []
-    for _ in range(1000 if groups else 0):
-        flat = [x for k in rng.integers(0, len(groups), len(groups)) for x in groups[k]]
-        drawn_.append(sum(flat) / len(flat))
-    low, high = np.percentile(drawn_, [2.5, 97.5]) if drawn_ else (float("nan"),) * 2
-    return f"{share(fates, of)} ({low:.3f}–{high:.3f})"
+    """A share with its 95 % interval over charts; "—" of nothing."""
+    if not fates:
+        return "—"
+    found = share_of_hits([of(one) for one in fates], [one.chart for one in fates])
+    return f"{found.value:.3f}{spread(found.low, found.high)}"
 
 
 def right_row(name: str, reading: str, fates: Sequence[SentenceFate]) -> str:
@@ -226,7 +219,7 @@ def block(found: dict[str, list[SentenceFate]]) -> str:
 @click.option(
     "--language", is_flag=True, help="Ask SmolLM2, too, as runs do where it is installed."
 )
-@click.option("--write", is_flag=True, help="Also into docs.")
+@write_option
 def main(charts: int, seed: str, language: bool, write: bool) -> None:
     """Print what became of wrong and right sentences, by type of error and by style."""
     critic = ChartCritic(language=chart_language() if language else None)
@@ -240,7 +233,7 @@ def main(charts: int, seed: str, language: bool, write: bool) -> None:
     text = block(found)
     print(text)
     if write:
-        markdown.write_to_pages(ROOT, {"rewrites": text})
+        write_to_pages(ROOT, {"rewrites": text})
 
 
 if __name__ == "__main__":

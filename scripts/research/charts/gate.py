@@ -30,9 +30,9 @@ from revise_captions.io.images import load_image
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.records import ImageRef, Span, Unscored, Verdict
-from scripts.research.frame import blocks as markdown
+from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.report import ROOT, write_option
 
-ROOT = Path(__file__).resolve().parents[3]
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 #: Where the images of a collection belong.
 COLLECTIONS = {
@@ -103,7 +103,7 @@ def ways(critic: Critic, source: Iterator[tuple[str, Image]]) -> Iterator[tuple[
 @click.argument("data", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--most", default=250, show_default=True, help="Images of each collection.")
 @click.option("--each", is_flag=True, help="Also name the images that are sent wrong.")
-@click.option("--write", is_flag=True, help="Also into docs.")
+@write_option
 def main(data: Path, most: int, each: bool, write: bool) -> None:
     """Print where `bundled` sends the images in DATA's collections and drawn scenes."""
     critic = load_critic("bundled", device="cpu")
@@ -127,7 +127,7 @@ def main(data: Path, most: int, each: bool, write: bool) -> None:
             print("\n".join(f"{image}: {sent[image]}" for image in wrong), flush=True)
     print("\n".join(lines))
     if write:
-        markdown.write_to_pages(ROOT, {"gate": "\n".join(lines)})
+        write_to_pages(ROOT, {"gate": "\n".join(lines)})
 
 
 if __name__ == "__main__":

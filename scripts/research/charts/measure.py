@@ -36,6 +36,8 @@ from revise_captions.io.images import load_image
 from revise_captions.records import ImageRef
 from scripts.research.charts.table_metrics import TablePoint, rms, rnss
 from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.figures import share_of, spread
+from scripts.research.frame.report import ROOT, write_option
 
 TABLES = Path(__file__).parents[3] / "tests/charts/real_tables.json"
 #: Names of CHOCOLATE's images begin with their source.
@@ -108,18 +110,10 @@ def summary(name: str, scores: Sequence[ChartScore]) -> str:
     """A row of the table, with intervals over images."""
     cells = [name, str(len(scores))]
     for key in ("f1", "precision", "recall", "rnss"):
-        values = [getattr(one, key) for one in scores]
-        low, high = _interval(values)
-        cells.append(f"{sum(values) / len(values):.3f} ({low:.3f}–{high:.3f})")
+        found = share_of(key, [getattr(one, key) for one in scores])
+        cells.append(f"{found.value:.3f}{spread(found.low, found.high)}")
     cells.append(f"{sum(one.seconds for one in scores) / len(scores):.2f}")
     return "| " + " | ".join(cells) + " |"
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % percentile interval of the mean, by resampling images."""
-    draws = np.random.default_rng(0).integers(len(values), size=(1000, len(values)))
-    low, high = np.percentile(np.array(values)[draws].mean(axis=1), [2.5, 97.5])
-    return float(low), float(high)
 
 
 HEADER = "\n".join(
@@ -133,7 +127,7 @@ HEADER = "\n".join(
 @click.command()
 @click.argument("images", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--rendered", default=0, help="Also draw so many charts in each style.")
-@click.option("--write", is_flag=True, help="Write the tables to their page.")
+@write_option
 @click.option("--each", is_flag=True, help="Also print a line per image, worst first.")
 def main(images: Path, rendered: int, write: bool, each: bool) -> None:
     """Print RMS-F1 and RNSS on real charts of IMAGES whose tables were read off by eye."""
@@ -156,7 +150,7 @@ def main(images: Path, rendered: int, write: bool, each: bool) -> None:
     block = "\n".join(lines)
     echo(block)
     if write:
-        write_to_pages(Path.cwd(), {"chart-reader": block})
+        write_to_pages(ROOT, {"chart-reader": block})
     if each:
         for one in sorted(scores, key=lambda one: one.f1):
             echo(f"{one.image}: RMS-F1 {one.f1:.3f}, RNSS {one.rnss:.3f}, {one.seconds:.2f} s")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from revise_captions.stats.bootstrap import Estimate, ratio_interval
 from revise_captions.stats.paired_tests import Floats, measured_sums
 
 
@@ -65,6 +66,16 @@ def _mean(sums: Floats) -> float:
     return float(sums[0] / sums[1]) if sums[1] else float("nan")
 
 
+def share_of_hits(hits: Sequence[bool], images: Sequence[str]) -> Estimate:
+    """The share of hits with its interval over images; exact bounds where all images agree."""
+    counts: dict[str, list[int]] = {}
+    for hit, image in zip(hits, images, strict=True):
+        found = counts.setdefault(image, [0, 0])
+        found[0] += hit
+        found[1] += 1
+    return ratio_interval(*zip(*counts.values(), strict=True))
+
+
 def spread(low: float | None, high: float | None, digits: int = 3) -> str:
     """An interval in brackets after a figure, as pages print it; "" where there is none."""
     return "" if low is None or high is None else f" ({low:.{digits}f}–{high:.{digits}f})"
@@ -72,7 +83,7 @@ def spread(low: float | None, high: float | None, digits: int = 3) -> str:
 
 def as_table(figures: Iterable[ReportedFigure]) -> str:
     """Markdown: one row a figure."""
-    lines = ["| figure | value | floor | published | target |", "| --- | --- | --- | --- | --- |"]
+    rows = [["figure", "value", "floor", "published", "target"]]
     for item in figures:
         value = f"{item.value:.{item.digits}f}{spread(item.low, item.high, item.digits)}"
         floor = ""
@@ -82,5 +93,12 @@ def as_table(figures: Iterable[ReportedFigure]) -> str:
         if item.target is not None:
             target = f"{'≤' if item.at_most else '≥'} {item.target:g}: {item.verdict}"
         name = f"{item.name}{f' [{item.note}]' if item.note else ''}"
-        lines.append(f"| {name} | {value} | {floor} | {item.peers} | {target} |")
-    return "\n".join(lines)
+        rows.append([name, value, floor, item.peers, target])
+    return rows_as_table(rows)
+
+
+def rows_as_table(rows: Sequence[Sequence[str]]) -> str:
+    """Markdown: the first row is the head."""
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -26,8 +26,8 @@ from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.reviser.content_words import content, new_content
 from revise_captions.reviser.load import ADAPTER, BUNDLED, load_reviser
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
-from revise_captions.stats.bootstrap import Estimate, ratio_interval
-from scripts.research.frame import blocks as markdown
+from scripts.research.frame.blocks import write_blocks
+from scripts.research.frame.figures import share_of_hits, spread
 from scripts.research.smollm2_reviser.edits import EditExample, stream
 from scripts.research.smollm2_reviser.faults import articled
 from scripts.research.smollm2_reviser.train import read_edits
@@ -132,29 +132,16 @@ def held_out_examples(data: Path, each: int, seed: str) -> list[EditExample]:
     raise AssertionError("the stream has no end")
 
 
-def shown(estimate: Estimate) -> str:
-    """A share with its interval."""
-    low, high = estimate.low, estimate.high
-    interval = "" if low is None or high is None else f" ({low:.3f}–{high:.3f})"
-    return f"{estimate.value:.3f}{interval}"
-
-
 def table(name: str, results: Sequence[Judged], speed: str) -> list[str]:
     """Rows of Markdown: kind, right with interval, remainder kept, unsupported words; the speed."""
     lines = []
     for kind in [*dict.fromkeys(r.kind for r in results), "all"]:
         some = [r for r in results if kind in (r.kind, "all")]
-        images: dict[str, list[bool]] = {}
-        for result in some:
-            images.setdefault(result.image, []).append(result.right)
-        estimate = ratio_interval(
-            [sum(v) for v in images.values()], [len(v) for v in images.values()]
-        )
+        found = share_of_hits([r.right for r in some], [r.image for r in some])
+        right = f"{found.value:.3f}{spread(found.low, found.high)}"
         kept = sum(r.kept for r in some) / len(some)
         new = sum(not r.supported for r in some) / len(some)
-        lines.append(
-            f"| {name} | {kind} | {shown(estimate)} of {len(some)} | {kept:.3f} | {new:.3f} |"
-        )
+        lines.append(f"| {name} | {kind} | {right} of {len(some)} | {kept:.3f} | {new:.3f} |")
     if not name.startswith(FLOOR):
         lines.append(f"| {name} | sentences/s | {speed} | | |")
     return lines
@@ -216,7 +203,7 @@ def main(
                  "rewrite": text, "expected": example.rewrite}
             )  # fmt: skip
     if write:
-        markdown.write_blocks(PAGE, {block: "\n".join(lines)})
+        write_blocks(PAGE, {block: "\n".join(lines)})
     if out:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         out.write_text(text, encoding="utf-8")

@@ -21,8 +21,8 @@ from revise_captions.io.writing import write_json
 from revise_captions.pipelines.stress.summary import outcome, rises_by, verdict
 from revise_captions.registry import METRICS, names
 from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.report import ROOT, write_option
 
-ROOT = Path(__file__).parents[3]
 FOLDER = Path(__file__).parent / "runs"
 #: Recorded runs, and what they were run on.
 RUNS = {
@@ -197,7 +197,7 @@ def blocks() -> dict[str, str]:
 
 @click.command()
 @click.option("--record", type=(str, click.Path(path_type=Path)), help="NAME and a JSON file.")
-@click.option("--write", is_flag=True, help="Write the tables into the pages.")
+@write_option
 def main(record: tuple[str, Path] | None, write: bool) -> None:
     """Keeps a run's figures, or prints or writes the tables."""
     if record is not None:
