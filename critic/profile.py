@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest, PreparesImages
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
 from revise_captions.errors import UserError
 from revise_captions.records import Verdict
+from revise_captions.runs.window_images import PreparesImages
 from revise_captions.stats.error_correction import ErrorRates, measured_share
 from revise_captions.stats.probability_maps import ProbabilityMap
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from PIL import Image
 
@@ -112,13 +112,4 @@ class Critic(Protocol):
         Raises:
             EngineDead: The model stopped answering for good.
         """
-        ...
-
-
-@runtime_checkable
-class PreparesImages(Protocol):
-    """A critic that can preprocess an image before it is asked about it."""
-
-    def prepare(self, image: Image.Image) -> None:
-        """Called by the thread that read the image, while the model works on others."""
         ...

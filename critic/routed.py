@@ -25,9 +25,9 @@ from revise_captions.critic.protocol import (
     Critic,
     ExplainRequest,
     JudgeRequest,
-    PreparesImages,
 )
 from revise_captions.records import Unscored, Verdict
+from revise_captions.runs.window_images import PreparesImages
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,6 @@ from revise_captions.pipelines.job.models import (
 from revise_captions.pipelines.job.window import WINDOW, Result, revise_records
 from revise_captions.pipelines.options import (
     Guard,
-    InputOptions,
     JobOptions,
     ModelOptions,
     OnUnfixable,
@@ -35,6 +34,7 @@ from revise_captions.pipelines.options import (
     option_names,
 )
 from revise_captions.records import Record, Revision
+from revise_captions.runs.inputs import InputOptions
 from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The main job's options, grouped by who uses them; the command and the function share them.
 
-InputOptions    what is read            the readers
+InputOptions    what is read            the readers (`runs.inputs`)
 ModelOptions    which models, how       `job.models`
 VerifyOptions   checks of revisions     `verify`
 RunOptions      what is done, and where to write it
@@ -15,29 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from revise_captions.errors import UserError
+from revise_captions.runs.inputs import InputOptions, parse_shard
 
 Stage = Literal["all", "critique", "revise"]
 OnUnfixable = Literal["keep", "drop", "flag"]
 Guard = Literal["strict", "warn"]
-
-
-@dataclass(frozen=True, slots=True)
-class InputOptions:
-    """Which records are read. `revise-captions --help` says what each option means."""
-
-    source: str = ""
-    image_field: str | None = None
-    caption_field: str | None = None
-    image_root: Path | None = None
-    allow_urls: bool = False
-    limit: int | None = None
-    shard: str = "0/1"
-    config: Path | None = None  # where options came from
-
-    @property
-    def caption_fields(self) -> tuple[str, ...]:
-        """The fields named in `caption_field`."""
-        return tuple(filter(None, (self.caption_field or "").split(",")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +143,6 @@ def _check_verification(options: VerifyOptions, stage: Stage) -> None:
         raise UserError(
             "--reference-field is for POSH, which is not asked for", hint="add --verify posh"
         )
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """`"3/8"` to (3, 8): every eighth window from the fourth. Raises `UserError`."""
-    index, slash, count = text.partition("/")
-    if not (slash and index.isdecimal() and count.isdecimal()):
-        raise UserError(f"--shard {text}: expected I/N, such as 0/8 to 7/8")
-    if int(index) >= int(count):
-        raise UserError(
-            f"there is no shard {text}",
-            hint=f"the shards are 0/{count} to {int(count) - 1}/{count}",
-        )
-    return int(index), int(count)
 
 
 def command_to_resume(arguments: Sequence[str]) -> str:

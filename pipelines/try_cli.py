@@ -44,8 +44,8 @@ def try_caption(image: str, caption: str, **options: Any) -> int:
     from revise_captions.io.rows import BadRow
     from revise_captions.outside_text import plain
     from revise_captions.pipelines.api import revise
-    from revise_captions.pipelines.job.progress import announced
     from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED
+    from revise_captions.runs.progress import announced
     from revise_captions.signature import settings_of
 
     text = sys.stdin.read() if caption == "-" else caption

@@ -20,10 +20,9 @@ from revise_captions.io.fields import look_up
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.dcscore.options import UnitModels, load_scorer
 from revise_captions.pipelines.dcscore.rows import ScoredRow, means, row_of
-from revise_captions.pipelines.job.inputs import image_loader, open_input
-from revise_captions.pipelines.job.window_images import LoadedRecord, windows_of, with_images
-from revise_captions.pipelines.options import InputOptions
 from revise_captions.records import Record
+from revise_captions.runs.inputs import InputOptions, image_loader, open_input
+from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images
 from revise_captions.signature import signature
 from revise_captions.stats.correlations import correlation
 

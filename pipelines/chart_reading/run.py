@@ -27,8 +27,8 @@ from revise_captions.commands import echo
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.rows import dumps
-from revise_captions.pipelines.job.progress import Progress
 from revise_captions.records import ImageRef
+from revise_captions.runs.progress import Progress
 
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
 #: The exit status if nothing could be read.

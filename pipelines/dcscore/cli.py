@@ -119,7 +119,7 @@ def score_dcscore(source: str, out: Path, **options: Any) -> int:
 def options_of(source: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """Takes the options of input and models out of a command's; the rest are its own."""
     from revise_captions.pipelines.dcscore.options import UnitModels
-    from revise_captions.pipelines.options import InputOptions
+    from revise_captions.runs.inputs import InputOptions
 
     def taken(names: tuple[str, ...]) -> Mapping[str, Any]:
         return {name: options.pop(name) for name in names if name in options}

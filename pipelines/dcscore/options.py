@@ -11,7 +11,8 @@ from revise_captions.dcscore.units import Decomposer, UnitMatcher, UnitVerifier
 from revise_captions.engines.model_spec import ModelSpec
 from revise_captions.engines.protocol import Engine
 from revise_captions.errors import UserError
-from revise_captions.pipelines.options import InputOptions, RunOptions
+from revise_captions.pipelines.options import RunOptions
+from revise_captions.runs.inputs import InputOptions
 
 OFFLINE, REFERENCE = "offline", "reference"
 

@@ -28,15 +28,15 @@ from revise_captions.pipelines.dcscore.rows import (
     scored_row,
     totals,
 )
-from revise_captions.pipelines.job.inputs import image_loader, open_input
-from revise_captions.pipelines.job.models import input_settings
-from revise_captions.pipelines.job.progress import Progress, shown
-from revise_captions.pipelines.job.run import is_complete, open_journal, refuse_unfinished
-from revise_captions.pipelines.job.window import unfinished_windows
-from revise_captions.pipelines.job.window_images import LoadedRecord
-from revise_captions.pipelines.output.journal import Journal, RowResult
-from revise_captions.pipelines.output.writers import OutputCounts, check_output, write_rows
+from revise_captions.pipelines.output.writers import check_output
 from revise_captions.records import ImageRef, Record
+from revise_captions.runs.begin import is_complete, open_journal, refuse_unfinished
+from revise_captions.runs.inputs import image_loader, input_settings, open_input
+from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.outputs import OutputCounts, write_rows
+from revise_captions.runs.progress import Progress, shown
+from revise_captions.runs.window_images import LoadedRecord
+from revise_captions.runs.windows import unfinished_windows
 from revise_captions.signature import signature
 
 #: Captions on an HTML page: more would make it heavy for a browser.

@@ -41,9 +41,9 @@ def doctor(source: str | None, **options: Any) -> int:
     nothing could be judged, 5 if no record could be processed.
     """
     from revise_captions.pipelines.doctor import advice, machine
-    from revise_captions.pipelines.job.inputs import open_input
     from revise_captions.pipelines.job.missing_images import missing_images
     from revise_captions.pipelines.options import JobOptions
+    from revise_captions.runs.inputs import open_input
 
     job = JobOptions.of({"source": source or "", **options})
     found = None
@@ -69,9 +69,9 @@ def _print(lines: Iterable[tuple[str, str]]) -> None:
 
 
 def _probe(source: Source, job: JobOptions) -> Probe:
-    from revise_captions.pipelines.job.inputs import image_loader
     from revise_captions.pipelines.job.models import load_critic_of
     from revise_captions.pipelines.job.probe import probe
+    from revise_captions.runs.inputs import image_loader
 
     critic = load_critic_of(job.models) if job.models.critic == "bundled" else None
     return probe(source, image_loader(source, job.inputs), critic, urls=job.inputs.allow_urls)

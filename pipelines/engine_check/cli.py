@@ -44,8 +44,8 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     its own attention mode unless --against sets attention-mode=.
     """
     from revise_captions.pipelines.engine_check.compare import Setup, as_text, check, drawn
-    from revise_captions.pipelines.job.inputs import image_loader, open_input
     from revise_captions.pipelines.options import JobOptions
+    from revise_captions.runs.inputs import image_loader, open_input
 
     job = JobOptions.of(options)
     first = Setup(job.models)

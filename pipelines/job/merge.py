@@ -17,13 +17,9 @@ from typing import Any
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
-from revise_captions.pipelines.output.journal import RowResult
-from revise_captions.pipelines.output.writers import (
-    OutputCounts,
-    check_output,
-    old_quarantine_path,
-    write,
-)
+from revise_captions.pipelines.output.writers import check_output, old_quarantine_path, write
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.outputs import OutputCounts
 from revise_captions.runs.paths import quarantine_path
 
 ADDED = ("revised_caption", "revision")

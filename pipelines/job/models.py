@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import Row
-from revise_captions.pipelines.job.progress import announced
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.pipelines.job.window import stored_signature
 from revise_captions.pipelines.options import (
-    InputOptions,
     JobOptions,
     ModelOptions,
     RunOptions,
@@ -21,6 +19,8 @@ from revise_captions.pipelines.options import (
     VerifyOptions,
 )
 from revise_captions.reviser import guards
+from revise_captions.runs.inputs import input_settings
+from revise_captions.runs.progress import announced
 from revise_captions.signature import settings_of, signature
 
 if TYPE_CHECKING:
@@ -230,17 +230,4 @@ def run_settings(
         "window": WINDOW,
         **input_settings(job.inputs),
         "signature": models.signature,
-    }
-
-
-def input_settings(inputs: InputOptions) -> dict[str, Any]:
-    """What of the input options decides what is written."""
-    return {
-        "in": inputs.source,
-        "image-field": inputs.image_field,
-        "caption-field": inputs.caption_field,
-        "image-root": str(inputs.image_root) if inputs.image_root else None,
-        "allow-urls": inputs.allow_urls,
-        "limit": inputs.limit,
-        "shard": inputs.shard,
     }

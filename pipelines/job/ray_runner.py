@@ -26,9 +26,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.io.images import mark_of
 from revise_captions.io.readers import WINDOW, Source
-from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.models import load_models, run_settings
-from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check
 from revise_captions.pipelines.job.window import (
@@ -37,9 +35,11 @@ from revise_captions.pipelines.job.window import (
     revise_window,
     sentences_of,
 )
-from revise_captions.pipelines.job.window_images import windows_of, with_images
 from revise_captions.pipelines.options import JobOptions
-from revise_captions.pipelines.output.journal import Journal, window_digest
+from revise_captions.runs.inputs import image_loader, open_input
+from revise_captions.runs.journal import Journal, window_digest
+from revise_captions.runs.progress import Progress
+from revise_captions.runs.window_images import windows_of, with_images
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -9,37 +9,31 @@ Everything that a user can get wrong is checked before a model is loaded.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from revise_captions.commands import echo
-from revise_captions.errors import NothingJudged, UserError
-from revise_captions.io.readers import Source, open_rows
+from revise_captions.errors import NothingJudged
+from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.pipelines.job.inputs import image_loader, open_input
 from revise_captions.pipelines.job.missing_images import warn_of_missing_images
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.probe import look_ahead
-from revise_captions.pipelines.job.progress import Progress, shown
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check, require_verdicts
 from revise_captions.pipelines.job.window import journal_windows, stored_signature
 from revise_captions.pipelines.options import JobOptions, RunOptions
-from revise_captions.pipelines.output.journal import Journal, RowResult, refuse_early
 from revise_captions.pipelines.output.writers import check_output, write
 from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
-from revise_captions.runs.paths import journal_path, quarantine_path
-from revise_captions.signature import settings_of
-from revise_captions.text.formatting import plural
+from revise_captions.runs.begin import is_complete, open_journal, refuse_unfinished
+from revise_captions.runs.inputs import image_loader, open_input
+from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.paths import journal_path
+from revise_captions.runs.progress import Progress, shown
 
 logger = logging.getLogger(__name__)
-#: What a finished run is known by: those of its settings that name a model, and the threshold.
-_KNOWN_BY = ("critic", "reviser", "decomposer", "matcher", "verifier", "threshold")
 
 
 def run(job: JobOptions) -> dict[str, Any]:
@@ -58,7 +52,7 @@ def run(job: JobOptions) -> dict[str, Any]:
         return _dry_run(job)
     refuse_unfinished(job.run)
     with closing(_open(job)) as source:
-        if is_complete(source, job.run):
+        if is_complete(source, job.run, stored_signature):
             return {}
         check_outputs(source, job)
         if job.run.runner == "ray":
@@ -85,43 +79,6 @@ def _open(job: JobOptions) -> Source:
     if looks:
         warn_of_missing_images(source, job.inputs.image_root)
     return source
-
-
-def refuse_unfinished(options: RunOptions) -> None:
-    """Raises `UserError` where an unfinished run of OUT stands, and is neither resumed nor lost."""
-    refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
-
-
-def is_complete(
-    source: Source,
-    options: RunOptions,
-    signature_of: Callable[[Mapping[str, object]], str] = stored_signature,
-) -> bool:
-    """Whether `--resume` finds nothing to do, which is said: OUT has all rows, and no journal.
-
-    `signature_of` finds in a row of OUT what its run signed it with; "" in a row of something else.
-    """
-    out = Path(options.out)
-    if not options.resume or options.force or journal_path(options.out).exists():
-        return False
-    if options.out == "-" or not out.exists():
-        return False
-    with suppress(UserError), closing(open_rows(options.out)) as written:
-        rows = [row for row in islice(written.rows(), 1) if isinstance(row, Row)]
-        signature = signature_of(rows[0].data) if rows else ""
-        quarantine = quarantine_path(options.out)
-        bad = sum(1 for _ in quarantine.open("rb")) if quarantine.is_file() else 0
-        done = sum(1 for _ in written.rows()) + bad
-        if signature and done == sum(1 for _ in source.rows()):
-            by = settings_of(signature)
-            models = ", ".join(f"{name} {by[name]}" for name in _KNOWN_BY if name in by)
-            echo(
-                f"{out} is already complete: {plural(done - bad, 'row')}, {bad:,} in quarantine "
-                f"({models})\n  --force does the run again",
-                err=True,
-            )
-            return True
-    return False
 
 
 def _check_of(options: RunOptions, ahead: str = "") -> Check:
@@ -175,13 +132,6 @@ def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
                 ray_runner.process(job, journal, progress, models.threshold, _check_of(job.run))
             return finish(source, job, models, decisive, journal, progress)
-
-
-def open_journal(options: RunOptions, decisive: Mapping[str, Any]) -> Journal:
-    """The journal beside OUT, new or resumed. Raises `UserError` where it is another run's."""
-    return Journal.open(
-        journal_path(options.out), decisive, resume=options.resume, force=options.force
-    )
 
 
 def finish(

@@ -10,11 +10,11 @@ from revise_captions.commands import echo
 from revise_captions.errors import NothingJudged
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.options import RunOptions
-from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.outcomes import captions_of
-from revise_captions.pipelines.output.writers import OutputCounts
 from revise_captions.pipelines.report.headline import remedy
 from revise_captions.records import kind_of_reason
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.outputs import OutputCounts
 from revise_captions.text.formatting import percent, plural
 
 #: Looks at a window's results, and may end the run.

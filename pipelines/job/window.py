@@ -10,30 +10,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from revise_captions.critic.protocol import Critic
 from revise_captions.errors import BadRecord, Reason, own_step
-from revise_captions.io.images import LoadImage, mark_of
+from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds, unforeseen
-from revise_captions.pipelines.job.inputs import image_loader
-from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.pipelines.job.verdict import Check
-from revise_captions.pipelines.job.window_images import LoadedRecord, windows_of, with_images
-from revise_captions.pipelines.options import InputOptions, Stage
+from revise_captions.pipelines.options import Stage
 from revise_captions.pipelines.output.batch_journal import BatchJournal
-from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
 from revise_captions.pipelines.output.outcomes import captions_of, is_flagged
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.pipelines.overlap import Behind, ahead
 from revise_captions.records import Record, Revision
+from revise_captions.runs.inputs import InputOptions, image_loader
+from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.overlap import Behind
+from revise_captions.runs.progress import Progress
+from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images
+from revise_captions.runs.windows import unfinished_windows
 from revise_captions.signature import is_digest, merged, settings_of
 from revise_captions.text.sentences import split
 
@@ -269,34 +268,6 @@ class WindowKeeper:
 
     def __exit__(self, *error: Any) -> None:
         self._behind.__exit__(*error)
-
-
-def unfinished_windows(
-    source: Source,
-    image_root: Path | None,
-    journal: Journal,
-    load: LoadImage | None,
-    progress: Progress,
-    critic: Critic | None = None,
-) -> Iterator[tuple[int, str, list[LoadedRecord | BadRow]]]:
-    """(number, digest, rows with their images) of each window that the journal does not hold.
-
-    Rows and images are read ahead. What the journal holds is skipped.
-    """
-    mark = partial(mark_of, root=image_root, folder=source.folder)
-    todo: list[tuple[int, str]] = []
-
-    def unfinished() -> Iterator[list[Record | BadRow]]:
-        for number, window in enumerate(windows_of(source)):
-            digest = window_digest(window, mark)
-            if journal.done(number, digest):
-                progress.skip(len(window))
-                continue
-            todo.append((number, digest))
-            yield window
-
-    for loaded in with_images(ahead(unfinished()), load, critic):
-        yield *todo.pop(0), loaded
 
 
 def journalled(

@@ -16,7 +16,7 @@ from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
 from revise_captions.io.writing import sync_folder, working_file
-from revise_captions.pipelines.output.pairing import Pairing
+from revise_captions.runs.pairing import Pairing
 
 COLUMNS = ("revised_caption", "revision")
 GROUP_BYTES = 64 << 20

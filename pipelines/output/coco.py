@@ -11,7 +11,7 @@ from revise_captions.io.jsonl import Text, chunks, element
 from revise_captions.io.layouts.coco import ANNOTATIONS, images_of, members, skip, with_image
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, splice
-from revise_captions.pipelines.output.pairing import Pairing
+from revise_captions.runs.pairing import Pairing
 
 _BOM = b"\xef\xbb\xbf"
 

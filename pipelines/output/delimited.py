@@ -8,7 +8,7 @@ from typing import IO
 from revise_captions.io.layouts.delimited import Dialect, fields_of, line_end_of, read_dialect
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
-from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.runs.journal import RowResult
 
 COLUMNS = ("revised_caption", "revision")
 

@@ -21,9 +21,9 @@ from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
 from revise_captions.io.writing import sync_folder, working_file
 from revise_captions.pipelines.output.delimited import write_delimited
-from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.lines import write_lines
-from revise_captions.pipelines.output.pairing import Pairing
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.pairing import Pairing
 
 MARK = ".revise-captions"
 """A file in every folder that a run wrote: only such a folder may be replaced."""

@@ -9,7 +9,7 @@ from typing import IO
 from revise_captions.io.layouts.kinds import InputKind
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps, splice
-from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.runs.journal import RowResult
 
 _BREAK = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 

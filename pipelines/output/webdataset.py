@@ -10,8 +10,8 @@ from typing import IO
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import dumps
 from revise_captions.io.webdataset import Group, group_row, tar_groups
-from revise_captions.pipelines.output.journal import RowResult
-from revise_captions.pipelines.output.pairing import Pairing
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.pairing import Pairing
 
 ADDED = ("revised.txt", "revised.json", "revision.json")
 

@@ -11,16 +11,17 @@ from revise_captions.commands import echo
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.fields import look_up
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.pipelines.job.inputs import open_input
-from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.schema import from_json
-from revise_captions.pipelines.output.writers import OutputCounts, check_output, write_rows
+from revise_captions.pipelines.output.writers import check_output
 from revise_captions.pipelines.preferences.options import PreferenceOptions
 from revise_captions.pipelines.preferences.rows import conversation
 from revise_captions.pipelines.preferences.sampling import PROMPT
 from revise_captions.pipelines.preferences.statistics import SideSums
 from revise_captions.records import Record, Revision
+from revise_captions.runs.inputs import open_input
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.outputs import OutputCounts, write_rows
 
 
 def pairs_of_revisions(options: PreferenceOptions) -> OutputCounts:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
-from revise_captions.pipelines.options import InputOptions, RunOptions
+from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.preferences.pairs import SCORES
+from revise_captions.runs.inputs import InputOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,20 @@ from revise_captions.errors import BadRecord
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import Source, open_source
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.pipelines.job.inputs import image_loader
-from revise_captions.pipelines.job.models import input_settings
-from revise_captions.pipelines.job.progress import Progress, shown
-from revise_captions.pipelines.job.run import open_journal, refuse_unfinished
-from revise_captions.pipelines.job.window import unfinished_windows
-from revise_captions.pipelines.job.window_images import LoadedRecord
-from revise_captions.pipelines.output.journal import Journal, RowResult
-from revise_captions.pipelines.output.writers import OutputCounts, check_output, write_rows
+from revise_captions.pipelines.output.writers import check_output
 from revise_captions.pipelines.preferences.options import PreferenceOptions
 from revise_captions.pipelines.preferences.pairs import Candidate, preferences
 from revise_captions.pipelines.preferences.rows import pair_row
 from revise_captions.pipelines.preferences.sampling import CaptionSource
 from revise_captions.pipelines.preferences.scoring import candidates_of
 from revise_captions.pipelines.preferences.statistics import PairTally
+from revise_captions.runs.begin import open_journal, refuse_unfinished
+from revise_captions.runs.inputs import image_loader, input_settings
+from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.outputs import OutputCounts, write_rows
+from revise_captions.runs.progress import Progress, shown
+from revise_captions.runs.window_images import LoadedRecord
+from revise_captions.runs.windows import unfinished_windows
 from revise_captions.signature import signature
 
 if TYPE_CHECKING:

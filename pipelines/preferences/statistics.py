@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from revise_captions.commands import echo
-from revise_captions.pipelines.output.writers import OutputCounts
+from revise_captions.runs.outputs import OutputCounts
 
 
 @dataclass(slots=True)

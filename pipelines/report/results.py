@@ -17,8 +17,8 @@ from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write
 from revise_captions.outside_text import plain
-from revise_captions.pipelines.output.journal import RowResult
 from revise_captions.pipelines.report.summary import Speed, Tally
+from revise_captions.runs.journal import RowResult
 from revise_captions.runs.paths import journal_path, quarantine_path
 from revise_captions.signature import settings_of
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from revise_captions.io.images import LoadImage
     from revise_captions.io.readers import Source
     from revise_captions.pipelines.options import JobOptions, RunOptions
-    from revise_captions.pipelines.output.writers import OutputCounts
     from revise_captions.pipelines.report.chart_view import ChartView
     from revise_captions.pipelines.report.sample import ReportRow, Sampler
     from revise_captions.records import Record
+    from revise_captions.runs.outputs import OutputCounts
 
 #: Longest side in pixels of an image that waits for the report.
 SHOWN_SIDE = 640

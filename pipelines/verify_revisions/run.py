@@ -16,28 +16,29 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
-from revise_captions.pipelines.job.inputs import image_loader, open_input
-from revise_captions.pipelines.job.models import FIRST_ROWS, input_settings, load_critic_of
-from revise_captions.pipelines.job.progress import Progress
+from revise_captions.pipelines.job.models import FIRST_ROWS, load_critic_of
 from revise_captions.pipelines.job.rounds import LoadedModels
-from revise_captions.pipelines.job.run import check_outputs, finish, open_journal, refuse_unfinished
+from revise_captions.pipelines.job.run import check_outputs, finish
 from revise_captions.pipelines.job.window import (
     Result,
     WindowKeeper,
     outcomes_of,
     sentences_of,
     stored_signature,
-    unfinished_windows,
     verified,
 )
-from revise_captions.pipelines.job.window_images import LoadedRecord
-from revise_captions.pipelines.options import InputOptions, JobOptions
-from revise_captions.pipelines.output.journal import Journal, RowResult
+from revise_captions.pipelines.options import JobOptions
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.schema import from_json
 from revise_captions.pipelines.verify.load import check_references, load_verifier
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.records import Record
+from revise_captions.runs.begin import open_journal, refuse_unfinished
+from revise_captions.runs.inputs import InputOptions, image_loader, input_settings, open_input
+from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.progress import Progress
+from revise_captions.runs.window_images import LoadedRecord
+from revise_captions.runs.windows import unfinished_windows
 from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:

@@ -39,11 +39,11 @@ import torch
 from revise_captions.critic.gates.image_domain import DomainGate
 from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.pipelines import overlap
-from revise_captions.pipelines.job import inputs, models, run
+from revise_captions.pipelines.job import models, run
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.records import Verdict
 from revise_captions.reviser.scripted import ScriptedReviser
+from revise_captions.runs import inputs, overlap
 from scripts.bench.critic import hardware
 from scripts.research.frame import blocks as markdown
 from scripts.research.frame.held_out import held_out

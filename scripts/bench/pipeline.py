@@ -27,11 +27,12 @@ from PIL import Image
 
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
-from revise_captions.pipelines.job import inputs, models, run
+from revise_captions.pipelines.job import models, run
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.records import Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import ScriptedReviser
+from revise_captions.runs import inputs
 
 SENTENCES = 7
 TARGET = 2000.0

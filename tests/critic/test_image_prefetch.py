@@ -10,9 +10,8 @@ from PIL import Image
 
 from revise_captions.critic.paligemma import image_prefetch
 from revise_captions.critic.paligemma.image_prefetch import ImagePrefetcher, resized
-from revise_captions.critic.protocol import PreparesImages
-from revise_captions.pipelines.job.window_images import with_images
 from revise_captions.records import ImageRef, Record
+from revise_captions.runs.window_images import PreparesImages, with_images
 
 
 def noise(seed: int) -> Image.Image:

@@ -19,8 +19,8 @@ from revise_captions.pipelines.dcscore.options import (
     load_scorer,
 )
 from revise_captions.pipelines.dcscore.run import run
-from revise_captions.pipelines.options import InputOptions
 from revise_captions.records import Verdict
+from revise_captions.runs.inputs import InputOptions
 
 ROWS = [
     {"caption": "A small dog sits on a red mat.", "reference": "A dog sits on a blue mat."},

@@ -14,7 +14,8 @@ from revise_captions.errors import Reason, UserError
 from revise_captions.io import writing
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
-from revise_captions.pipelines.output import journal, writers
+from revise_captions.pipelines.output import writers
+from revise_captions.runs import journal, outputs
 
 SETTINGS = {"critic": "bundled"}
 
@@ -262,8 +263,8 @@ def test_new_rows_for_each_row(folder):
     def twice(row, result):
         return [{"of": row.line, **result.revised, "n": n} for n in range(2)]
 
-    counts = writers.write_rows(source, results, str(folder / "o.jsonl"), twice)
-    assert counts == writers.OutputCounts(2, 1, folder / "o.quarantine.jsonl")
+    counts = outputs.write_rows(source, results, str(folder / "o.jsonl"), twice)
+    assert counts == outputs.OutputCounts(2, 1, folder / "o.quarantine.jsonl")
     assert (folder / "o.jsonl").read_text() == "".join(
         f'{{"of": {line}, "unit": "{unit}", "n": {n}}}\n'
         for line, unit in ((1, "a"), (3, "c"))

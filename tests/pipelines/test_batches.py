@@ -20,9 +20,9 @@ from revise_captions.engines.protocol import AnswerScores, Completion, Data, Fai
 from revise_captions.errors import EngineDead, Reason
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines import cli
-from revise_captions.pipelines.job.progress import Progress
 from revise_captions.pipelines.output.batch_journal import MAGIC, BatchJournal
 from revise_captions.records import Unscored
+from revise_captions.runs.progress import Progress
 
 
 def quiet(doing: str, done: int, of: int) -> None:
@@ -207,7 +207,7 @@ def test_a_reviser_s_batches_are_kept(tmp_path):
 def test_ray_shows_counts(monkeypatch, tmp_path):
     """What a window that a replica sends back holds is counted as a local one is."""
     from revise_captions.pipelines.job import ray_runner
-    from revise_captions.pipelines.output.journal import Journal
+    from revise_captions.runs.journal import Journal
 
     bad = BadRow("in.jsonl", 1, Reason.IMAGE_UNREADABLE, "gone")
     row = {"window": 0, "digest": "d", "results": pickle.dumps([bad]), "error": ""}
@@ -220,7 +220,7 @@ def test_ray_shows_counts(monkeypatch, tmp_path):
 
 
 def test_progress_shows_counts_and_batches(capsys, monkeypatch):
-    monkeypatch.setattr("revise_captions.pipelines.job.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("revise_captions.runs.progress.LINE_SECONDS", 0.0)
     progress = Progress(200)
     progress.batch("judging", 16, 420)
     progress.advance(64, 400, {"flagged": 12, "rewritten": 7, "unscored": 0, "quarantined": 1})
@@ -233,7 +233,7 @@ def test_progress_shows_counts_and_batches(capsys, monkeypatch):
 
 def test_a_slow_model_shows_life_before_its_first_batch_ends(tmp_path, capsys, monkeypatch):
     for name in ("LINE_SECONDS", "BEAT_SECONDS"):
-        monkeypatch.setattr(f"revise_captions.pipelines.job.progress.{name}", 0.01)
+        monkeypatch.setattr(f"revise_captions.runs.progress.{name}", 0.01)
     shown: list[str] = []
     with Progress(200) as progress:
         observer = BatchJournal(tmp_path / "journal", "run", progress.batch, resumed=True)

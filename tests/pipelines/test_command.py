@@ -17,8 +17,9 @@ import zstandard
 from commands import caption, read, read_in_full, write_input
 from PIL import Image
 
-from revise_captions.pipelines.job import progress, run
+from revise_captions.pipelines.job import run
 from revise_captions.pipelines.options import JobOptions
+from revise_captions.runs import progress
 
 
 def test_every_row_keeps_its_fields_and_gains_two(command, tmp_path):
@@ -308,7 +309,7 @@ def test_the_end_of_a_long_run_shows_progress(monkeypatch, capsys):
 
 
 def test_unknown_progress_and_lines_of_progress():
-    from revise_captions.pipelines.job.progress import Progress
+    from revise_captions.runs.progress import Progress
 
     progress = Progress(200)
     progress.skip(100)

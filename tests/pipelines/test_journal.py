@@ -14,8 +14,8 @@ import pytest
 
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.rows import BadRow, Unparsed, dumps
-from revise_captions.pipelines.output.journal import MAGIC, Journal, RowResult, window_digest
 from revise_captions.records import ImageRef, Record
+from revise_captions.runs.journal import MAGIC, Journal, RowResult, window_digest
 
 SETTINGS = {"critic": "bundled", "threshold": 0.5, "rounds": 2}
 
@@ -281,7 +281,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from revise_captions.errors import UserError
-from revise_captions.pipelines.output.journal import Journal, RowResult
+from revise_captions.runs.journal import Journal, RowResult
 journal = Journal.open(Path(sys.argv[1]), {"a": 1}, resume=True)
 if sys.argv[2] != "0":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
@@ -320,7 +320,7 @@ import itertools, sys, time
 from pathlib import Path
 from revise_captions.pipelines.output import writers
 from revise_captions.runs import paths
-from revise_captions.pipelines.output.journal import Journal, RowResult, window_digest
+from revise_captions.runs.journal import Journal, RowResult, window_digest
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Unparsed, dumps
 

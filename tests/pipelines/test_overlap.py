@@ -16,10 +16,10 @@ from commands import write_input
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import cannot_write
-from revise_captions.pipelines import overlap
 from revise_captions.pipelines.job import window
-from revise_captions.pipelines.output.journal import Journal
-from revise_captions.pipelines.overlap import Behind, ahead
+from revise_captions.runs import overlap, windows
+from revise_captions.runs.journal import Journal
+from revise_captions.runs.overlap import Behind, ahead
 
 WINDOWS = 6
 #: Seconds of reading and writing a window, half of it each.
@@ -104,7 +104,7 @@ def test_whether_work_came_to_a_good_end():
 def slow(command, monkeypatch) -> Callable:
     """A command that takes its time over reading a window and over writing one."""
     write_input(Path("in.jsonl"), 64 * WINDOWS, seed=3)
-    digest, append = window.window_digest, Journal.append
+    digest, append = windows.window_digest, Journal.append
 
     def digesting(*given):
         time.sleep(HOST / 2)
@@ -114,7 +114,7 @@ def slow(command, monkeypatch) -> Callable:
         time.sleep(HOST / 2)
         append(*given)
 
-    monkeypatch.setattr(window, "window_digest", digesting)
+    monkeypatch.setattr(windows, "window_digest", digesting)
     monkeypatch.setattr(Journal, "append", appending)
     return command
 
@@ -153,7 +153,7 @@ def finished_windows(out: str) -> list[int]:
 
 
 ENDS = {
-    "reading": (window, "window_digest", UserError("it cannot be read")),
+    "reading": (windows, "window_digest", UserError("it cannot be read")),
     "writing": (Journal, "append", cannot_write(Path("out"), OSError(errno.ENOSPC, "disk full"))),
     "models": (window, "revise_window", KeyboardInterrupt()),
 }

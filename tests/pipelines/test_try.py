@@ -11,7 +11,7 @@ from commands import outcome, read, write_input
 from revise_captions.init_config import CONFIGURABLE
 from revise_captions.pipelines import try_cli
 from revise_captions.pipelines.api import revise
-from revise_captions.pipelines.job import progress
+from revise_captions.runs import progress
 from revise_captions.umbrella import command_of, find, main
 
 IMAGES = Path(__file__).parents[2] / "datasets/picturebook/examples/images"

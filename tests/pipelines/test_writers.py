@@ -24,8 +24,8 @@ from revise_captions.errors import UserError
 from revise_captions.io import writing
 from revise_captions.io.readers import InputKind, open_source
 from revise_captions.pipelines.output import writers
-from revise_captions.pipelines.output.journal import refuse_early
-from revise_captions.runs import paths
+from revise_captions.runs import outputs, paths
+from revise_captions.runs.journal import refuse_early
 
 # --- JSON ---------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ def test_json_lines_keep_the_text_of_every_row(tmp_path):
     ]
     source = tmp_path / "in.jsonl"
     source.write_bytes(("\ufeff" + "\r\n\n".join(lines)).encode())  # BOM, CRLF, blanks, no end
-    assert run(source, tmp_path / "out.jsonl") == writers.OutputCounts(3, 0, None)
+    assert run(source, tmp_path / "out.jsonl") == outputs.OutputCounts(3, 0, None)
     added = ', "revised_caption": %s, "revision": ' + json.dumps(REVISION) + "}"
     assert (tmp_path / "out.jsonl").read_text().split("\n") == [
         lines[0][:-1] + added % '"A CAT."',
@@ -64,7 +64,7 @@ def test_one_line_out_or_one_in_the_quarantine(tmp_path):
         file.write(b'{"image": "a", "caption": "Six."}\n')
     written = run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bad=[4])
     quarantine = tmp_path / "out.quarantine.jsonl"
-    assert written == writers.OutputCounts(2, 3, quarantine)
+    assert written == outputs.OutputCounts(2, 3, quarantine)
     out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["revised_caption"] for row in out] == ["ONE.", "SIX."]
     bad = [json.loads(line) for line in quarantine.read_text().splitlines()]
@@ -355,8 +355,8 @@ import os, signal, sys
 from pathlib import Path
 from revise_captions.errors import Reason
 from revise_captions.pipelines.output import writers
-from revise_captions.pipelines.output.journal import refuse_early
-from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.runs.journal import refuse_early
+from revise_captions.runs.journal import RowResult
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
 

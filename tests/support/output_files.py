@@ -10,7 +10,8 @@ from revise_captions.errors import Reason
 from revise_captions.io.readers import Source, open_source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.output import writers
-from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.runs import outputs
+from revise_captions.runs.journal import RowResult
 
 REVISION = {"sentences": [{"span": [0, 2], "p_factual": 0.5}], "signature": "s"}
 
@@ -31,7 +32,7 @@ def revised(source: Source, bad: Iterable[int] = ()) -> list[RowResult | BadRow]
 
 def run(
     path: Path, out: Path | str, bad: Iterable[int] = (), *, force: bool = False, **options: object
-) -> writers.OutputCounts:
+) -> outputs.OutputCounts:
     source = open_source(str(path), **options)
     writers.check_output(source, str(out), force=force)
     return writers.write(source, revised(source, bad), str(out))

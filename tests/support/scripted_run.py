@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> None:
     if os.environ.get("SCRIPTED_FAST"):
         from PIL import Image
 
-        from revise_captions.pipelines.job import inputs
+        from revise_captions.runs import inputs
 
         picture = Image.new("RGB", (8, 8))
         inputs.load_image = lambda *given, **options: picture  # type: ignore[assignment]

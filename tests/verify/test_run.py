@@ -13,13 +13,13 @@ import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
-from revise_captions.pipelines.job.progress import Progress
-from revise_captions.pipelines.output.journal import Journal
 from revise_captions.pipelines.verify import load
 from revise_captions.pipelines.verify_revisions import cli
 from revise_captions.pipelines.verify_revisions import run as verifying
 from revise_captions.records import Unscored, Verdict
 from revise_captions.reviser.scripted import ScriptedReviser
+from revise_captions.runs.journal import Journal
+from revise_captions.runs.progress import Progress
 
 
 class WordJudge:

@@ -9,7 +9,7 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, Unparsed, dumps
 from revise_captions.io.signature_file import Shortener
-from revise_captions.pipelines.output.journal import RowResult
+from revise_captions.runs.journal import RowResult
 
 
 @dataclass(slots=True)

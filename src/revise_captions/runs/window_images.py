@@ -6,21 +6,30 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
+from typing import Protocol, runtime_checkable
 
 from PIL import Image
 
-from revise_captions.critic.protocol import Critic, PreparesImages
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.decode_budget import DECODE_BUDGET
 from revise_captions.io.decoding import reduced
 from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow
-from revise_captions.pipelines import overlap
 from revise_captions.records import Record
+from revise_captions.runs import overlap
 
 #: A record with its image; None where the stage looks at no images.
 LoadedRecord = tuple[Record, "Image.Image | None"]
+
+
+@runtime_checkable
+class PreparesImages(Protocol):
+    """A model that can preprocess an image before it is asked about it."""
+
+    def prepare(self, image: Image.Image) -> None:
+        """Called by the thread that read the image, while the model works on others."""
+        ...
 
 
 def windows_of(
@@ -35,10 +44,10 @@ def windows_of(
 def with_images(
     windows: Iterable[Sequence[Record | BadRow]],
     load: LoadImage | None,
-    critic: Critic | None = None,
+    model: object = None,
 ) -> Iterator[list[LoadedRecord | BadRow]]:
     """The windows with their images, which are read while the window before is in work, and
-    prepared for the critic.
+    prepared for a model that `PreparesImages`.
 
     `load` None: no image is looked at, as in stage `revise`.
     """
@@ -46,7 +55,7 @@ def with_images(
         for window in windows:
             yield [row if isinstance(row, BadRow) else (row, None) for row in window]
         return
-    prepare = critic.prepare if isinstance(critic, PreparesImages) else None
+    prepare = model.prepare if isinstance(model, PreparesImages) else None
     if not overlap.ENABLED:
         for window in windows:
             yield [_with_image(row, load, prepare) for row in window]

@@ -1,0 +1,78 @@
+"""What a run finds of an earlier one: an unfinished one to go on with, or a complete output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from revise_captions.commands import echo
+from revise_captions.errors import UserError
+from revise_captions.io.readers import Source, open_rows
+from revise_captions.io.rows import Row
+from revise_captions.runs.journal import Journal, refuse_early
+from revise_captions.runs.paths import journal_path, quarantine_path
+from revise_captions.signature import settings_of
+from revise_captions.text.formatting import plural
+
+#: What a finished run is known by: those of its settings that name a model, and the threshold.
+_KNOWN_BY = ("critic", "reviser", "decomposer", "matcher", "verifier", "threshold")
+
+
+class Destination(Protocol):
+    """Where a run writes, and whether it goes on with an earlier one or replaces it."""
+
+    @property
+    def out(self) -> str: ...
+
+    @property
+    def resume(self) -> bool: ...
+
+    @property
+    def force(self) -> bool: ...
+
+
+def refuse_unfinished(options: Destination) -> None:
+    """Raises `UserError` where an unfinished run of OUT stands, and is neither resumed nor lost."""
+    refuse_early(journal_path(options.out), resume=options.resume, force=options.force)
+
+
+def is_complete(
+    source: Source,
+    options: Destination,
+    signature_of: Callable[[Mapping[str, object]], str],
+) -> bool:
+    """Whether `--resume` finds nothing to do, which is said: OUT has all rows, and no journal.
+
+    `signature_of` finds in a row of OUT what its run signed it with; "" in a row of something else.
+    """
+    out = Path(options.out)
+    if not options.resume or options.force or journal_path(options.out).exists():
+        return False
+    if options.out == "-" or not out.exists():
+        return False
+    with suppress(UserError), closing(open_rows(options.out)) as written:
+        rows = [row for row in islice(written.rows(), 1) if isinstance(row, Row)]
+        signature = signature_of(rows[0].data) if rows else ""
+        quarantine = quarantine_path(options.out)
+        bad = sum(1 for _ in quarantine.open("rb")) if quarantine.is_file() else 0
+        done = sum(1 for _ in written.rows()) + bad
+        if signature and done == sum(1 for _ in source.rows()):
+            by = settings_of(signature)
+            models = ", ".join(f"{name} {by[name]}" for name in _KNOWN_BY if name in by)
+            echo(
+                f"{out} is already complete: {plural(done - bad, 'row')}, {bad:,} in quarantine "
+                f"({models})\n  --force does the run again",
+                err=True,
+            )
+            return True
+    return False
+
+
+def open_journal(options: Destination, decisive: Mapping[str, Any]) -> Journal:
+    """The journal beside OUT, new or resumed. Raises `UserError` where it is another run's."""
+    return Journal.open(
+        journal_path(options.out), decisive, resume=options.resume, force=options.force
+    )
