@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.graphs.triples import lemmas, read_triples
+from revise_captions.graphs.triples import read_triples
 from revise_captions.graphs.words import listed
 from revise_captions.io.writing import write_text
 
@@ -38,8 +38,6 @@ def count(path: Path) -> dict[str, list[str]]:
     seen: Counter[str] = Counter()
     owned: Counter[tuple[str, str]] = Counter()
     verbs: Counter[str] = Counter()
-    told: Counter[str] = Counter()
-    read: Counter[str] = Counter()
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             words = row["caption"].lower().replace("-", " ").split()
@@ -50,8 +48,6 @@ def count(path: Path) -> dict[str, list[str]]:
             parts = {(t[0], t[2]) for t in edges if t[1] == "have"}
             verbs.update(t[1].split()[0] for t in edges)
             seen.update({_stem(word) for word in words})
-            read.update({lemmas(word) for word in words})
-            told.update({lemmas(value) for _, value in values})
             objects.update({_stem(word) for name in names for word in name.split()[-1:]})
             for pair in pairwise(words):
                 if pair in parts:
@@ -60,11 +56,7 @@ def count(path: Path) -> dict[str, list[str]]:
                     joined[pair[0], _stem(pair[1])] += 1
                 elif (pair[1], pair[0]) in values:
                     parted[pair[0], _stem(pair[1])] += 1
-    lists = _lists(joined, parted, objects, seen)
-    lists["unsaid"] = sorted(
-        w for w, n in read.items() if n > 4 and 5 * told[w] < n and w.isalpha()
-    )
-    return lists | _more(owned, joined, parted, verbs, seen)
+    return _lists(joined, parted, objects, seen) | _more(owned, joined, parted, verbs, seen)
 
 
 def _more(
@@ -89,11 +81,6 @@ def _more(
     }
 
 
-def _rate(named: int, seen: int) -> float:
-    """How often annotators name a word where it stands; of rare words little is known."""
-    return (named + 1) / (seen + 5)
-
-
 def _lists(
     joined: Counter[tuple[str, str]],
     parted: Counter[tuple[str, str]],
@@ -109,9 +96,6 @@ def _lists(
     qualifying = {word for word, times in apart.items() if times > max(1, together[word])}
     return {
         "objects": sorted(w for w, n in objects.items() if n > 1 and n > 0.3 * seen[w]),
-        "usual": sorted(w for w, n in objects.items() if n > 1 and 0.5 <= _rate(n, seen[w]) < 0.8),
-        "named": sorted(w for w, n in objects.items() if n > 1 and _rate(n, seen[w]) >= 0.8),
-        "frequent": sorted(w for w, n in objects.items() if n > 99),
         "others": sorted(
             w for w, n in seen.items() if n > 9 and objects[w] < 0.15 * n and w not in _PEOPLE
         ),

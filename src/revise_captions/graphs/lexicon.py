@@ -22,9 +22,7 @@ _ABSTRACT = listed("ity ness ance ence tion sion ism ship hood dom ility ology e
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """`objects`: nouns that were objects; `others`: words that hardly ever were; `usual`, `named`:
-    nouns that annotators named where they stand at least in five, in eight times of ten;
-    `frequent`: nouns that they named a hundred times; `unsaid`: words that seldom are a quality.
+    """`objects`: nouns that were objects; `others`: words that hardly ever were.
 
     `joined`, `parted`: pairs of words that stay one name, or do not, against the rule for the
     first word alone; `qualifying`: first words that become attributes; `owned`: pairs of a whole
@@ -33,10 +31,6 @@ class Lexicon:
 
     objects: frozenset[str]
     others: frozenset[str]
-    usual: frozenset[str]
-    named: frozenset[str]
-    frequent: frozenset[str]
-    unsaid: frozenset[str]
     joined: frozenset[str]
     parted: frozenset[str]
     qualifying: frozenset[str]
@@ -77,26 +71,6 @@ def belongs(modifier: str, head: str, *, adjective: bool = False) -> bool:
     if adjective or "-" in modifier or pair in known.parted:
         return False
     return modifier not in known.qualifying
-
-
-@cache
-def is_known(lemma: str) -> bool:
-    """Whether annotators have taken a noun for an object."""
-    return lemma in _lexicon().objects
-
-
-@cache
-def weight(lemma: str) -> int:
-    """How sure annotators are to name a noun, from 0 to 5 (`Lexicon`)."""
-    known = _lexicon()
-    rate = 4 if lemma in known.named else 2 if lemma in known.usual else 0
-    return rate + (lemma in known.frequent)
-
-
-@cache
-def is_said(lemma: str) -> bool:
-    """Whether annotators write a word down as a quality, where captions have it."""
-    return lemma not in _lexicon().unsaid
 
 
 @cache
