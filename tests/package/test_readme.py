@@ -110,7 +110,7 @@ def test_the_training_script_uses_options_that_exist():
     )
     found = re.findall(r"(?m)(?:\$(python)|\.venv/bin/([\w-]+-critic)) +(.*)$", script)
     lines = [f"{python or critic} {rest}" for python, critic, rest in found]
-    assert len(lines) == 18
+    assert len(lines) == 17
     for line in lines:
         known, where = known_options(shlex.split(line))
         assert set(OPTION.findall(line)) <= known, where

@@ -6,7 +6,7 @@ import re
 
 from pages import PAGES
 
-from scripts.research.bundled_models import showcase_boards as showcase
+from scripts.research.bundled_models import showcase
 
 BOARD = """responses without a wrong sentence
 

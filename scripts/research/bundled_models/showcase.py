@@ -1,18 +1,17 @@
-"""What the pages show of a run: the demo's table, one record with its evidence, its verification.
+"""What the pages show of runs: the demo, one record, its verification, a leaderboard, a metric.
 
-    python -m scripts.research.bundled_models.showcase            # print all three
+    python -m scripts.research.bundled_models.showcase            # print them all
     python -m scripts.research.bundled_models.showcase --write    # …into README.md and docs
 
-The demo's own command is run as a user would, into a folder that is thrown away, and what it
-prints at its end goes between `<!-- demo -->` and `<!-- /demo -->`. The record goes between
-`<!-- example -->` and `<!-- /example -->`: the shortest in which all that was flagged was mended,
-and nothing is wrong any more (by the scene that was drawn, not by the critic). Between
-`<!-- verify -->` and `<!-- /verify -->` goes what `verify-revisions` adds to the table.
+Commands are run as a user would, into a folder that is thrown away, and what they print goes into
+the pages; nothing within a line is changed. `example` is the shortest record in which all that was
+flagged was mended, and nothing is wrong any more (by the scene that was drawn, not by the critic).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,10 +24,28 @@ import click
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.text import sentences
-from scripts.research.bundled_models.card import ROOT
 from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.report import ROOT, write_option
 
 EXAMPLES = Path("datasets/picturebook/examples/captions.jsonl")
+GENERATE = (
+    "-m revise_captions.picturebook.generate world --split test --scenes 24 --captions 14 "
+    "--mode captioners --raters"
+)
+RATE = "world/test.jsonl --out board"
+EVALUATE = (
+    "picture-book world critic=board/judged-test.jsonl --floors "
+    "--level sentence --level system --level agreement"
+)
+#: Parts of what rate-captions prints, by their first line.
+_PARTS = ("correct sentences, overall", "kinds of errors", "24 images")
+#: Figures of evaluate-metric that are shown, by level.
+_FIGURES = {
+    "sentence": ("macro-F1 ", "ROC-AUC ", "macro-F1 at 0.5 "),
+    "system": ("spearman ", "kendall-b "),
+    "agreement": ("Krippendorff's α (nominal)",),
+}
+_SAID = "first − this"
 
 
 def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
@@ -93,17 +110,68 @@ def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def run_commands(folder: Path) -> tuple[str, str]:
+    """What the two commands print. Raises CalledProcessError where one fails."""
+    _run(folder, GENERATE.split())
+    return (
+        _run(folder, [*_command("rating.cli"), *RATE.split()]),
+        _run(folder, [*_command("metrics.cli"), *EVALUATE.split()]),
+    )
+
+
+def _command(module: str) -> list[str]:
+    return ["-c", f"from revise_captions.pipelines.{module} import main; main()"]
+
+
+def _run(folder: Path, arguments: list[str]) -> str:
+    call = [sys.executable, *arguments]
+    return subprocess.run(call, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def shown_board(printed: str) -> str:
+    """The parts of the leaderboard that are shown, whole."""
+    parts = printed.strip("\n").split("\n\n")
+    kept = []
+    for place, part in enumerate(parts):
+        if part.startswith(_PARTS):
+            table = place + 1 < len(parts) and "\n" not in part
+            kept += parts[place : place + 2] if table else [part]
+    return "\n\n".join(kept)
+
+
+def shown_figures(printed: str) -> str:
+    """Of each level its heading and the chosen figures, with their tests."""
+    kept = []
+    for part in printed.split("\n\n"):
+        head, *lines = part.split("\n")
+        level = head.split(":")[0]
+        if level not in _FIGURES or (level == "agreement" and "wrong or not" not in head):
+            continue
+        own, take = [head], False
+        for line in lines:
+            if not line.strip().startswith(_SAID):
+                take = line.strip().startswith(_FIGURES[level]) and "[" not in line[:40]
+            if take:
+                own.append(line)
+        kept.append("\n".join(own))
+    return "\n\n".join(kept)
+
+
 @click.command(help=(__doc__ or "").splitlines()[0])
-@click.option("--write", is_flag=True, help="Into the checkout's README.md and docs.")
+@write_option
 def main(write: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         table, rows = run_demo(Path(folder))
         verified = run_verification(Path(folder))
-    blocks = {
-        "demo": f"```\n{table}\n```",
-        "example": as_block(example(rows)),
-        "verify": f"```\n{verified}\n```",
+        board, figures = run_commands(Path(folder))
+    printed = {
+        "demo": table,
+        "verify": verified,
+        "rate": re.sub(r" +$", "", shown_board(board), flags=re.MULTILINE),
+        "metric": re.sub(r" +$", "", shown_figures(figures), flags=re.MULTILINE),
     }
+    blocks = {name: f"```\n{text}\n```" for name, text in printed.items()}
+    blocks["example"] = as_block(example(rows))
     for block in blocks.values():
         click.echo(f"{block}\n")
     if write:
