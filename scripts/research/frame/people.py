@@ -116,19 +116,19 @@ def pairs(
         better, worse = (i, j) if means[i] > means[j] else (j, i)
         for one, (low, high) in CLASSES.items():
             if low < gap <= high:
-                won = [_won(of[better] - of[worse]) for of in (scores, plain)]
-                found[one].append((items[i].image, *won))
+                ours, theirs = (_won(of[better] - of[worse]) for of in (scores, plain))
+                found[one].append((items[i].image, ours, theirs))
     for one, rows in found.items():
         if not rows:
             continue
-        images, ours, theirs = (list(column) for column in zip(*rows, strict=True))
+        floor = [row[2] for row in rows]
         yield share_of(
             f"{name}: pairs rated {one}",
-            ours,
-            images,
-            floor=theirs,
+            [row[1] for row in rows],
+            [row[0] for row in rows],
+            floor=floor,
             floor_name="cosine",
-            target=round(float(np.mean(theirs)), 3),
+            target=round(float(np.mean(floor)), 3),
             note=f"{len(rows)} pairs",
         )
 

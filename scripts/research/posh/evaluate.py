@@ -56,7 +56,7 @@ def _flickr8k(data: Path) -> Iterator[ReportedFigure]:
         peers=people.PEERS,
     )
     test = people.paired(items, found, plain)
-    if test.difference is not None and test.p_value is not None:
+    if test.difference is not None and test.p_value is not None and test.least_p is not None:
         yield ReportedFigure(
             f"{name}: above its floor by",
             test.difference,
