@@ -191,7 +191,7 @@ def load_rewards(
         function: Any
         if name in ("c_p", "c_r"):
             if units is None:
-                from revise_captions.critic.units.scoring import load_unit_scoring
+                from revise_captions.dcscore.load import load_unit_scoring
 
                 device, profile = device_of(settings), job.critic_profile
                 scoring = load_unit_scoring(job.units, job.verifier, device=device, profile=profile)

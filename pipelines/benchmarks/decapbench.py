@@ -14,12 +14,12 @@ from pathlib import Path, PurePosixPath
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.benchmarks.catalog.decapbench import CAPARENA, JUDGE, SOURCE, TABLE_11
 from revise_captions.benchmarks.types import Example
+from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.rows import ScoredRow, means, row_of
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask
 from revise_captions.errors import UserError
 from revise_captions.io.fields import look_up
 from revise_captions.io.rows import BadRow
-from revise_captions.pipelines.dcscore.options import UnitModels, load_scorer
-from revise_captions.pipelines.dcscore.rows import ScoredRow, means, row_of
 from revise_captions.records import Record
 from revise_captions.runs.inputs import InputOptions, image_loader, open_input
 from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images

@@ -110,8 +110,9 @@ def _models(job: JobOptions) -> list[str]:
 def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[str]) -> int:
     """Prints what to do next. Returns the status of the run to expect."""
     from revise_captions.pipelines.doctor import advice
-    from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED, QUARANTINED
+    from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED
     from revise_captions.pipelines.report.headline import remedy
+    from revise_captions.runs.outputs import QUARANTINED
 
     for error in missing:
         echo(error)

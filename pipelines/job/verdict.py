@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from revise_captions.commands import echo
 from revise_captions.errors import NothingJudged
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.options import RunOptions
@@ -14,7 +13,7 @@ from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.report.headline import remedy
 from revise_captions.records import kind_of_reason
 from revise_captions.runs.journal import RowResult
-from revise_captions.runs.outputs import OutputCounts
+from revise_captions.runs.outputs import QUARANTINED
 from revise_captions.text.formatting import percent, plural
 
 #: Looks at a window's results, and may end the run.
@@ -22,7 +21,7 @@ Check = Callable[[Sequence[RowResult | BadRow]], None]
 #: A first window of which a larger part is unscored for one reason stops the run.
 MOSTLY = 0.9
 #: Exit statuses of runs that end.
-DONE, NOTHING_JUDGED, QUARANTINED = 0, NothingJudged.status, 5
+DONE, NOTHING_JUDGED = 0, NothingJudged.status
 _GO_ON = "Or go on, and leave such captions as they are, with --allow-unscored."
 
 
@@ -47,14 +46,6 @@ def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:
             f"{plural(len(rows), 'record')} came back unscored: {reason}",
             hint="\n  ".join(filter(None, (remedy(reason), _GO_ON))),
         )
-
-
-def quarantine_status(command: str, written: OutputCounts) -> int:
-    """5, said in a line, where every row went to the quarantine; else 0."""
-    if written.rows or not written.quarantined:
-        return DONE
-    echo(f"{command}: no record of {written.quarantined:,} could be processed", err=True)
-    return QUARANTINED
 
 
 def exit_status(summary: Mapping[str, Any], options: RunOptions) -> tuple[int, str]:

@@ -100,8 +100,8 @@ def collect_preferences(**options: Any) -> int:
     OUT is JSON Lines in TRL's preference format, with the images as IN has them. Rows that cannot
     be processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
     """
-    from revise_captions.pipelines.job.verdict import quarantine_status
     from revise_captions.pipelines.preferences.options import PreferenceOptions
+    from revise_captions.runs.outputs import quarantine_status
 
     job = PreferenceOptions.of(options)
     job.check()

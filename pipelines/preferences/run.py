@@ -29,7 +29,7 @@ from revise_captions.runs.windows import unfinished_windows
 from revise_captions.signature import signature
 
 if TYPE_CHECKING:
-    from revise_captions.critic.units.scoring import UnitScoring
+    from revise_captions.dcscore.load import UnitScoring
 
 
 def collect(options: PreferenceOptions) -> OutputCounts:
@@ -67,7 +67,7 @@ def open_images(options: PreferenceOptions) -> Source:
 
 
 def _load(options: PreferenceOptions) -> tuple[CaptionSource, UnitScoring]:
-    from revise_captions.critic.units.scoring import load_unit_scoring
+    from revise_captions.dcscore.load import load_unit_scoring
     from revise_captions.engines.load import load_engine
 
     shared: dict[str, Any] = {

@@ -12,7 +12,7 @@ from revise_captions.pipelines.preferences.pairs import Candidate
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from revise_captions.critic.units.scoring import UnitScoring
+    from revise_captions.dcscore.load import UnitScoring
 
 
 def candidates_of(

@@ -99,7 +99,7 @@ COMMANDS = (
     SubCommand(
         "dcscore",
         MEASURE,
-        f"{_JOBS}.dcscore.cli:main",
+        "revise_captions.dcscore.cli:main",
         "Score detailed captions unit by unit with DCScore.",
         "score-dcscore",
     ),

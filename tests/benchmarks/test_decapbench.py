@@ -8,9 +8,9 @@ import pytest
 
 from revise_captions.benchmarks.catalog.decapbench import CAPARENA, TABLE_11
 from revise_captions.benchmarks.catalog.table import benchmark
+from revise_captions.dcscore.load import UnitModels, load_scorer
 from revise_captions.errors import UserError
 from revise_captions.pipelines.benchmarks.decapbench import run
-from revise_captions.pipelines.dcscore.options import UnitModels, load_scorer
 
 FACTS = {
     "a.jpg": (

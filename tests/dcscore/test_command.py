@@ -9,16 +9,12 @@ from click.testing import CliRunner
 from PIL import Image
 
 from revise_captions.critic.scripted import ScriptedCritic
-from revise_captions.critic.unit_verifier import CriticVerifier
+from revise_captions.dcscore.cli import score_dcscore
+from revise_captions.dcscore.critic_verifier import CriticVerifier
+from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.run import DcscoreOptions, run
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
-from revise_captions.pipelines.dcscore.cli import score_dcscore
-from revise_captions.pipelines.dcscore.options import (
-    DcscoreOptions,
-    UnitModels,
-    load_scorer,
-)
-from revise_captions.pipelines.dcscore.run import run
 from revise_captions.records import Verdict
 from revise_captions.runs.inputs import InputOptions
 

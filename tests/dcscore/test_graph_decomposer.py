@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from revise_captions.dcscore.descriptive import is_descriptive, parts_of
-from revise_captions.dcscore.graph_decomposer import NOT_ENGLISH, GraphDecomposer
+from revise_captions.dcscore.decomposers.descriptive import is_descriptive, parts_of
+from revise_captions.dcscore.decomposers.graph import NOT_ENGLISH, GraphDecomposer
 from revise_captions.dcscore.units import Decomposition
 from revise_captions.text.sentences import split
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
+from revise_captions.dcscore.decomposers.graph import NOT_ENGLISH, GraphDecomposer
 from revise_captions.dcscore.ensemble import DISAGREEMENT, EnsembleVerifier, VotingRule, agreement
-from revise_captions.dcscore.graph_decomposer import NOT_ENGLISH, GraphDecomposer
 from revise_captions.dcscore.metric import load
 from revise_captions.dcscore.offline_matcher import OfflineMatcher
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask, by_hand

@@ -14,7 +14,7 @@ from PIL import Image
 from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
 
-from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
+from revise_captions.dcscore.decomposers.sentences import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerdict
 from revise_captions.engines.protocol import Picture, Prompt, Template
 from revise_captions.engines.transformers.load import load_engine

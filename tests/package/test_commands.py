@@ -107,5 +107,5 @@ def test_the_commands_print_through_echo():
     assert [line for line in found if "number_floors" not in line] == [
         "src/revise_captions/commands.py: click.echo(plain(text), err=err)",
         "src/revise_captions/posh/score_file.py: click.echo(for_terminal(score, color=sys",
-        "pipelines/dcscore/run.py: click.echo(for_terminal(scored, color=sy",
+        "src/revise_captions/dcscore/run.py: click.echo(for_terminal(scored, color=sy",
     ]

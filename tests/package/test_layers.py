@@ -31,9 +31,9 @@ DCSCORE = "revise_captions.dcscore"
 VELA = "revise_captions.vela"
 CRITIC_METRIC = "revise_captions.critic_metric"
 CRITIC, BENCHMARKS = "revise_captions.critic", "revise_captions.benchmarks"
-LOWER = {BASE, CHARTS, ENGINES, GRAPHS, METRICS, DCSCORE}
+LOWER = {BASE, CHARTS, ENGINES, GRAPHS, METRICS}
 #: The rooms of metrics: what stands above them may use them all.
-ROOMS = {CRITIC_METRIC, POSH, VELA}
+ROOMS = {CRITIC_METRIC, DCSCORE, POSH, VELA}
 ALLOWED = {
     BASE: {BASE},
     CHARTS: {BASE, CHARTS},
@@ -41,7 +41,7 @@ ALLOWED = {
     GRAPHS: {BASE, GRAPHS},
     METRICS: {BASE, ENGINES, METRICS},
     POSH: {BASE, ENGINES, GRAPHS, METRICS, POSH},
-    DCSCORE: LOWER - {CHARTS},
+    DCSCORE: {BASE, ENGINES, GRAPHS, METRICS, CRITIC, DCSCORE},
     CRITIC_METRIC: {BASE, METRICS, CRITIC, CRITIC_METRIC},
     VELA: {BASE, ENGINES, METRICS, CRITIC, BENCHMARKS, VELA},
     **{package: {*LOWER, package} for package in MODELS},

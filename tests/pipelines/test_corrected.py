@@ -222,7 +222,7 @@ def test_the_card_of_the_bundled_critic_is_known():
 
 
 def test_one_profile_is_for_one_critic(profile):
-    from revise_captions.critic.units.scoring import load_unit_scoring
+    from revise_captions.dcscore.load import load_unit_scoring
 
     scoring = load_unit_scoring("sentences", ["bundled"], profile=profile, device="cpu")
     assert scoring.settings["calibration"] == read_profile(profile).name

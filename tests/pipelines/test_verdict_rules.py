@@ -6,11 +6,11 @@ import pytest
 
 from revise_captions.errors import NothingJudged, Reason
 from revise_captions.io.rows import BadRow
-from revise_captions.pipelines.job.verdict import exit_status, quarantine_status, require_verdicts
+from revise_captions.pipelines.job.verdict import exit_status, require_verdicts
 from revise_captions.pipelines.options import RunOptions
 from revise_captions.records import Unscored
 from revise_captions.runs.journal import RowResult
-from revise_captions.runs.outputs import OutputCounts
+from revise_captions.runs.outputs import OutputCounts, quarantine_status
 
 BAD = BadRow("in.jsonl", 9, Reason.IMAGE_NOT_FOUND, "gone", "{}")
 GO_ON = "Or go on, and leave such captions as they are, with --allow-unscored."

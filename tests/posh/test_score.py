@@ -12,7 +12,7 @@ from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Attribute, Graph, Object
 from revise_captions.posh import display
-from revise_captions.posh.corpus import PairStatistics, difference, mean, row_of_json
+from revise_captions.posh.corpus import PairStatistics, mean, row_of_json
 from revise_captions.posh.page import render
 from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
@@ -56,7 +56,7 @@ def rows(values, groups=None) -> list[PairStatistics]:
 
 def test_corpus_scores_are_means_over_pairs():
     found = mean([*rows([0.2, 0.6]), PairStatistics("x", Side(0, 0, 3), Side(1, 1, 0))], "mistakes")
-    assert (found.value, found.pairs, found.unscored) == (pytest.approx(0.4), 2, 1)
+    assert (found.value, found.rows, found.unscored) == (pytest.approx(0.4), 2, 1)
     assert found.low is None  # two groups say nothing about the spread
 
 
@@ -76,15 +76,6 @@ def test_pairs_of_one_image_are_drawn_together():
     names = [str(i) for i in range(60)] * 2
     twice = mean(rows([*values, *values], names), "mistakes")
     assert (once.low, once.high) == pytest.approx((twice.low, twice.high))
-
-
-def test_paired_differences_are_narrower_than_the_scores():
-    values = np.random.default_rng(2).uniform(0.2, 0.8, 200)
-    found = difference(rows(values), rows(values + 0.05), "mistakes")
-    assert found.value == pytest.approx(0.05)
-    assert found.high - found.low < 0.001
-    with pytest.raises(ValueError, match="same groups"):
-        difference(rows([0.1]), rows([0.1], ["other"]), "mistakes")
 
 
 def test_statistics_survive_the_file():

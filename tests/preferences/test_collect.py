@@ -10,8 +10,8 @@ from commands import outcome
 from PIL import Image
 from scripted_engine import ScriptedEngine
 
-from revise_captions.critic.units.scoring import UnitScoring, load_unit_scoring
-from revise_captions.dcscore.sentence_decomposer import SentenceDecomposer
+from revise_captions.dcscore.decomposers.sentences import SentenceDecomposer
+from revise_captions.dcscore.load import UnitScoring, load_unit_scoring
 from revise_captions.dcscore.units import UnitVerdict
 from revise_captions.engines.protocol import Completion, Failed
 from revise_captions.errors import EngineDead

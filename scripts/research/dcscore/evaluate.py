@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from revise_captions.dcscore.graph_decomposer import GraphDecomposer
+from revise_captions.dcscore.decomposers.graph import GraphDecomposer
 from revise_captions.graphs.triples import lemmas
 from revise_captions.graphs.words import listed
 from revise_captions.stats.classification import macro_f1, one_class_macro_f1
@@ -110,7 +110,7 @@ def _decapbench(data: Path) -> Iterator[ReportedFigure]:
 
 
 def _faithscore(data: Path) -> Iterator[ReportedFigure]:
-    from revise_captions.dcscore.descriptive import is_descriptive
+    from revise_captions.dcscore.decomposers.descriptive import is_descriptive
 
     with (data / "faithscore" / "annotation.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -166,7 +166,7 @@ def _shares(*, balanced: bool) -> tuple[Floats, Floats, Floats, int, int]:
     units the oracle could not judge, and could.
     """
     from revise_captions.critic.load import load_critic
-    from revise_captions.critic.unit_verifier import CriticVerifier
+    from revise_captions.dcscore.critic_verifier import CriticVerifier
     from revise_captions.dcscore.units import VerifyTask
     from revise_captions.picturebook.oracle.truth import Truth, oracle
     from scripts.research.frame.held_out import held_out

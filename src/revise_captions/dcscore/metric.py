@@ -37,7 +37,7 @@ class DcscoreMetric:
 
 def load(argument: str, options: MetricOptions) -> Metric:
     """DCScore's F against references, without the image [=ENCODER]."""
-    from revise_captions.dcscore.graph_decomposer import GraphDecomposer
+    from revise_captions.dcscore.decomposers.graph import GraphDecomposer
     from revise_captions.dcscore.offline_matcher import OfflineMatcher
     from revise_captions.text.sentence_encoder import load_encoder
 

@@ -13,9 +13,10 @@ from markupsafe import Markup
 
 from revise_captions.graphs.grading.judge import MOST, PRESENT
 from revise_captions.pages.templating import environment, render_page
-from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
+from revise_captions.posh.corpus import CRITERIA, PairStatistics, mean, row_of
 from revise_captions.posh.display import WEAK, pieces, state_of, texts
 from revise_captions.posh.scoring import Graded, Score
+from revise_captions.stats.means import Mean
 from revise_captions.text.html import visible
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -102,7 +103,7 @@ def render(scores: Iterable[tuple[str, Score]], title: str, signature: str) -> s
 
 
 def _share(found: Mean) -> dict[str, Any]:
-    names = ("value", "low", "high", "pairs", "unscored")
+    names = ("value", "low", "high", "rows", "unscored")
     return {name: getattr(found, name) for name in names}
 
 

@@ -27,7 +27,7 @@ from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.signature_file import as_text, is_signatures, signatures_path
 from revise_captions.io.writing import cannot_write, check_writable, replacing, write_text
 from revise_captions.isolation import Raised, isolated
-from revise_captions.posh.corpus import CRITERIA, Mean, PairStatistics, mean, row_of
+from revise_captions.posh.corpus import CRITERIA, PairStatistics, mean, row_of
 from revise_captions.posh.display import for_terminal
 from revise_captions.posh.load import load_coreference, load_judge
 from revise_captions.posh.page import render
@@ -258,7 +258,7 @@ def _rounded(value: float | None) -> float | None:
 
 def _print(outcome: PoshCounts, signature: str, echo: Callable[[str], None] = echo) -> None:
     for criterion in CRITERIA:
-        echo(f"{criterion:<11}{_interval(mean(outcome.rows, criterion))}")
+        echo(mean(outcome.rows, criterion).line(criterion, "pairs"))
     parts = [side for row in outcome.rows for side in (row.mistakes, row.omissions)]
     unscored = sum(side.unscored for side in parts)
     asked = unscored + sum(side.scored for side in parts)
@@ -266,11 +266,3 @@ def _print(outcome: PoshCounts, signature: str, echo: Callable[[str], None] = ec
     if outcome.failed:
         echo(f"{outcome.failed} lines of IN hold no pair: see `error` in OUT")
     echo(signature)
-
-
-def _interval(found: Mean) -> str:
-    if found.value is None:
-        return "no pair could be scored"
-    spread = "" if found.low is None else f"  [{found.low:.4f}, {found.high:.4f}]"
-    left = f"  ({found.unscored} pairs unscored)" if found.unscored else ""
-    return f"{found.value:.4f}{spread}{left}"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from revise_captions.commands import echo
 from revise_captions.errors import UserError
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, dumps
@@ -35,6 +36,9 @@ from revise_captions.io.writing import (
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import Pairing
 from revise_captions.runs.paths import journal_path, quarantine_path, stem
+
+#: The exit status of a run of which every row went to the quarantine.
+QUARANTINED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +239,11 @@ def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
         yield add
         if not files:
             path.unlink(missing_ok=True)
+
+
+def quarantine_status(command: str, written: OutputCounts) -> int:
+    """`QUARANTINED`, said in a line, where every row went to the quarantine; else 0."""
+    if written.rows or not written.quarantined:
+        return 0
+    echo(f"{command}: no record of {written.quarantined:,} could be processed", err=True)
+    return QUARANTINED

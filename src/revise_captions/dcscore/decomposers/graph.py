@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from revise_captions.dcscore import descriptive
-from revise_captions.dcscore.clauses import ClauseSpeaker, SpokenClause, shown
 from revise_captions.dcscore.content import content_words
+from revise_captions.dcscore.decomposers import descriptive
+from revise_captions.dcscore.decomposers.clauses import ClauseSpeaker, SpokenClause, shown
 from revise_captions.dcscore.units import Decomposition, InformationUnit, UnscoredSentence
 from revise_captions.graphs.extract import TextReading
 from revise_captions.graphs.graph import Graph

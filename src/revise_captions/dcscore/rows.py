@@ -10,7 +10,7 @@ from revise_captions.dcscore.ensemble import agreement
 from revise_captions.dcscore.score import CaptionScore, UnitCounts
 from revise_captions.dcscore.scorer import ScoredCaption
 from revise_captions.dcscore.units import Decomposition, InformationUnit
-from revise_captions.posh.corpus import Mean, grouped_mean
+from revise_captions.stats.means import Mean, mean_over
 
 #: The figures by name, as in the paper; `n_units` is FeedQuill's c_r.
 FIGURES: Mapping[str, Callable[[CaptionScore], float | None]] = {
@@ -44,11 +44,10 @@ class ScoredRow:
     agreement: float | None = None
 
 
-def line_of(number: int, scored: ScoredCaption, signature: str) -> dict[str, Any]:
+def line_of(scored: ScoredCaption) -> dict[str, Any]:
     """One line of OUT. Spans are `[start, end)` in code points of their text."""
     score, reference = scored.score, scored.reference
-    found: dict[str, Any] = {"line": number}
-    found |= {name: _rounded(figure(score)) for name, figure in FIGURES.items()}
+    found: dict[str, Any] = {name: _rounded(figure(score)) for name, figure in FIGURES.items()}
     if scored.why_unscored:
         found["unscored"] = scored.why_unscored
     found["counts"] = {"all": asdict(score.all), "descriptive": asdict(score.descriptive)}
@@ -63,7 +62,6 @@ def line_of(number: int, scored: ScoredCaption, signature: str) -> dict[str, Any
             ],
             "unscored_sentences": _unread(reference),
         }
-    found["signature"] = signature
     return found
 
 
@@ -112,19 +110,17 @@ def row_of(group: str, scored: ScoredCaption) -> ScoredRow:
 
 def scored_row(kept: Mapping[str, Any]) -> ScoredRow:
     """The row that the journal keeps as `asdict` made it."""
-    row = kept["row"]
-    score = {name: UnitCounts(**counts) for name, counts in row["score"].items()}
-    return ScoredRow(row["group"], CaptionScore(**score), row["agreement"])
+    score = {name: UnitCounts(**counts) for name, counts in kept["score"].items()}
+    return ScoredRow(kept["group"], CaptionScore(**score), kept["agreement"])
 
 
 def means(rows: Sequence[ScoredRow]) -> dict[str, Mean]:
     """The mean of each figure over captions, with an interval over images."""
-    found = {}
-    for name, figure in FIGURES.items():
-        values = [(row.group, figure(row.score)) for row in rows]
-        known = [(group, value) for group, value in values if value is not None]
-        found[name] = grouped_mean(known, len(values) - len(known))
-    return found
+    images = [row.group for row in rows]
+    return {
+        name: mean_over([figure(row.score) for row in rows], images)
+        for name, figure in FIGURES.items()
+    }
 
 
 def totals(rows: Sequence[ScoredRow]) -> UnitCounts:

@@ -6,24 +6,27 @@ house is there. Texts are untrusted: the page escapes them, invisible characters
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from revise_captions.dcscore.rows import FIGURES, means, scored_row
 from revise_captions.dcscore.scorer import ScoredCaption
 from revise_captions.dcscore.units import InformationUnit
 from revise_captions.outside_text import plain
 from revise_captions.pages.templating import environment, render_page
-from revise_captions.pipelines.dcscore.rows import FIGURES, ScoredRow, means
+from revise_captions.runs.score_file import FileScores
 from revise_captions.signature import settings_of
 from revise_captions.text.html import visible
 
 _TEMPLATES = Path(__file__).parent / "templates"
 #: What every such page has in its head.
 TITLE = "<title>DCScore</title>"
+#: Captions on a page: more would make it heavy for a browser.
+ON_PAGE = 200
 _STYLES = {"bad": "\x1b[1;31m", "unsure": "\x1b[33m"}
 HEADINGS = {
     "dcscore": "DCScore F",
@@ -101,28 +104,28 @@ def _marked(state: str, text: str, color: bool) -> str:
     return f"[{text}]" if state == "bad" else f"{{{text}}}"
 
 
-def page(
-    views: Sequence[Mapping[str, Any]],
-    rows: Sequence[ScoredRow],
-    signature: str,
-    failed: int,
-) -> str:
-    """One self-contained HTML page: the means, then captions and references with their marks.
+class UnitPage:
+    """One self-contained HTML page: the means, then captions and references with their marks."""
 
-    Args:
-        views: What `view_of` made of the captions to show.
-        rows: All scored captions.
-        signature: What decided the scores.
-        failed: How many rows could not be scored.
-    """
-    values = {
-        "figures": [(HEADINGS[name], found) for name, found in means(rows).items()],
-        "captions": [_marked_up(view) for view in views],
-        "count": len(rows),
-        "failed": failed,
-        "settings": settings_of(signature),
-    }
-    return render_page(environment(_TEMPLATES), "dcscore.html.j2", values)
+    def __init__(self) -> None:
+        self.views: list[Mapping[str, Any]] = []
+
+    def add(self, view: Mapping[str, Any]) -> None:
+        """Takes what `view_of` made of a caption; the page shows the first."""
+        if len(self.views) < ON_PAGE:
+            self.views.append(view)
+
+    def render(self, found: FileScores) -> str:
+        """See `ScorePage`."""
+        rows = list(map(scored_row, found.kept))
+        values = {
+            "figures": [(HEADINGS[name], mean) for name, mean in means(rows).items()],
+            "captions": [_marked_up(view) for view in self.views],
+            "count": len(rows),
+            "failed": found.written.quarantined,
+            "settings": settings_of(found.signature),
+        }
+        return render_page(environment(_TEMPLATES), "dcscore.html.j2", values)
 
 
 def _marked_up(view: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -107,9 +107,8 @@ def score_dcscore(source: str, out: Path, **options: Any) -> int:
     NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason. Means with 95 % bootstrap
     intervals over images are printed.
     """
-    from revise_captions.pipelines.dcscore.options import DcscoreOptions
-    from revise_captions.pipelines.dcscore.run import run
-    from revise_captions.pipelines.job.verdict import quarantine_status
+    from revise_captions.dcscore.run import DcscoreOptions, run
+    from revise_captions.runs.outputs import quarantine_status
 
     inputs, models = options_of(source, options)
     written = run(DcscoreOptions(out, inputs, models, **options))
@@ -118,7 +117,7 @@ def score_dcscore(source: str, out: Path, **options: Any) -> int:
 
 def options_of(source: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """Takes the options of input and models out of a command's; the rest are its own."""
-    from revise_captions.pipelines.dcscore.options import UnitModels
+    from revise_captions.dcscore.load import UnitModels
     from revise_captions.runs.inputs import InputOptions
 
     def taken(names: tuple[str, ...]) -> Mapping[str, Any]:

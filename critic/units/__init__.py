@@ -1,1 +1,0 @@
-"""Decomposers and verifiers of units, by name."""

@@ -1,0 +1,1 @@
+"""Rules that take texts apart, by scene graphs or by sentences."""

@@ -1,0 +1,58 @@
+"""Means of scores with intervals over images; what has no score is counted beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from revise_captions.stats.bootstrap import REPLICATES
+from revise_captions.stats.paired_tests import Floats, measured_sums
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over rows.
+
+    Attributes:
+        value: None where no row has a score.
+        low: Lower bound of the central 95 % interval over images; None where they are too few.
+        high: Its upper bound.
+        rows: Rows with a score.
+        unscored: Rows without one.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    rows: int
+    unscored: int
+
+    def line(self, name: str, rows: str) -> str:
+        """For a terminal; `rows` says what they are."""
+        if self.value is None:
+            return f"{name:<16}no {rows.removesuffix('s')} could be scored"
+        spread = "" if self.low is None else f"  [{self.low:.4f}, {self.high:.4f}]"
+        left = f"  ({self.unscored:,} {rows} unscored)" if self.unscored else ""
+        return f"{name:<16}{self.value:.4f}{spread}{left}"
+
+
+def mean_over(
+    values: Sequence[float | None], images: Sequence[str], replicates: int = REPLICATES
+) -> Mean:
+    """The mean of what is scored.
+
+    Args:
+        values: A score of each row, or None.
+        images: Name of each row's image; rows of one image are resampled together.
+        replicates: Number of resamples.
+    """
+    known = [(v, image) for v, image in zip(values, images, strict=True) if v is not None]
+    counts = np.array([(value, 1.0) for value, _ in known]).reshape(-1, 2)
+    found = measured_sums(_ratio, counts, [image for _, image in known], replicates)
+    return Mean(found.value, found.low, found.high, len(known), len(values) - len(known))
+
+
+def _ratio(sums: Floats) -> float:
+    return float(sums[0] / sums[1]) if sums[1] else float("nan")
