@@ -1,7 +1,7 @@
 """LoRA adapters as critics: finding them, checking them against their base, merging.
 
 A folder with PEFT's `adapter_config.json` and without a model's `config.json` is an adapter. With
-finetune-critic's `critic.json` beside it, it is a critic: threshold, attention mode and vocabulary
+`critic.json` of captions finetune beside it, it is a critic: threshold, attention mode, vocabulary
 are its own, and its weights are added to its base's.
 """
 
@@ -40,7 +40,7 @@ def base_of(folder: Path) -> str | None:
 
 
 def check_base(adapter: Path, digest: str, base: Path) -> None:
-    """Checks an adapter of finetune-critic against its base.
+    """Checks an adapter of captions finetune against its base.
 
     Args:
         adapter: The adapter's folder.

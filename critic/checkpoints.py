@@ -110,12 +110,12 @@ def _plain_card(folder: Path) -> CriticCard:
     except (OSError, ValueError, KeyError):
         raise UserError(
             f"{folder} holds neither {CARD} nor a model's config.json",
-            hint="name a folder written by finetune-critic, or a hub id of a PaliGemma 2",
+            hint="name a folder written by captions finetune, or a hub id of a PaliGemma 2",
         ) from None
     if kind != "paligemma":
         raise UserError(
             f"{folder} is a {kind} model, expected paligemma or a critic's checkpoint",
-            hint="name a folder written by finetune-critic, or a hub id of a PaliGemma 2",
+            hint="name a folder written by captions finetune, or a hub id of a PaliGemma 2",
         )
     return CriticCard(AttentionMode.PREFIX, max_length=8192)
 

@@ -1,7 +1,7 @@
 """What is known of a critic's errors, for correcting the shares that it reports.
 
 A profile says most: the sentences that it was measured on, at any threshold. A card that
-`calibrate-critic --into-card` wrote has them too; one of `finetune-critic` has the precision–recall
+`captions calibrate --into-card` wrote has them, too; of `captions finetune`, the precision–recall
 curve of its validation split.
 """
 

@@ -128,7 +128,7 @@ def load_critic(
         threshold: Overrides the checkpoint's, or the profile's.
         target_precision: Overrides it with the threshold at which flagged sentences reached this
             precision on the checkpoint's validation data, or the profile's.
-        profile: File of `calibrate-critic`, which P(factual) and threshold are calibrated by.
+        profile: File of `captions calibrate`, which P(factual) and threshold are calibrated by.
         packed: Whether the sentences of a caption share a forward pass; if not, the answers are
             the same and come more slowly.
         attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
@@ -206,7 +206,7 @@ def _calibrated(
     if critic.settings.get(CALIBRATION) == UNCALIBRATED:
         logger.warning(
             "the critic %s was never calibrated: its threshold is %g, and nobody measured how often"
-            " it errs (calibrate-critic does, --critic-profile applies it)",
+            " it errs (captions calibrate does, --critic-profile applies it)",
             *(name, critic.threshold),
         )
     return critic

@@ -32,7 +32,7 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
             return BUNDLED
         raise UserError(
             f"this installation has no bundled critic: {BUNDLED} is empty",
-            hint="train one with finetune-critic and name its folder, or install a release",
+            hint="train one with captions finetune and name its folder, or install a release",
         )
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -65,7 +65,7 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
 def critic_folders(name: str, adapter: str | None = None) -> tuple[Path, Path, Path | None]:
     """The folders of a critic's card, of its weights, and of the adapter to add to them, if any.
 
-    An adapter that finetune-critic wrote has its own card.
+    An adapter that captions finetune wrote has its own card.
     """
     folder = find_checkpoint(name)
     base = base_of(folder)
@@ -106,7 +106,7 @@ def chosen_threshold(
     if not curve:
         raise UserError(
             "this critic's checkpoint stores no precision–recall curve",
-            hint="make a profile of it (calibrate-critic) and give --critic-profile, or give a "
+            hint="make a profile of it (captions calibrate) and give --critic-profile, or give a "
             "--threshold instead of a --target-precision",
         )
     return threshold_for(curve, precision)

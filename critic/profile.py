@@ -1,6 +1,6 @@
 """A critic's profile: how its P(factual) is calibrated, and how often it errs.
 
-`calibrate-critic` writes one; `--critic-profile` applies it to the critic that it was made of:
+`captions calibrate` writes one; `--critic-profile` applies it to the critic that it was made of:
 P(factual) is mapped to a calibrated one, and thresholds are those of the profile.
 """
 
@@ -32,7 +32,7 @@ VERSION = 1
 #: The setting that says how a critic's P(factual) is calibrated; without it, by its card.
 CALIBRATION, UNCALIBRATED = "calibration", "none"
 #: What of a critic's settings has to be that of its profile. Where an engine computes it does not
-#: matter, nor in which precision: `check-engine` tells how much these change.
+#: matter, nor in which precision: `captions check-engine` tells how much these change.
 IDENTITY = ("critic", "adapter", "prompt", "attention-mode", "samples", "logprobs")
 _DIGEST = re.compile(r"@([0-9a-f]{12})$")
 
@@ -157,7 +157,7 @@ class CriticProfile:
                 raise UserError(
                     f"the profile {self.name} is of a critic with {key} {mine or 'none'}, this one "
                     f"has {given or 'none'}",
-                    hint="make a profile of this critic (calibrate-critic), or leave out "
+                    hint="make a profile of this critic (captions calibrate), or leave out "
                     "--critic-profile",
                 )
 
@@ -181,13 +181,13 @@ def _same(one: str | None, other: str | None) -> bool:
 
 
 def read_profile(path: Path | str) -> CriticProfile:
-    """Reads what `calibrate-critic` wrote.
+    """Reads what `captions calibrate` wrote.
 
     Raises:
         UserError: The file is missing, or is no profile of this version.
     """
     path = Path(path)
-    hint = "name a file that calibrate-critic wrote"
+    hint = "name a file that captions calibrate wrote"
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Training critics and revisers: `finetune-critic` from data to a checkpoint with its card.
+"""Training critics and revisers: `captions finetune` from data to a checkpoint with its card.
 
 `run` follows one run; `config` holds its settings.
 """

@@ -1,18 +1,20 @@
-"""`finetune-critic DATA --base MODEL --out DIR`."""
+"""`captions finetune DATA --base MODEL --out DIR`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import click
 
-from revise_captions.cli_options import OUT_FOLDER, SETTINGS, version_option
-from revise_captions.commands import RenamedOptions, echo, run_command
+from revise_captions.command_line.command import command, help_research
+from revise_captions.command_line.options import REQUIRED, argument, option
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import OUT_FOLDER
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.finetune.config import TrainingSettings, require_limit
 from revise_captions.finetune.narration import Narrator
-from revise_captions.finetune.options import GroupedOptions, add_options, help_research
 from revise_captions.finetune.presets import PRESETS, preset_for
 
 DEFAULT = TrainingSettings()
@@ -21,64 +23,46 @@ LIMITS = ("minutes", "steps", "epochs")
 EPOCHS = 5.0
 
 
-class FinetuneCommand(GroupedOptions):
-    """`finetune-critic`, with the old spellings of its options."""
+@dataclass(frozen=True, slots=True)
+class FinetuneOptions:
+    """What is trained on what, and where it is written."""
 
-    SETTINGS = TrainingSettings
-    PRESETS = PRESETS
-    OLD: ClassVar[dict[str, str]] = {
-        **RenamedOptions.OLD,
-        "--asides": "--auxiliary-sentences",
-        "--recolour-share": "--recolor-share",
-        "--trace-weight": "--error-onset-weight",
-    }
+    data: Path = argument("DATA", type=click.Path(exists=True, path_type=Path))
+    base: str = option(REQUIRED, "Model folder or Hugging Face id, 'bundled', or 'new'.")
+    out: Path = option(REQUIRED, "Folder to write.", type=OUT_FOLDER)
+    resume: bool = option(False, "Continue from the last save in --out.")
+    preset: str | None = option(
+        None,
+        "Settings to start from, which are printed; options override them. "
+        "[default: small for 'new', 'bundled' and critics trained from them, else lora]",
+        choices=tuple(PRESETS),
+    )
+    dry_run: bool = option(False, "Check the data, measure two steps, train nothing.")
+    held_out: tuple[Path, ...] = option(
+        (),
+        "JSONL file or folder of images that must not be in the training data, besides the "
+        "validation split.",
+        type=click.Path(exists=True, path_type=Path),
+    )
+    allow: tuple[Literal["missing-rationales", "duplicates", "shared-images"], ...] = option(
+        (), "Continue in spite of this problem in the data."
+    )
 
 
-@click.command(cls=FinetuneCommand, context_settings=SETTINGS)
-@version_option
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--base", required=True, help="Model folder or Hugging Face id, 'bundled', or 'new'.")
-@click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write.")
-@click.option("--resume", is_flag=True, help="Continue from the last save in --out.")
-@click.option(
-    "--preset",
-    type=click.Choice(list(PRESETS)),
-    help="Settings to start from, which are printed; options override them. "
-    "[default: small for 'new', 'bundled' and critics trained from them, else lora]",
+@command(
+    FinetuneOptions,
+    TrainingSettings,
+    name="finetune",
+    heading="Label and train",
+    go_on=lambda _: "add --resume to continue from the last save",
+    presets=PRESETS,
 )
-@click.option("--dry-run", is_flag=True, help="Check the data, measure two steps, train nothing.")
-@click.option(
-    "--held-out",
-    multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="JSONL file or folder of images that must not be in the training data, besides the "
-    "validation split.",
-)
-@click.option(
-    "--allow",
-    multiple=True,
-    type=click.Choice(["missing-rationales", "duplicates", "shared-images"]),
-    help="Continue in spite of this problem in the data.",
-)
-@add_options(TrainingSettings)
 @help_research
-@click.pass_context
-def finetune_critic(
-    context: click.Context,
-    /,
-    data: Path,
-    base: str,
-    out: Path,
-    resume: bool,
-    preset: str | None,
-    dry_run: bool,
-    held_out: tuple[Path, ...],
-    allow: tuple[str, ...],
-    **settings: Any,
-) -> None:
-    """Fine-tune a critic on labeled and explained sentences.
+def finetune_critic(options: FinetuneOptions, settings: TrainingSettings) -> None:
+    """Train a critic of your own.
 
-    DATA is a folder with train.jsonl, validation.jsonl and images. A row:
+    DATA is a folder with train.jsonl, validation.jsonl and images, which hold labeled and explained
+    sentences. A row:
 
     \b
     {"id": "1", "image": "images/1.png", "caption": "A cat. It sleeps.",
@@ -88,7 +72,7 @@ def finetune_critic(
      "description": "A grey cat sits on a wall."}
 
     BASE is a PaliGemma 2, an instruct model, or a critic trained earlier. On several GPUs:
-    torchrun --nproc-per-node 8 -m revise_captions.finetune.cli DATA …
+    torchrun --nproc-per-node 8 -m revise_captions finetune DATA …
 
     The data is checked first. Progress is printed, with the time left, and logged to
     OUT/training/log.jsonl, one JSON object per line.
@@ -96,22 +80,17 @@ def finetune_critic(
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    given = {
+    _run(options, given_of(click.get_current_context(), settings))
+
+
+def given_of(context: click.Context, settings: TrainingSettings) -> dict[str, Any]:
+    """The settings that the command line gave, rather than their defaults, by option name."""
+    default = click.core.ParameterSource.DEFAULT
+    return {
         name: value
-        for name, value in settings.items()
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        for name, value in settings.options().items()
+        if context.get_parameter_source(name) is not default
     }
-    _run(data, base, out, resume, preset, dry_run, held_out, allow, given)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(
-        finetune_critic,
-        "finetune-critic",
-        arguments,
-        go_on=lambda: "add --resume to continue from the last save",
-    )
 
 
 def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, TrainingSettings]:
@@ -139,41 +118,30 @@ def chosen(base: str, preset: str | None, given: dict[str, Any]) -> tuple[str, T
     return name, DEFAULT.with_options(**values)
 
 
-def _run(
-    data: Path,
-    base: str,
-    out: Path,
-    resume: bool,
-    preset: str | None,
-    dry_run: bool,
-    held_out: tuple[Path, ...],
-    allow: tuple[str, ...],
-    given: dict[str, Any],
-) -> None:
+def _run(options: FinetuneOptions, given: dict[str, Any]) -> None:
     from revise_captions.finetune.data.check import check_data
     from revise_captions.finetune.run import finetune
     from revise_captions.finetune.trainer.setup import COMMAND
     from revise_captions.runs.training_folder import check_run_folder
 
-    _, settings = chosen(base, preset, given)
+    data, base, out = options.data, options.base, options.out
+    _, settings = chosen(base, options.preset, given)
     require_limit(settings)
-    if dry_run:
+    if options.dry_run:
         from revise_captions.finetune.trainer.estimate import dry_run as estimate
 
-        echo(check_data(data, held_out, allow, settings))
+        echo(check_data(data, options.held_out, options.allow, settings))
         echo(estimate(data, base, out, settings))
         return
-    check_run_folder(out, COMMAND, go_on=resume)  # before the data is read, which takes a while
-    if not resume:
-        echo(check_data(data, held_out, allow, settings), err=True)
+    check_run_folder(
+        out, COMMAND, go_on=options.resume
+    )  # before the data is read, which takes a while
+    if not options.resume:
+        echo(check_data(data, options.held_out, options.allow, settings), err=True)
     narrator = Narrator(out)
 
     def report(event: dict[str, Any]) -> None:
         for line in narrator.lines(event):
             echo(line)
 
-    finetune(data, base, out, settings, resume=resume, report=report)
-
-
-if __name__ == "__main__":
-    main()
+    finetune(data, base, out, settings, resume=options.resume, report=report)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from revise_captions.command_line.options import grouped, option, option_name, with_values
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
-from revise_captions.finetune.options import grouped, option, option_name, with_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class ModelSettings:
         choices=tuple(map(str, AttentionMode)),
     )
     change_attention_mode: bool = option(
-        False, "Start from a checkpoint of another attention mode and retrain it."
+        False,
+        "Start from a checkpoint of another attention mode and retrain it.",
+        negatable=True,
     )
     targets: str = option(
         "language,tower,projector", "Parts to train, comma-separated: language, tower, projector."
@@ -57,7 +59,11 @@ class LoraSettings:
     rank: int = option(16, "Rank of the adapters.", name="lora_rank")
     alpha: float = option(32.0, "Scale of the adapters: alpha / rank.", name="lora_alpha")
     dropout: float = option(0.0, "Dropout before the adapters.", name="lora_dropout")
-    merge: bool = option(False, "Write merged weights, and keep the adapter in OUT/adapter.")
+    merge: bool = option(
+        False,
+        "Write merged weights, and keep the adapter in OUT/adapter.",
+        negatable=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +182,20 @@ class ComputeSettings:
         0, "Captions per forward pass (0: the process's whole share of the batch)."
     )
     checkpointing: bool = option(
-        False, "Recompute activations in the backward pass: less memory, slower."
+        False,
+        "Recompute activations in the backward pass: less memory, slower.",
+        negatable=True,
     )
     compile: bool = option(True, "Compile the layers (needs a C++ compiler).")
     sharded: bool = option(
-        False, "Shard the optimizer's state among processes: less memory (AdamW only)."
+        False,
+        "Shard the optimizer's state among processes: less memory (AdamW only).",
+        negatable=True,
     )
     shard_weights: bool = option(
-        False, "Shard weights and gradients too (FSDP): still less memory, slower."
+        False,
+        "Shard weights and gradients too (FSDP): still less memory, slower.",
+        negatable=True,
     )
 
 
@@ -208,7 +220,11 @@ class ValidationSettings:
     )
     save_minutes: float = option(5.0, "Minutes between saves.")
     save_steps: int = option(0, "Steps between saves, instead of minutes (0: minutes).")
-    tensorboard: bool = option(False, "Write curves to OUT/training/tensorboard.")
+    tensorboard: bool = option(
+        False,
+        "Write curves to OUT/training/tensorboard.",
+        negatable=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 def preset_for(base: str, *, own: bool) -> str:
     """The default preset: `small` for `new`, `bundled` and critics trained from them, else `lora`.
 
-    `own`: whether `base` is a PaliGemma folder that finetune-critic wrote.
+    `own`: whether `base` is a PaliGemma folder that captions finetune wrote.
     """
     return "small" if base in ("new", "bundled") or own else "lora"

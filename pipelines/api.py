@@ -34,7 +34,7 @@ from revise_captions.pipelines.options import (
     option_names,
 )
 from revise_captions.records import Record, Revision
-from revise_captions.runs.inputs import InputOptions
+from revise_captions.runs.options import InputOptions
 from revise_captions.signature import settings_of
 
 if TYPE_CHECKING:

@@ -1,5 +1,8 @@
 """The main job's options, grouped by who uses them; the command and the function share them.
 
+Each is declared here with its type, its default and its help; `shared_option` names those that
+other commands take, too.
+
 InputOptions    what is read            the readers (`runs.inputs`)
 ModelOptions    which models, how       `job.models`
 VerifyOptions   checks of revisions     `verify`
@@ -14,62 +17,92 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import click
+
+from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.shared import COUNT, OUT, shared_option
 from revise_captions.errors import UserError
-from revise_captions.runs.inputs import InputOptions, parse_shard
+from revise_captions.runs.options import InputOptions, parse_shard
 
 Stage = Literal["all", "critique", "revise"]
 OnUnfixable = Literal["keep", "drop", "flag"]
 Guard = Literal["strict", "warn"]
+Runner = Literal["local", "ray"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """Which models judge and rewrite, and how they are computed."""
 
-    critic: str = "bundled"
-    critic_profile: Path | None = None
-    adapter: str | None = None
-    reviser: str | None = None
-    engine: str = "transformers"
-    samples: int = 0
-    threshold: float | None = None
-    target_precision: float | None = None
-    batch_size: int = 16
-    dtype: str = "auto"
-    compile: bool = False
-    device: str = "auto"
-    trust_remote_code: bool = False
+    critic: str = shared_option("--critic")
+    critic_profile: Path | None = shared_option("--critic-profile")
+    adapter: str | None = shared_option("--adapter")
+    reviser: str | None = shared_option("--reviser")
+    engine: str = shared_option("--engine")
+    samples: int = shared_option("--samples")
+    threshold: float | None = shared_option("--threshold")
+    target_precision: float | None = shared_option("--target-precision")
+    batch_size: int = shared_option("--batch-size")
+    dtype: str = shared_option("--dtype")
+    compile: bool = shared_option("--compile")
+    device: str = shared_option("--device")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
     """Which checks are made of the revisions, and with what."""
 
-    verify: str = "none"
-    reference_field: str | None = None
-    judge: str = "offline"
-    parser: str = "bundled"
+    verify: str = shared_option("--verify", default="none")
+    reference_field: str | None = shared_option("--reference-field")
+    judge: str = shared_option("--judge")
+    parser: str = shared_option("--parser")
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What is done with the records, where it is computed, and where it is written."""
 
-    out: str = ""
-    stage: Stage = "all"
-    rounds: int = 2
-    on_unfixable: OnUnfixable = "keep"
-    guard: Guard | None = None
-    resume: bool = False
-    force: bool = False
-    dry_run: bool = False
-    allow_unscored: bool = False
-    max_quarantine: float | None = None
-    report: Path | None = None
-    group_by: str | None = None
-    runner: str = "local"
-    replicas: int | None = None
-    ray_address: str | None = None
+    out: str = argument("OUT", default="", type=OUT)
+    stage: Stage = option(
+        "all",
+        "`critique` loads only the critic, `revise` only the reviser. Run in turn on each other's "
+        "output, they give the same result as `all`.",
+    )
+    rounds: int = option(2, "Rewrites tried for each flagged sentence.", type=click.IntRange(0, 20))
+    on_unfixable: OnUnfixable = option(
+        "keep",
+        "What to do with a sentence that is still nonfactual after all rounds: `keep` it, `drop` "
+        "the sentence (never the record), or keep it and `flag` the row with "
+        "revision.needs_review.",
+    )
+    guard: Guard | None = option(
+        None,
+        "What to do with a rewrite that contains words from neither the sentence nor its "
+        "rationale: refuse it, or accept it with a warning.  [default: strict for the bundled "
+        "reviser, else warn]",
+    )
+    resume: bool = shared_option("--resume")
+    force: bool = shared_option("--force")
+    dry_run: bool = option(
+        False,
+        "Only count, check and estimate; write nothing. The bundled critic judges a few records.",
+    )
+    allow_unscored: bool = shared_option("--allow-unscored")
+    max_quarantine: float | None = shared_option("--max-quarantine")
+    report: Path | None = shared_option("--report")
+    group_by: str | None = shared_option("--group-by")
+    runner: Runner = option(
+        "local", "Run in this process, or on a Ray cluster (needs the extra `ray`)."
+    )
+    replicas: int | None = option(
+        None,
+        "Copies of the models on the cluster.  [default: one per GPU, or per CPU but one]",
+        type=COUNT,
+    )
+    ray_address: str | None = option(
+        None, "Address of the Ray cluster.  [default: start a local one]"
+    )
 
 
 _Group = TypeVar("_Group", InputOptions, ModelOptions, VerifyOptions, RunOptions)
@@ -132,7 +165,7 @@ def _check_verification(options: VerifyOptions, stage: Stage) -> None:
     if "critic" in checks and stage == "revise":
         raise UserError(
             "--verify critic needs the critic, and --stage revise loads none",
-            hint="verify the last --stage critique, or its output with verify-revisions",
+            hint="verify the last --stage critique, or its output with captions verify",
         )
     if "posh" in checks and options.reference_field is None:
         raise UserError(

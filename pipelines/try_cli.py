@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from revise_captions.cli_options import SETTINGS, SectionedCommand, shared, version_option
-from revise_captions.commands import run_command
+from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.shared import shared
 
 if TYPE_CHECKING:
     from revise_captions.records import Revision, Sentence
@@ -24,17 +24,23 @@ Examples:
 Styled = tuple[str, str]
 
 
-@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="try",
+    heading="Correct captions",
+    epilog=EPILOG,
+    sections=SECTIONS,
+)
 @click.argument("image", type=click.Path(exists=True))
 @click.argument("caption")
 @shared("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples")
-@shared("--device", "--dtype", "--trust-remote-code", "--threshold", "--verbose")
+@shared("--device", "--dtype", "--trust-remote-code", "--threshold")
 @click.option(
     "--rounds", type=click.IntRange(0, 20), default=2, help="Rewrites tried per flagged sentence."
 )
 def try_caption(image: str, caption: str, **options: Any) -> int:
-    """Judge and revise one CAPTION (`-`: standard input) of the file IMAGE, and show every step.
+    """Judge and revise one caption in the terminal.
+
+    Judge and revise one CAPTION (`-`: standard input) of the file IMAGE, and show every step.
 
     The exit status is 4 if no sentence could be judged.
     """
@@ -104,8 +110,3 @@ def _sentence(sentence: Sentence, caption: str, threshold: float) -> Iterator[St
             yield f"   ·  {after}{attempt.text or '(no rewrite)'}: {attempt.why}", "dim"
     if sentence.dropped and not sentence.attempts:
         yield "   →  (deleted)", "green"
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(try_caption, "captions try", arguments)

@@ -20,8 +20,8 @@ settings.register_profile(
 settings.load_profile("busy machine")
 
 #: Modules with fixtures: `command` is the whole command with scripted models; `install` adds a
-#: package with entry points; `data` and `vlm` are for finetune-critic, `folder` for
-#: evaluate-metric, `page` and `hostile_page` are reports.
+#: package with entry points; `data` and `vlm` are for captions finetune, `folder` for
+#: captions evaluate-metric, `page` and `hostile_page` are reports.
 pytest_plugins = ["commands", "finetuning", "plugins", "rated", "report_pages"]
 
 #: The files that take longest. They start first, so that no worker is left alone with one.

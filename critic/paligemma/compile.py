@@ -77,5 +77,5 @@ def _expect_compiler() -> None:
         raise UserError(
             "there is no C++ compiler to compile the layers with",
             hint="install g++ (or name one in the environment variable CXX), or go without "
-            "--compile (finetune-critic: add --no-compile)",
+            "--compile (captions finetune: add --no-compile)",
         ) from None

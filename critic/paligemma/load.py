@@ -38,7 +38,8 @@ def load_paligemma(
     """Loads a PaliGemma 2 critic; see `critic.load.load_critic` for the other arguments.
 
     Args:
-        path_or_name: `bundled`, a folder written by finetune-critic, or a PaliGemma 2 hub id. Of an
+        path_or_name: `bundled`, a folder written by captions finetune, or a PaliGemma 2 hub id. Of
+        an
             adapter the base is loaded first.
         adapter: A PEFT adapter's folder or hub id, merged into the weights.
         packed: Whether the sentences of a caption share a forward pass; if not, the answers are

@@ -83,7 +83,7 @@ class Entry:
         return UserError(f"{self.place}: {message}", hint=_OTHER)
 
 
-_OTHER = "is it the published file, whole and unchanged? see `caption-benchmarks show NAME`"
+_OTHER = "is it the published file, whole and unchanged? see `captions benchmarks show NAME`"
 
 
 def shown(value: object) -> str:

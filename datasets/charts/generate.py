@@ -21,7 +21,7 @@ from revise_captions.chart_world.drawing import STYLES, draw_table, styles_of
 from revise_captions.chart_world.readings import exact_reading
 from revise_captions.chart_world.tables import Table, sample_table
 from revise_captions.charts import as_csv
-from revise_captions.commands import run_command
+from revise_captions.command_line.running import run_command
 from revise_captions.io.writing import check_new_folder
 
 

@@ -1,1 +1,1 @@
-"""`calibrate-critic`: what a critic's P(factual) is worth, measured on labeled sentences."""
+"""`captions calibrate`: what a critic's P(factual) is worth, measured on labeled sentences."""

@@ -1,4 +1,4 @@
-"""The command `calibrate-critic`."""
+"""The command `captions calibrate`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import (
+from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import (
     OUT_FILE,
-    SETTINGS,
-    SectionedCommand,
     shared,
-    version_option,
 )
-from revise_captions.commands import echo, run_command
 
 EPILOG = """
 \b
 Examples:
-  calibrate-critic Qwen/Qwen3-VL-8B-Instruct annotated --out qwen.json
-  calibrate-critic qwen@http://localhost:8000/v1 annotated --out qwen.json --wrong-share 0.2
-  calibrate-critic bundled rated --benchmark chocolate --out profile.json
-  calibrate-critic my-critic data --into-card --false-alarms 0.01
+  captions calibrate Qwen/Qwen3-VL-8B-Instruct annotated --out qwen.json
+  captions calibrate qwen@http://localhost:8000/v1 annotated --out qwen.json --wrong-share 0.2
+  captions calibrate bundled rated --benchmark chocolate --out profile.json
+  captions calibrate my-critic data --into-card --false-alarms 0.01
 """
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="calibrate",
+    heading="Label and train",
+    epilog=EPILOG,
+    sections=SECTIONS,
+)
 @click.argument("critic")
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--out", type=OUT_FILE, help="Write the profile to this file.")
@@ -41,7 +43,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option(
     "--benchmark",
     metavar="NAME",
-    help="DATA is the folder of this benchmark, as published (`caption-benchmarks list`).",
+    help="DATA is the folder of this benchmark, as published (`captions benchmarks list`).",
 )
 @click.option(
     "--rewrites",
@@ -79,27 +81,19 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @shared("--trust-remote-code")
 @shared("--replicates", default=1000)
 @click.option("--force", is_flag=True, help="Overwrite --out.")
-@shared("--verbose")
 def calibrate_critic(
     critic: str, data: Path, out: Path | None, into_card: bool, **options: Any
 ) -> None:
-    """Measure how far the verdicts of CRITIC can be trusted, and calibrate its P(factual).
+    """Measure a critic's errors; calibrate P(factual).
+
+    Measure how far the verdicts of CRITIC can be trusted, and calibrate its P(factual).
 
     CRITIC is any critic: `bundled`, a checkpoint's folder, a hub id, MODEL@http://host:8000/v1.
-    DATA holds labeled sentences: what `annotate import` or `annotate convert` wrote, another folder
-    of training data, or, with --benchmark, a benchmark. Half of the images serve to choose map and
-    threshold; every figure is of the other half. The profile names the critic and its prompt, and
-    `--critic-profile` of other commands takes it for that critic only.
+    DATA holds labeled sentences: what `captions annotate import` or `captions annotate convert`
+    wrote, another folder of training data, or, with --benchmark, a benchmark. Half of the images
+    serve to choose map and threshold; every figure is of the other half. The profile names the
+    critic and its prompt, and `--critic-profile` of other commands takes it for that critic only.
     """
     from revise_captions.finetune.calibration.run import as_text, calibrate
 
     echo(as_text(calibrate(critic, data, out, into_card=into_card, **options)))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(calibrate_critic, "calibrate-critic", arguments)
-
-
-if __name__ == "__main__":
-    main()

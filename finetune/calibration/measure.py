@@ -36,7 +36,7 @@ WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
-    """`calibrate-critic --help` says what each option means. `methods`: what `auto` tries."""
+    """`captions calibrate --help` says what each option means. `methods`: what `auto` tries."""
 
     method: str = "auto"
     methods: tuple[str, ...] = METHODS

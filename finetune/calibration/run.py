@@ -1,4 +1,4 @@
-"""`calibrate-critic`: loads the critic, measures it, and writes its profile or its card."""
+"""`captions calibrate`: loads the critic, measures it, and writes its profile or its card."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def calibrate(
     replicates: int = 1000,
     **models: Any,
 ) -> CriticProfile:
-    """Calibrates a critic on labeled sentences; see `calibrate-critic --help`.
+    """Calibrates a critic on labeled sentences; see `captions calibrate --help`.
 
     Args:
         critic: Its name.

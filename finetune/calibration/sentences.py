@@ -120,7 +120,7 @@ def with_rewrites(data: LabeledData, more: LabeledData) -> LabeledData:
     if not any(caption.sentences for caption in found):
         raise UserError(
             f"no sentence of {more.about['data']} is marked as a rewrite",
-            hint="--rewrites takes what `annotate import` wrote of a run with rewrites",
+            hint="--rewrites takes what `captions annotate import` wrote of a run with rewrites",
         )
     captions = [caption for caption in (*own, *found) if caption.sentences]
     return LabeledData(captions, {**data.about, "rewrites_of": dict(more.about)}, more.reviser)
@@ -151,7 +151,7 @@ def read_benchmark(name: str, folder: Path) -> LabeledData:
     if not captions:
         raise UserError(
             f"{name}: no caption in {folder} has a labeled sentence",
-            hint="`caption-benchmarks list` shows what is labeled",
+            hint="`captions benchmarks list` shows what is labeled",
         )
     digest = hashlib.sha256()
     for caption in captions:

@@ -71,7 +71,7 @@ def add_words(
     """
     if len(codec.special(OPEN)) != 1:
         raise UserError(
-            "--new-words is for small critics with a tokenizer that finetune-critic trained",
+            "--new-words is for small critics with a tokenizer that captions finetune trained",
             hint="leave it out: large models know the spelling of words",
         )
     if settings.lora.method != "full" or "language" not in settings.model.targets:

@@ -16,7 +16,7 @@ wrong sentences. `asides` are auxiliary sentences: labeled without context, they
 if a caption began with them, and share the image's row; `after` says how many of the caption's
 sentences they come after instead (fewer than all). Only span and label of a sentence, and text and
 label of an auxiliary one, are required. `weight` (sentences of a run that it stands for) and
-`rewritten` (a reviser wrote it) matter to calibrate-critic alone.
+`rewritten` (a reviser wrote it) matter to captions calibrate alone.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Examples(Sequence[TrainingExample]):
 
     def _error(self, number: int, detail: str) -> UserError:
         return UserError(
-            f"{self.path}, line {number}: {detail}", hint="see `finetune-critic --help` for a row"
+            f"{self.path}, line {number}: {detail}", hint="see `captions finetune --help` for a row"
         )
 
     def _checked(self, line: bytes, number: int) -> tuple[TrainingExample, int | None]:
@@ -252,7 +252,7 @@ def add_replay(train: Examples, replay: str, share: float) -> None:
 def provenance(root: Path) -> dict[str, Any]:
     """The content of `data.json`: title, license, whether it is a benchmark; {} without the file.
 
-    `annotate` writes it, and critic.json repeats it.
+    `captions annotate` writes it, and critic.json repeats it.
     """
     path = root / "data.json"
     if not path.is_file():

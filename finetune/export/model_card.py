@@ -135,7 +135,7 @@ tags: [caption-factuality, critic]
 # A critic of image captions
 
 Judges each sentence of a caption against its image and explains errors. Trained by
-`finetune-critic`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
+`captions finetune`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
 
 - Base: {base} (licence: {base_license(run.base.folder, base)}).
 - Trained: {what[settings.lora.method]} of {learned} parameters.
@@ -154,7 +154,7 @@ this kind. In brackets: 95 % intervals over images.
 {table}
 
 The figures hold for images and captions like the training data. For others, measure first:
-`evaluate-metric` compares the critic with human labels.
+`captions evaluate-metric` compares the critic with human labels.
 
 ## Training
 

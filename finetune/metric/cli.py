@@ -1,4 +1,4 @@
-"""The command `finetune-metric`."""
+"""The command `captions finetune-metric`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from revise_captions.cli_options import (
-    EXISTING_FOLDER,
-    OUT_FOLDER,
-    SETTINGS,
-    shared,
-    version_option,
-)
-from revise_captions.commands import echo, run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FOLDER, shared
 
 if TYPE_CHECKING:
     from revise_captions.finetune.metric.train import MetricFigures
@@ -25,15 +20,18 @@ if TYPE_CHECKING:
 EPILOG = """
 \b
 Example:
-  stress-metric DIR --part train --export train
-  stress-metric DIR --part test --export test
-  finetune-metric contextual-clipscore=MODEL train --test test --axis "overall, after" --out tuned
-  stress-metric contextual-clipscore=tuned DIR --part test
+  captions stress-metric DIR --part train --export train
+  captions stress-metric DIR --part test --export test
+  captions finetune-metric contextual-clipscore=MODEL train --test test --out tuned
+  captions stress-metric contextual-clipscore=tuned DIR --part test
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="finetune-metric",
+    heading="Label and train",
+    epilog=EPILOG,
+)
 @click.argument("metric", metavar="NAME[=MODEL]")
 @click.argument("data", metavar="TRAIN", type=EXISTING_FOLDER)
 @click.option("--test", type=EXISTING_FOLDER, help="An export of other images, to measure on.")
@@ -54,7 +52,7 @@ Example:
     help="Weight of the ratings beside the checks; 0 trains on the checks alone.",
 )
 @shared("--batch-size", default=64, help="Pairs for a step.")
-@shared("--seed", "--device", "--verbose")
+@shared("--seed", "--device")
 def finetune_metric(
     metric: str,
     data: Path,
@@ -64,11 +62,13 @@ def finetune_metric(
     device: str,
     **settings: Any,
 ) -> None:
-    """Train a metric on people's ratings and on the ten checks together (ContextRef, section 6).
+    """Train a metric to pass these checks.
+
+    Train a metric on people's ratings and on the ten checks together (ContextRef, section 6).
 
     NAME is clipscore, contextual-clipscore, blip2, critic or contextual-critic. TRAIN, and the
-    folder of --test, were written by `stress-metric --export`. Prints which share of the worse
-    versions scores lower, and the correlation with the ratings, before and after.
+    folder of --test, were written by `captions stress-metric --export`. Prints which share of the
+    worse versions scores lower, and the correlation with the ratings, before and after.
     """
     from revise_captions.finetune.metric.data import read_pairs
     from revise_captions.finetune.metric.scorers import load_scorer
@@ -114,8 +114,3 @@ def _r(found: Mapping[str, Any]) -> str:
         return "none"
     bounds = "" if found["low"] is None else f" ({found['low']:.2f} to {found['high']:.2f})"
     return f"{found['value']:.3f}{bounds}"
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(finetune_metric, "finetune-metric", arguments)

@@ -52,7 +52,7 @@ class StressData:
 
 
 def read_pairs(folder: Path, axis: str, scale: tuple[float, float] = (1.0, 5.0)) -> StressData:
-    """Reads an export of `stress-metric`.
+    """Reads an export of `captions stress-metric`.
 
     Args:
         folder: The exported folder.
@@ -64,7 +64,7 @@ def read_pairs(folder: Path, axis: str, scale: tuple[float, float] = (1.0, 5.0))
     """
     if not (folder / ROWS).is_file():
         raise UserError(
-            f"{folder} holds no {ROWS}", hint="write it: stress-metric DIR --part train --export …"
+            f"{folder} holds no {ROWS}", hint="write it: captions stress-metric DIR --export …"
         )
     entries = list(rows(folder / ROWS))
     left_out: Counter[str] = Counter()

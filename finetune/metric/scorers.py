@@ -102,7 +102,7 @@ class CriticScorer:
 
         self.own, self.folder, adapter = critic_folders(source or "bundled")
         if adapter is not None:
-            raise UserError(f"{source} is an adapter", hint="merge it: finetune-critic --merge")
+            raise UserError(f"{source} is an adapter", hint="merge it: captions finetune --merge")
         self.card = read_card(self.own)
         place, _ = device_and_dtype(device, "float32")
         self.model: Any = load_model(self.folder, torch.float32, None).to(place)

@@ -59,7 +59,7 @@ def base_folder(base: str) -> Path | None:
 
 
 def is_own(base: str) -> bool:
-    """Whether a base is a PaliGemma folder that finetune-critic wrote; loads nothing."""
+    """Whether a base is a PaliGemma folder that captions finetune wrote; loads nothing."""
     return (Path(base).expanduser() / CARD).exists() and _is_paligemma(Path(base).expanduser())
 
 
@@ -169,5 +169,5 @@ def copy_tower(folder: Path, model: PaliGemmaForConditionalGeneration) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(
             f"no image tower of this shape in {folder}: {str(error).splitlines()[0]}",
-            hint="--tower-from takes a folder that finetune-critic wrote",
+            hint="--tower-from takes a folder that captions finetune wrote",
         ) from None

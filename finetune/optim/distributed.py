@@ -100,7 +100,7 @@ def start() -> Parallel:
     except (RuntimeError, ValueError) as error:
         raise UserError(
             f"{world} processes are announced, but they do not find each other: {error}",
-            hint="start them with: torchrun --nproc-per-node N -m revise_captions.finetune.cli …",
+            hint="start them with: torchrun --nproc-per-node N -m revise_captions finetune …",
         ) from None
     return Parallel(state.process_index, state.num_processes, str(state.device))
 

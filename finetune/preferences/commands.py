@@ -1,22 +1,26 @@
-"""The commands of `train-preferences`, one for each method."""
+"""The commands of `captions train-preferences`, one for each method."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from revise_captions.cli_options import EXISTING_FILE, OUT_FOLDER, SETTINGS, shared
-from revise_captions.commands import echo
-from revise_captions.finetune.options import GroupedOptions, add_options
+from revise_captions.command_line.command import command
+from revise_captions.command_line.options import REQUIRED, argument, option
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import EXISTING_FILE, OUT_FOLDER, shared_option
 from revise_captions.finetune.preferences.settings import (
     DpoSettings,
     GrpoSettings,
     PreferenceSettings,
 )
+
+if TYPE_CHECKING:
+    from revise_captions.finetune.preferences.run import PreferenceJob
 
 #: Figures of the log that are printed, besides the rewards.
 _SHOWN = (
@@ -25,111 +29,93 @@ _SHOWN = (
 )
 
 
-class RewardModelCommand(GroupedOptions):
-    """`train-preferences reward`."""
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """Data and policy."""
 
-    SETTINGS = PreferenceSettings
-
-
-class DpoCommand(GroupedOptions):
-    """`train-preferences dpo`."""
-
-    SETTINGS = DpoSettings
-
-
-class GrpoCommand(GroupedOptions):
-    """`train-preferences grpo`."""
-
-    SETTINGS = GrpoSettings
-
-
-def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What the three methods ask for."""
-    options = (
-        click.option(
-            "--policy",
-            required=True,
-            help="Captioner to start from: a folder or Hugging Face id of a vision–language model.",
-        ),
-        click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write."),
-        click.option(
-            "--prompt",
-            "prompts",
-            multiple=True,
-            help="What the captioner is asked; several are used in turn.  [default: the rows' own]",
-        ),
-        shared("--image-root", "--allow-urls", "--limit", "--trust-remote-code"),
-        shared("--resume", help="Continue from the last checkpoint in OUT."),
-        shared("--force", help="Overwrite OUT."),
-        shared("--verbose"),
+    data: Path = argument("DATA", type=EXISTING_FILE)
+    policy: str = option(
+        REQUIRED,
+        "Captioner to start from: a folder or Hugging Face id of a vision–language model.",
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    out: Path = option(REQUIRED, "Folder to write.", type=OUT_FOLDER)
+    prompts: tuple[str, ...] = option(
+        (),
+        "What the captioner is asked; several are used in turn.  [default: the rows' own]",
+        name="prompt",
+    )
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    limit: int | None = shared_option("--limit")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    resume: bool = shared_option("--resume", help="Continue from the last checkpoint in OUT.")
+    force: bool = shared_option("--force", help="Overwrite OUT.")
 
 
-_BY = click.option(
-    "--by",
-    default="",
-    show_default=False,
-    help="Use only pairs that this score decided: c_p, c_r, both, revision.  [default: all]",
-)
+@dataclass(frozen=True, slots=True)
+class PairOptions:
+    """Pairs."""
+
+    by: str = option(
+        "",
+        "Use only pairs that this score decided: c_p, c_r, both, revision.  [default: all]",
+        show_default=False,
+    )
 
 
-@click.command(cls=RewardModelCommand, context_settings=SETTINGS)
-@click.argument("data", type=EXISTING_FILE)
-@_common
-@_BY
-@add_options(PreferenceSettings)
-def reward(**options: Any) -> None:
-    """Train a reward model on the pairs in DATA, the output of collect-preferences."""
+@dataclass(frozen=True, slots=True)
+class RewardOptions:
+    """Rewards."""
+
+    rewards: tuple[str, ...] = option(
+        (),
+        "Reward, with its weight: c_p (share of true units), c_r (number of units), posh, or the "
+        "folder of a reward model; several are summed.  [default: c_p and c_r=0.5]",
+        name="reward",
+        metavar="NAME[=WEIGHT]",
+    )
+    units: str = shared_option("--units")
+    verifier: tuple[str, ...] = shared_option("--verifier")
+    critic_profile: Path | None = shared_option(
+        "--critic-profile", help="Profile of the critic that verifies, from `captions calibrate`."
+    )
+    reference_field: str | None = shared_option(
+        "--reference-field", help="Field that holds the reference caption, for the reward posh."
+    )
+    judge: str = shared_option("--judge")
+
+
+@command(PolicyOptions, PairOptions, PreferenceSettings)
+def reward(options: PolicyOptions, pairs: PairOptions, settings: PreferenceSettings) -> None:
+    """Train a reward model on the pairs in DATA, the output of `captions preferences`."""
     from revise_captions.finetune.preferences.run import run_reward_model
 
-    run_reward_model(_job(options), _filled(PreferenceSettings(), options))
+    run_reward_model(_job(options, pairs), settings)
 
 
-@click.command(cls=DpoCommand, context_settings=SETTINGS)
-@click.argument("data", type=EXISTING_FILE)
-@_common
-@_BY
-@add_options(DpoSettings)
-def dpo(**options: Any) -> None:
+@command(PolicyOptions, PairOptions, DpoSettings)
+def dpo(options: PolicyOptions, pairs: PairOptions, settings: DpoSettings) -> None:
     """Train a captioner on the pairs in DATA by direct preference optimization."""
     from revise_captions.finetune.preferences.run import run_dpo
 
-    run_dpo(_job(options), _filled(DpoSettings(), options))
+    run_dpo(_job(options, pairs), settings)
 
 
-@click.command(cls=GrpoCommand, context_settings=SETTINGS)
-@click.argument("data", type=EXISTING_FILE)
-@_common
-@click.option(
-    "--reward",
-    "rewards",
-    multiple=True,
-    metavar="NAME[=WEIGHT]",
-    help="Reward, with its weight: c_p (share of true units), c_r (number of units), posh, or the "
-    "folder of a reward model; several are summed.  [default: c_p and c_r=0.5]",
-)
-@shared("--units", "--verifier")
-@shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
-@shared("--reference-field", help="Field that holds the reference caption, for the reward posh.")
-@shared("--judge")
-@add_options(GrpoSettings)
-def grpo(**options: Any) -> None:
+@command(PolicyOptions, RewardOptions, GrpoSettings)
+def grpo(options: PolicyOptions, rewards: RewardOptions, settings: GrpoSettings) -> None:
     """Train a captioner on the images in DATA by group-relative policy optimization.
 
     Captions are sampled, rewarded, and compared with the others of their image.
     """
     from revise_captions.finetune.preferences.run import run_grpo
 
-    run_grpo(_job(options), _filled(GrpoSettings(), options))
+    run_grpo(_job(options, rewards), settings)
 
 
-def _job(options: Mapping[str, Any]) -> Any:
+def _job(options: PolicyOptions, more: PairOptions | RewardOptions) -> PreferenceJob:
     from revise_captions.finetune.preferences.run import PreferenceJob
 
-    log = options["out"] / "training" / "log.jsonl"
+    log = options.out / "training" / "log.jsonl"
 
     def report(line: dict[str, Any]) -> None:
         if os.environ.get("RANK", "0") != "0":
@@ -138,7 +124,7 @@ def _job(options: Mapping[str, Any]) -> Any:
             file.write(json.dumps(line) + "\n")
         echo(shown(line))
 
-    return PreferenceJob.of(options, report)
+    return PreferenceJob(**asdict(options), **asdict(more), report=report)
 
 
 def shown(line: Mapping[str, Any]) -> str:
@@ -153,10 +139,3 @@ def shown(line: Mapping[str, Any]) -> str:
         and (name in _SHOWN or (name.startswith("rewards/") and not name.endswith("/std")))
     ]
     return f"step {line['step']:,}: {', '.join(parts)}"
-
-
-def _filled(settings: Any, options: Mapping[str, Any]) -> Any:
-    """Settings with the values from the command line."""
-    from revise_captions.finetune.options import with_values
-
-    return with_values(settings, options)

@@ -100,7 +100,7 @@ def read_pairs(path: Path, options: ReadingOptions) -> PreferenceExamples:
     Raises:
         UserError: No row is a pair of the wanted score.
     """
-    return _read(path, options, _pair, "a preference pair: see collect-preferences")
+    return _read(path, options, _pair, "a preference pair: see captions preferences")
 
 
 def read_images(path: Path, options: ReadingOptions) -> PreferenceExamples:

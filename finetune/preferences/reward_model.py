@@ -150,7 +150,7 @@ def _plain(prompts: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
 
 
 def load_reward_model(name: str, *, device: str, dtype: str) -> ModelReward:
-    """A reward model that `train-preferences reward` wrote.
+    """A reward model that `captions train-preferences reward` wrote.
 
     Args:
         name: Its folder.
@@ -167,7 +167,7 @@ def load_reward_model(name: str, *, device: str, dtype: str) -> ModelReward:
     if not (folder / REWARD_HEAD).is_file():
         raise UserError(
             f"--reward {name}: the folder holds no reward model: no {REWARD_HEAD}",
-            hint="train one: train-preferences reward PAIRS --policy MODEL --out FOLDER",
+            hint="train one: captions train-preferences reward PAIRS --policy MODEL --out FOLDER",
         )
     processor = load_processor(folder, name)
     backbone = load_weights(AutoModel, folder, name=name, dtype=getattr(torch, dtype))

@@ -1,11 +1,11 @@
-"""Runs of `train-preferences`: what is checked, read and loaded before TRL trains."""
+"""Runs of `captions train-preferences`: what is checked, read and loaded before TRL trains."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         WeightedReward,
     )
 
-COMMAND = "train-preferences"
+COMMAND = "captions train-preferences"
 QUARANTINE = "training/quarantine.jsonl"
 
 
@@ -54,12 +54,6 @@ class PreferenceJob:
     trust_remote_code: bool = False
     resume: bool = False
     force: bool = False
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any], report: Report) -> PreferenceJob:
-        """Options by name; others are left out."""
-        known = {name: options[name] for name in cls.__slots__ if name in options}
-        return cls(**known, report=report)
 
 
 def run_reward_model(job: PreferenceJob, settings: PreferenceSettings) -> None:

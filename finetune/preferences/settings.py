@@ -1,4 +1,4 @@
-"""Settings of preference training; each field is an option of `train-preferences`.
+"""Settings of preference training; each field is an option of `captions train-preferences`.
 
 Defaults are FeedQuill's (2503.07906, A.3.1 and Table 12) where TRL has a counterpart. Of Table 12,
 γ, λ, the critic's learning rate and the value clipping belong to PPO's value model: GRPO has none.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from revise_captions.command_line.options import option
 from revise_captions.finetune.config import LoraSettings
-from revise_captions.finetune.options import option
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class DpoLossSettings:
 
 @dataclass(frozen=True, slots=True)
 class DpoSettings(PreferenceSettings):
-    """Settings of `train-preferences dpo`."""
+    """Settings of `captions train-preferences dpo`."""
 
     dpo: DpoLossSettings = field(default_factory=DpoLossSettings)
 
@@ -119,7 +119,7 @@ class GrpoLossSettings:
 
 @dataclass(frozen=True, slots=True)
 class GrpoSettings(PreferenceSettings):
-    """Settings of `train-preferences grpo`."""
+    """Settings of `captions train-preferences grpo`."""
 
     sampled: SampledSettings = field(default_factory=SampledSettings)
     grpo: GrpoLossSettings = field(default_factory=GrpoLossSettings)

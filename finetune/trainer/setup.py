@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
 
 Report = Callable[[dict[str, Any]], None]
-COMMAND = "finetune-critic"
+COMMAND = "captions finetune"
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
 

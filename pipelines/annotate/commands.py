@@ -1,4 +1,4 @@
-"""The commands of `annotate`."""
+"""The commands of `captions annotate`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, EXISTING_FOLDER, OUT_FOLDER, SETTINGS, shared
-from revise_captions.commands import echo
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import COUNT, EXISTING_FOLDER, OUT_FOLDER, shared
 
 _ANSWERS = click.Path(path_type=Path, exists=True)
 _image_root = shared("--image-root", type=EXISTING_FOLDER)
@@ -23,7 +24,7 @@ def _validation(default: float) -> Any:
     )
 
 
-@click.command(context_settings=SETTINGS)
+@command()
 @click.argument("run")
 @click.argument("out", type=OUT_FOLDER)
 @click.option("--size", type=COUNT, default=300, help="Number of sentences to sample.")
@@ -66,7 +67,6 @@ def _validation(default: float) -> Any:
 @shared("--image-field", "--caption-field")
 @_image_root
 @shared("--allow-urls")
-@shared("--verbose")
 def export(run: str, out: Path, **options: Any) -> None:
     """Draw a stratified sample of a run's sentences and write annotation tasks for it.
 
@@ -111,7 +111,7 @@ def _numbers(text: str) -> tuple[float, ...]:
         ) from None
 
 
-@click.command("import", context_settings=SETTINGS)
+@command(name="import")
 @click.argument("export", metavar="EXPORT", type=click.Path(path_type=Path, exists=True))
 @click.argument("answers", metavar="ANSWERS…", nargs=-1, required=True, type=_ANSWERS)
 @click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write.")
@@ -123,16 +123,15 @@ def _numbers(text: str) -> tuple[float, ...]:
 @_validation(0.1)
 @_image_root
 @shared("--replicates", default=1000, help="Bootstrap resamples behind the intervals.")
-@shared("--verbose")
 def import_(**options: Any) -> None:
     """Turn raters' answers into labels, agreement, the paper's Tables 5 and 6, and training data.
 
-    EXPORT is the folder that `annotate export` wrote, or, for decisions made in a report or with
-    `explore`, the run itself: its figures are then about what was decided, which is no sample.
-    ANSWERS are Label Studio exports (JSON, JSON-MIN, CSV), filled-in sheets, of any interface, or
-    decisions, in one file or several; a sheet that does not name its rater is attributed to its
-    file's name. OUT/problems.jsonl lists the answers that cannot be used. OUT can be passed to
-    finetune-critic as DATA.
+    EXPORT is the folder that `captions annotate export` wrote, or, for decisions made in a report
+    or with `captions explore`, the run itself: its figures are then about what was decided, which
+    is no sample. ANSWERS are Label Studio exports (JSON, JSON-MIN, CSV), filled-in sheets, of any
+    interface, or decisions, in one file or several; a sheet that does not name its rater is
+    attributed to its file's name. OUT/problems.jsonl lists the answers that cannot be used. OUT can
+    be passed to captions finetune as DATA.
     """
     from revise_captions.pipelines.annotate.answers.import_answers import (
         ImportOptions,
@@ -144,7 +143,7 @@ def import_(**options: Any) -> None:
     echo(imported_text(settings, import_answers(settings)))
 
 
-@click.command(context_settings=SETTINGS)
+@command()
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("out", type=OUT_FOLDER)
@@ -153,7 +152,7 @@ def import_(**options: Any) -> None:
     "--test",
     type=click.FloatRange(0, 0.9),
     default=0.0,
-    help="Fraction of the images held out in OUT/test, for evaluate-metric.",
+    help="Fraction of the images held out in OUT/test, for captions evaluate-metric.",
 )
 @click.option(
     "--subset",
@@ -175,11 +174,10 @@ def import_(**options: Any) -> None:
     is_flag=True,
     help="Allow data that critics are evaluated on; data.json then marks them as such for good.",
 )
-@shared("--verbose")
 def convert(**options: Any) -> None:
-    """Convert the labeled captions in DIR into training data for finetune-critic, split by image.
+    """Convert the labeled captions in DIR into training data for captions finetune, split by image.
 
-    NAME is a benchmark of `caption-benchmarks list` with sentence labels: m-haldetect, chocolate,
+    NAME is a benchmark of `captions benchmarks list` with sentence labels: m-haldetect, chocolate,
     plain (your own), … OUT gets train.jsonl, validation.jsonl, images and data.json, which records
     the data's origin and license.
     """
@@ -190,7 +188,7 @@ def convert(**options: Any) -> None:
     echo(converted_text(settings, convert_data(settings)))
 
 
-@click.command(context_settings=SETTINGS)
+@command()
 @click.argument("captions")
 @click.argument("out", type=OUT_FOLDER)
 @click.option(
@@ -211,12 +209,11 @@ def convert(**options: Any) -> None:
 @shared("--image-field", "--caption-field")
 @_image_root
 @shared("--limit")
-@shared("--verbose")
 def match(captions: str, out: Path, **options: Any) -> None:
     """Turn unlabeled captions into training data: does a sentence belong to the image?
 
     CAPTIONS is anything that revise-captions reads. Use OUT to introduce a small critic to a new
-    domain before labeled sentences teach it what is wrong: run finetune-critic on OUT first, then
+    domain before labeled sentences teach it what is wrong: run captions finetune on OUT first, then
     on the labeled data, starting from the result. Large models do not need this step.
     """
     from revise_captions.pipelines.annotate.data.matching import MatchOptions

@@ -1,4 +1,4 @@
-"""What `annotate` prints."""
+"""What `captions annotate` prints."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _next(options: ExportOptions) -> list[str]:
             f"  {options.out.resolve() / 'images'}",
         ]
     keep = f"Keep {options.out / 'key.jsonl'} from the raters. When they are done:"
-    return [*lines, keep, f"  annotate import {options.out} ANSWERS… --out data"]
+    return [*lines, keep, f"  captions annotate import {options.out} ANSWERS… --out data"]
 
 
 def converted_text(options: ConvertOptions, found: Converted) -> str:
-    command = f"finetune-critic {options.out} --base MODEL --out my-critic"
+    command = f"captions finetune {options.out} --base MODEL --out my-critic"
     lines = [found.about.title, f"licence: {found.about.licence}", ""]
     lines += _splits(found.counts)
     if found.about.benchmark:
@@ -96,7 +96,7 @@ def matched_text(options: MatchOptions, found: Matched) -> str:
     for kind, number in sorted(found.left_out.items()):
         if number:
             lines.append(f"left out: {number:,} {kind}")
-    command = f"finetune-critic {options.out} --base bundled --out first --preset match"
+    command = f"captions finetune {options.out} --base bundled --out first --preset match"
     return "\n".join([*lines, "", command])
 
 
@@ -119,7 +119,7 @@ def imported_text(options: ImportOptions, found: Imported) -> str:
     lines += _agreement(found.figures)
     lines += ["", *(_splits(found.training) if found.training else ["no training data"])]
     if found.training:
-        lines += ["", f"finetune-critic {options.out} --base MODEL --out my-critic"]
+        lines += ["", f"captions finetune {options.out} --base MODEL --out my-critic"]
     return "\n".join(lines)
 
 

@@ -1,1 +1,1 @@
-"""`caption-benchmarks`: lists, describes, checks and converts public benchmarks."""
+"""`captions benchmarks`: lists, describes, checks and converts public benchmarks."""

@@ -21,7 +21,8 @@ from revise_captions.errors import UserError
 from revise_captions.io.fields import look_up
 from revise_captions.io.rows import BadRow
 from revise_captions.records import Record
-from revise_captions.runs.inputs import InputOptions, image_loader, open_input
+from revise_captions.runs.inputs import image_loader, open_input
+from revise_captions.runs.options import InputOptions
 from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images
 from revise_captions.signature import signature
 from revise_captions.stats.correlations import correlation
@@ -65,7 +66,7 @@ def run(
     """
     if not files:
         raise UserError(
-            "no file of captions is given", hint=f"caption-benchmarks run {entry.name} DIR FILE"
+            "no file of captions is given", hint=f"captions benchmarks run {entry.name} DIR FILE"
         )
     given = UnitModels(**models)  # type: ignore[arg-type]
     examples = {_stem(e.image): e for e in entry.read(folder) if isinstance(e, Example)}

@@ -1,4 +1,4 @@
-"""What `caption-benchmarks` prints, and its export of captions."""
+"""What `captions benchmarks` prints, and its export of captions."""
 
 from __future__ import annotations
 

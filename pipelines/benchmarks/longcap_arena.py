@@ -1,4 +1,4 @@
-"""`caption-benchmarks run longcap-arena`: metrics beside the rows of VELA's Tables 1 and 4."""
+"""`captions benchmarks run longcap-arena`: metrics beside the rows of VELA's Tables 1 and 4."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ def run(entry: Benchmark, folder: Path, given: Sequence[str], replicates: int) -
     Args:
         entry: The benchmark.
         folder: Where its files are.
-        given: Scores, as `evaluate-metric` takes them. Files have a column for each perspective,
-            as `score-vela` writes them, or one `score` for all.
+        given: Scores, as `captions evaluate-metric` takes them. Files have a column for each
+        perspective,
+            as `captions vela` writes them, or one `score` for all.
         replicates: Resamples behind the intervals.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The command `read-chart`."""
+"""The command `captions read-chart`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import SETTINGS, version_option
-from revise_captions.commands import run_command
+from revise_captions.command_line.command import command
 
 EPILOG = """
 \b
 Examples:
-  read-chart chart.png
-  read-chart *.png --format csv > marks.csv
-  read-chart charts/ --format jsonl > readings.jsonl
+  captions read-chart chart.png
+  captions read-chart *.png --format csv > marks.csv
+  captions read-chart charts/ --format jsonl > readings.jsonl
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="read-chart",
+    heading="Correct captions",
+    epilog=EPILOG,
+)
 @click.argument(
     "images",
     nargs=-1,
@@ -36,7 +38,9 @@ Examples:
     "JSON object by image, or a JSON line per image.",
 )
 def read_chart(images: tuple[Path, ...], form: str) -> int:
-    """Print what the charts in IMAGE… show: titles, axes, series, values.
+    """Print the values that a chart shows.
+
+    Print what the charts in IMAGE… show: titles, axes, series, values.
 
     A folder stands for the images in it. Values that were measured rather than printed in the chart
     stand behind ~. Several images are read at once, and printed in their order. The exit status is
@@ -45,12 +49,3 @@ def read_chart(images: tuple[Path, ...], form: str) -> int:
     from revise_captions.pipelines.chart_reading.run import print_readings
 
     return print_readings(images, form)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(read_chart, "read-chart", arguments)
-
-
-if __name__ == "__main__":
-    main()

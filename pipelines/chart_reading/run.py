@@ -23,7 +23,7 @@ from revise_captions.charts.formats import (
     table_rows,
 )
 from revise_captions.charts.read import read
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
 from revise_captions.io.rows import dumps
@@ -77,7 +77,7 @@ def print_readings(paths: Sequence[Path], form: str) -> int:
         _print_line(csv_line(CSV_HEADER))
     for path, charts in _readings(files(paths)):
         if isinstance(charts, BadRecord):
-            echo(f"read-chart: {path}: {charts.detail}", err=True)
+            echo(f"captions read-chart: {path}: {charts.detail}", err=True)
             continue
         readable = readable or any(chart.readable for chart in charts)
         _print_one(str(path), charts, form, first)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from revise_captions.cli_options import SETTINGS, SectionedCommand, shared, version_option
-from revise_captions.commands import echo, run_command
+from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import shared
 
 if TYPE_CHECKING:
     from revise_captions.io.readers import Source
@@ -26,14 +27,19 @@ Examples:
 """
 
 
-@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="doctor",
+    heading="Correct captions",
+    epilog=EPILOG,
+    sections=SECTIONS,
+)
 @click.argument("source", metavar="[IN]", required=False)
 @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
 @shared("--critic", "--critic-profile", "--reviser", "--engine")
-@shared("--verbose")
 def doctor(source: str | None, **options: Any) -> int:
-    """Look at 32 records across IN and at this machine, and name the command to run.
+    """Check an input and this machine; name the command to run.
+
+    Look at 32 records across IN and at this machine, and name the command to run.
 
     Says how IN was read, how many images open, whether the bundled critic can judge them, which
     memory and extras there are, and whether the named models and servers can be reached. Writes
@@ -156,12 +162,3 @@ def _given(job: JobOptions) -> list[tuple[str, str]]:
         "--reviser": job.models.reviser,
     }
     return [(name, str(value)) for name, value in named.items() if value is not None]
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(doctor, "captions doctor", arguments)
-
-
-if __name__ == "__main__":
-    main()

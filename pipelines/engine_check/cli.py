@@ -1,4 +1,4 @@
-"""The command `check-engine`."""
+"""The command `captions check-engine`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, SETTINGS, shared, version_option
-from revise_captions.commands import echo, run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import COUNT, shared
 
 EPILOG = """
 \b
 Examples:
-  check-engine captions.jsonl --critic ./my-critic --against dtype=bfloat16
-  check-engine captions.jsonl --critic ./my-critic --against layout=single,batch-size=1
-  check-engine captions.jsonl --critic Qwen/Qwen3-VL-8B-Instruct --against engine=vllm
-  check-engine captions.jsonl --critic ./qwen --against critic=qwen@http://localhost:8000/v1
+  captions check-engine captions.jsonl --critic ./my-critic --against dtype=bfloat16
+  captions check-engine captions.jsonl --critic ./my-critic --against layout=single,batch-size=1
+  captions check-engine captions.jsonl --critic Qwen/Qwen3-VL-8B-Instruct --against engine=vllm
+  captions check-engine captions.jsonl --critic ./qwen --against critic=qwen@http://localhost:8000/v1
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="check-engine",
+    heading="Large jobs and engines",
+    epilog=EPILOG,
+)
 @click.argument("source", metavar="IN")
 @click.option(
     "--against",
@@ -36,9 +40,10 @@ Examples:
 @click.option("--sample", type=COUNT, default=64, help="Number of records to judge.")
 @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-@shared("--verbose")
 def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> None:
-    """Judge a sample of the captions in IN with two setups of a critic and compare the answers.
+    """Compare a critic's answers in two setups.
+
+    Judge a sample of the captions in IN with two setups of a critic and compare the answers.
 
     The exit status is 0 if the answers are the same or close, 1 if they differ. The critic keeps
     its own attention mode unless --against sets attention-mode=.
@@ -52,17 +57,8 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     second = first.changed(against)
 
     # OUT is never written: standard input is copied beside a file of that name
-    with closing(open_input(job.inputs, "check-engine")) as source:
+    with closing(open_input(job.inputs, "captions check-engine")) as source:
         records = drawn(source, sample)
         result = check(first, second, records, image_loader(source, job.inputs))
     echo(json.dumps(result, indent=1) if as_json else as_text(result))
     sys.exit(0 if result["verdict"] in ("same", "close") else 1)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(check_engine, "check-engine", arguments)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`explore`: a run of any size in the browser, on this machine alone.
+"""`captions explore`: a run of any size in the browser, on this machine alone.
 
 cli ─ session ┬ index ─ query       the run's captions in SQLite, built once, kept in the cache
               ├ comparison          a second run beside it

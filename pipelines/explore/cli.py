@@ -1,4 +1,4 @@
-"""The command `explore`."""
+"""The command `captions explore`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, OUT_FILE, SETTINGS, shared, version_option
-from revise_captions.commands import echo, run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared
 
 EPILOG = """
 \b
 Examples:
-  explore revised.jsonl                            # prints an address to open in a browser
-  explore revised.jsonl --against other.jsonl      # two runs of the same captions
-  explore revised.jsonl --decisions mine.jsonl     # keep decisions in a file of your own
+  captions explore revised.jsonl                   # prints an address to open in a browser
+  captions explore revised.jsonl --against other.jsonl  # two runs of the same captions
+  captions explore revised.jsonl --decisions mine.jsonl  # keep decisions in a file of your own
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="explore",
+    heading="Correct captions",
+    epilog=EPILOG,
+)
 @click.argument("out")
 @click.option("--against", metavar="OTHER", help="Another run of the same captions, beside it.")
 @click.option(
@@ -40,7 +44,6 @@ Examples:
     help="Port to listen at; 0: a free one.",
 )
 @click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
-@shared("--verbose")
 def explore(
     out: str,
     against: str | None,
@@ -52,11 +55,14 @@ def explore(
     port: int,
     browse: bool,
 ) -> None:
-    """Explore an output of revise-captions in the browser, and decide about its rewrites.
+    """Look at a run in the browser; decide about its rewrites.
 
-    OUT is what revise-captions or verify-revisions wrote, of any size: all records, sorted by
+    Explore an output of revise-captions in the browser, and decide about its rewrites.
+
+    OUT is what revise-captions or captions verify wrote, of any size: all records, sorted by
     worst, most changed or least sure, filtered, searched. The page is served to this machine alone;
-    OUT is only read. Decisions are training data: `annotate import OUT DECISIONS --out data`.
+    OUT is only read. Decisions are training data:
+    `captions annotate import OUT DECISIONS --out data`.
     """
     from revise_captions.errors import UserError
     from revise_captions.io.fields import Fields
@@ -82,13 +88,4 @@ def explore(
     made = sum(session.decisions.counts().values())
     if made:
         path = session.decisions.path
-        echo(f"\n{made:,} decisions; next: annotate import {out} {path} --out data")
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(explore, "explore", arguments)
-
-
-if __name__ == "__main__":
-    main()
+        echo(f"\n{made:,} decisions; next: captions annotate import {out} {path} --out data")

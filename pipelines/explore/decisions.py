@@ -1,7 +1,7 @@
 """What a person decides about rewrites, as training data and as answers of a rater.
 
-A decision makes one or two lines of JSON. Each is a row for finetune-critic (a caption with one
-labeled sentence) and an answer for `annotate import RUN` (it names its `item`):
+A decision makes one or two lines of JSON. Each is a row for captions finetune (a caption with one
+labeled sentence) and an answer for `captions annotate import RUN` (it names its `item`):
 
     accept    the sentence is wrong, and its rewrite, or its removal, is right
     reject    the sentence is right as it came

@@ -27,8 +27,9 @@ from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.pipelines.output.outcomes import captions_of, is_flagged
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Record, Revision
-from revise_captions.runs.inputs import InputOptions, image_loader
+from revise_captions.runs.inputs import image_loader
 from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.options import InputOptions
 from revise_captions.runs.overlap import Behind
 from revise_captions.runs.progress import Progress
 from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images

@@ -1,4 +1,4 @@
-"""`evaluate-metric`: metrics and raters against human annotations.
+"""`captions evaluate-metric`: metrics and raters against human annotations.
 
 cli ─ evaluate ┬ scores ─ baselines, similarity, number_floors     a metric's scores; floors
                ├ levels, spans, systems, preferences, agreement    one module per kind of annotation

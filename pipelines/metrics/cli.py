@@ -1,4 +1,4 @@
-"""The command `evaluate-metric`."""
+"""The command `captions evaluate-metric`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import EXISTING_FOLDER, OUT_FILE, SETTINGS, shared, version_option
-from revise_captions.commands import echo, run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared
 
 LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 EPILOG = """
 \b
 Examples:
-  evaluate-metric chocolate DIR judged.jsonl       # output of revise-captions
-  evaluate-metric chocolate DIR judged.jsonl --floors
-  evaluate-metric chocolate DIR floor:digits floor:numbers=ocr.jsonl     # OCR, cached in ocr.jsonl
-  evaluate-metric flickr8k-expert DIR CLIP=clip.csv BLEU=bleu.csv --ratings each
-  evaluate-metric annotations DIR                                # agreement between your raters
+  captions evaluate-metric chocolate DIR judged.jsonl  # output of revise-captions
+  captions evaluate-metric chocolate DIR judged.jsonl --floors
+  captions evaluate-metric chocolate DIR floor:digits floor:numbers=ocr.jsonl  # cached OCR
+  captions evaluate-metric flickr8k-expert DIR CLIP=clip.csv BLEU=bleu.csv --ratings each
+  captions evaluate-metric annotations DIR                       # agreement between your raters
 
 \b
 Rows of a scores file (JSON Lines, CSV, Parquet): {"id", "score"} for a caption,
 {"id", "sentence", "score"} for a sentence, {"id", "spans": [{"start", "end", "score"}]} for
 predicted error spans, or the output of revise-captions. A score of null means “could not judge”.
-`caption-benchmarks export` lists the ids.
+`captions benchmarks export` lists the ids.
 
 \b
 Floors, the trivial baselines that a metric has to beat: length, position, digits (from the captions
@@ -33,12 +34,15 @@ Hugging Face model id).
 
 \b
 Metrics that are computed here: metric:NAME or metric:NAME=MODEL, for example metric:posh,
-metric:critic=bundled or metric:clipscore=FOLDER. `stress-metric --list` names all.
+metric:critic=bundled or metric:clipscore=FOLDER. `captions stress-metric --list` names all.
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="evaluate-metric",
+    heading="Measure captions and metrics",
+    epilog=EPILOG,
+)
 @click.argument("benchmark", metavar="BENCHMARK")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
@@ -67,15 +71,16 @@ metric:critic=bundled or metric:clipscore=FOLDER. `stress-metric --list` names a
 @shared("--critic-profile", help="Profile of the critic that metric:critic asks.")
 @shared("--replicates", default=1000)
 @click.option("--json", "out", type=OUT_FILE, help="Write all figures to this JSON file.")
-@shared("--verbose")
 def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> None:
-    """Compare the SCORES of metrics or raters with the human annotations of BENCHMARK, read from
+    """Compare a metric with the human labels of a benchmark.
+
+    Compare the SCORES of metrics or raters with the human annotations of BENCHMARK, read from
     DIR.
 
     Figures cover every level that the benchmark supports: sentences, captions (segments),
     captioners (systems), preferences, error spans, and agreement between the human raters. Each has
     a bootstrap interval over images, and every SCORES after the first is tested against the first.
-    `caption-benchmarks list` names the benchmarks. SCORES named `floor:…` or
+    `captions benchmarks list` names the benchmarks. SCORES named `floor:…` or
     `metric:…` are computed, not read.
     """
     from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
@@ -83,8 +88,3 @@ def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> No
     each = ratings == "each"
     found = evaluate(EvaluationOptions(levels=levels or LEVELS, each=each, **options))
     echo(as_text(found))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(evaluate_metric, "evaluate-metric", arguments)

@@ -1,4 +1,4 @@
-"""`evaluate-metric`: metrics and raters against human annotations, at every level.
+"""`captions evaluate-metric`: metrics and raters against human annotations, at every level.
 
 benchmark (a folder) ─ examples, preferences ┐
 scores (files)       ─ joined by id ─────────┴─ figures with intervals, tests, a signature
@@ -37,7 +37,7 @@ TIES = (
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """See `evaluate-metric --help`.
+    """See `captions evaluate-metric --help`.
 
     Attributes:
         scores: `[NAME=]FILE` or a floor; all others are tested against the first.

@@ -273,7 +273,7 @@ def _joined(
     if not (captions or sentences or spans):
         raise UserError(
             f"no score of {name} belongs to this benchmark ({strangers:,} unknown ids)",
-            hint="use the ids that `caption-benchmarks export` writes",
+            hint="use the ids that `captions benchmarks export` writes",
         )
     if len(signatures) > 1:
         raise UserError(

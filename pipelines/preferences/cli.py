@@ -1,4 +1,4 @@
-"""The command `collect-preferences`: only option parsing; the work is in `run`."""
+"""The command `captions preferences`: only option parsing; the work is in `run`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import COUNT, OUT, SETTINGS, shared, version_option
-from revise_captions.commands import run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.shared import COUNT, OUT, shared
 
 SCORES = ("c_p", "c_r", "both")
 EPILOG = """
 \b
 Examples:
-  collect-preferences images.jsonl pairs.jsonl --policy Qwen/Qwen2.5-VL-7B-Instruct
-  collect-preferences captions.jsonl pairs.jsonl --given caption_a,caption_b
-  collect-preferences images.jsonl pairs.jsonl --policy ./captioner --verifier ./critic-a \\
+  captions preferences images.jsonl pairs.jsonl --policy Qwen/Qwen2.5-VL-7B-Instruct
+  captions preferences captions.jsonl pairs.jsonl --given caption_a,caption_b
+  captions preferences images.jsonl pairs.jsonl --policy ./captioner --verifier ./critic-a \\
       --verifier Qwen/Qwen3-VL-8B-Instruct@http://localhost:8000/v1
-  collect-preferences revised.jsonl pairs.jsonl --from-revisions
+  captions preferences revised.jsonl pairs.jsonl --from-revisions
 """
 
 
@@ -32,8 +32,12 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
     return found
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="preferences",
+    heading="Label and train",
+    epilog=EPILOG,
+    go_on=lambda _: "repeat the command with --resume to continue",
+)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT", type=OUT)
 @click.option(
@@ -68,7 +72,7 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
     "with sampled ones, or with each other.",
 )
 @shared("--units", "--verifier")
-@shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
+@shared("--critic-profile", help="Profile of the critic that verifies, from captions calibrate.")
 @click.option(
     "--by",
     default=",".join(SCORES),
@@ -93,9 +97,11 @@ def _scores(context: click.Context, parameter: click.Parameter, value: str) -> t
 @shared("--image-field", "--image-root", "--allow-urls", "--limit")
 @shared("--engine", "--device", "--dtype", "--trust-remote-code")
 @shared("--batch-size", help="Captions, and units of captions, per forward pass.")
-@shared("--resume", "--force", "--verbose")
+@shared("--resume", "--force")
 def collect_preferences(**options: Any) -> int:
-    """Make preference pairs for the images in IN: captions compared by their verified units.
+    """Make preference pairs of captions.
+
+    Make preference pairs for the images in IN: captions compared by their verified units.
 
     OUT is JSON Lines in TRL's preference format, with the images as IN has them. Rows that cannot
     be processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
@@ -113,18 +119,4 @@ def collect_preferences(**options: Any) -> int:
         from revise_captions.pipelines.preferences.run import collect
 
         written = collect(job)
-    return quarantine_status("collect-preferences", written)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(
-        collect_preferences,
-        "collect-preferences",
-        arguments,
-        go_on=lambda: "repeat the command with --resume to continue",
-    )
-
-
-if __name__ == "__main__":
-    main()
+    return quarantine_status("captions preferences", written)

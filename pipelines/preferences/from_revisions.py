@@ -7,7 +7,7 @@ from contextlib import closing
 from statistics import fmean
 from typing import Any
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.fields import look_up
 from revise_captions.io.rows import BadRow, Row

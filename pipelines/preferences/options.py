@@ -1,4 +1,4 @@
-"""Options of `collect-preferences`."""
+"""Options of `captions preferences`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from revise_captions.errors import UserError
 from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.preferences.pairs import SCORES
-from revise_captions.runs.inputs import InputOptions
+from revise_captions.runs.options import InputOptions
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceOptions:
-    """`collect-preferences --help` says what each option means."""
+    """`captions preferences --help` says what each option means."""
 
     source: str = ""
     out: str = ""

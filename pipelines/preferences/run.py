@@ -1,4 +1,4 @@
-"""`collect-preferences`: windows, journal and quarantine of the main job, pairs as output."""
+"""`captions preferences`: windows, journal and quarantine of the main job, pairs as output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import Source, open_source

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.runs.outputs import OutputCounts
 
 

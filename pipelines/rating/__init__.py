@@ -1,4 +1,4 @@
-"""`rate-captions`: judged captions to a leaderboard of captioners.
+"""`captions rate`: judged captions to a leaderboard of captioners.
 
 cli ─ leaderboard ┬ autorater ─ error_types        counts by captioner and image, from judged rows
                   ├ formats, error_rates, page     tables and the HTML page

@@ -1,4 +1,4 @@
-"""The command `rate-captions`."""
+"""The command `captions rate`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import (
+from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import (
     EXISTING_FILE,
     OUT_FOLDER,
-    SETTINGS,
-    SectionedCommand,
     shared,
-    version_option,
 )
-from revise_captions.commands import echo, run_command
 
 EPILOG = """
 \b
 Examples:
-  rate-captions captions.jsonl --out board             # with a field that names the captioner
-  rate-captions LLaVA=llava.jsonl Molmo=molmo.jsonl --out board
-  rate-captions GPT=gpt.jsonl --out board              # adds one; keeps the others' scores
-  rate-captions revised.jsonl --out board              # output of revise-captions: before and after
+  captions rate captions.jsonl --out board             # with a field that names the captioner
+  captions rate LLaVA=llava.jsonl Molmo=molmo.jsonl --out board
+  captions rate GPT=gpt.jsonl --out board              # adds one; keeps the others' scores
+  captions rate revised.jsonl --out board              # output of revise-captions: before and after
 """
 
 
-@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="rate",
+    heading="Measure captions and metrics",
+    epilog=EPILOG,
+    sections=SECTIONS,
+    go_on=lambda _: "run it again: finished windows are kept",
+)
 @click.argument("inputs", metavar="[NAME=]IN…", nargs=-1)
 @click.option("--out", required=True, type=OUT_FOLDER, help="Folder of the leaderboard.")
 @click.option(
@@ -46,9 +49,10 @@ Examples:
     help="CSV of human scores (columns `captioner` and `score`) to compare the ranking with.",
 )
 @shared("--replicates", default=10_000)
-@shared("--verbose")
 def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **options: Any) -> None:
-    """Judge every sentence of the captions in IN and rank their captioners.
+    """Rank captioners by their share of true sentences.
+
+    Judge every sentence of the captions in IN and rank their captioners.
 
     OUT gets leaderboard.json, .md, .tex and .html, a .csv for each criterion and one of errors,
     ratings.json (counts by captioner and image), and the judged captions. If OUT already holds a
@@ -63,13 +67,3 @@ def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **opt
     field, replicates = options.pop("captioner_field"), options.pop("replicates")
     found = rate(RatingOptions(inputs, out, field, replicates, JobOptions.of(options), people))
     echo(as_text(found))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(
-        rate_captions,
-        "rate-captions",
-        arguments,
-        go_on=lambda: "run it again: finished windows are kept",
-    )

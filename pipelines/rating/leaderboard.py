@@ -1,4 +1,4 @@
-"""`rate-captions`: judges captions and writes the leaderboard in every format.
+"""`captions rate`: judges captions and writes the leaderboard in every format.
 
 revise-captions does the judging (`--stage critique`), with its journal and quarantine; the rest is
 arithmetic on counts.
@@ -45,7 +45,7 @@ RATINGS = "ratings.json"
 
 @dataclass(frozen=True, slots=True)
 class RatingOptions:
-    """See `rate-captions --help`.
+    """See `captions rate --help`.
 
     Attributes:
         inputs: FILE or NAME=FILE, judged or not.
@@ -271,7 +271,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         parts.append(found["correction"])
     if found["rater"].get(CALIBRATION) == UNCALIBRATED:
         parts.append(
-            "Uncalibrated: nobody measured how often this critic errs (calibrate-critic does)."
+            "Uncalibrated: nobody measured how often this critic errs (captions calibrate does)."
         )
     rater = ", ".join(f"{key} {value}" for key, value in found["rater"].items())
     parts.append(

@@ -86,7 +86,7 @@ def trust(summary: Mapping[str, Any]) -> str:
             return ""
         return (
             "These shares are uncalibrated: nobody measured how often this critic errs "
-            "(calibrate-critic does)."
+            "(captions calibrate does)."
         )
     kept, passed = found["true_called_factual"], found["wrong_called_factual"]
     text = (

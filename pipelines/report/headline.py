@@ -18,18 +18,18 @@ _REMEDIES = {
     Unscored.OUTSIDE_DOMAIN: "The bundled critic knows drawn picture-book scenes and charts (extra "
     "`charts`) only. For other images name another critic: "
     "`--critic Qwen/Qwen3-VL-8B-Instruct`, a model on a server (MODEL@http://host:8000/v1), or, "
-    "with `--critic FOLDER`, one of your own (`finetune-critic`). `captions doctor IN` says which "
-    "ones fit this machine.",
-    Unscored.UNREADABLE_CHART: "`read-chart IMAGE` says what was not read. For images that are no "
-    "charts, or charts of other kinds, name another critic with `--critic`.",
+    "with `--critic FOLDER`, one of your own (`captions finetune`). `captions doctor IN` says "
+    "which ones fit this machine.",
+    Unscored.UNREADABLE_CHART: "`captions read-chart IMAGE` says what was not read. For images "
+    "that are no charts, or charts of other kinds, name another critic with `--critic`.",
     Unscored.NEEDS_CHARTS: "Charts are judged once what reads them is installed: "
     "`pip install 'revise-captions[charts]'`. Or name another critic with `--critic`.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
-    "`finetune-critic` can teach one.",
+    "`captions finetune` can teach one.",
     UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "
-    "`--critic` a larger model, or teach it with `finetune-critic … --new-words 300`.",
+    "`--critic` a larger model, or teach it with `captions finetune … --new-words 300`.",
     Unscored.TOO_LONG: "Give `--critic` a model with a longer context, or shorten the captions.",
-    Unscored.NO_ANSWER: "The model does not answer yes or no: fine-tune it with `finetune-critic`, "
+    Unscored.NO_ANSWER: "The model does not answer yes or no: fine-tune it (`captions finetune`), "
     "or check that `--adapter` belongs to this `--critic`.",
     Unscored.NO_LOGPROBS: "Choose an engine that gives them: `--engine transformers`.",
     Unscored.ENGINE_ERROR: "See the messages above; often a smaller `--batch-size` helps. "

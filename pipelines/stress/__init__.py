@@ -1,4 +1,4 @@
-"""`stress-metric`: ten checks that any metric of image descriptions should survive.
+"""`captions stress-metric`: ten checks that any metric of image descriptions should survive.
 
     items       descriptions of a benchmark, with context, references and ratings
     checks      the ten checks, each a pure function of items and a seed

@@ -1,4 +1,4 @@
-"""The command `stress-metric`."""
+"""The command `captions stress-metric`."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import (
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import (
     EXISTING_FOLDER,
     OUT_FILE,
     OUT_FOLDER,
-    SETTINGS,
     shared,
-    version_option,
 )
-from revise_captions.commands import echo, run_command
 
 EPILOG = """
 \b
 Examples:
-  stress-metric posh cosine length DIR --benchmark contextual-descriptions --html stress.html
-  stress-metric clipscore=openai/clip-vit-base-patch32 DIR --benchmark contextref
-  stress-metric critic=bundled DIR --writer none        # without the two continuations
-  stress-metric DIR --export variants                   # for a metric that runs elsewhere, then
-  stress-metric mine=scores.csv DIR                     # its scores, by the exported ids
+  captions stress-metric posh length DIR --benchmark contextual-descriptions --html stress.html
+  captions stress-metric clipscore=openai/clip-vit-base-patch32 DIR --benchmark contextref
+  captions stress-metric critic=bundled DIR --writer none  # without the two continuations
+  captions stress-metric DIR --export variants          # for a metric that runs elsewhere, then
+  captions stress-metric mine=scores.csv DIR            # its scores, by the exported ids
 
 \b
-A METRIC is a name that --list prints, NAME=MODEL, a floor or a scores file as evaluate-metric
-takes it. DIR holds the benchmark (`caption-benchmarks list`).
+A METRIC is a name that --list prints, NAME=MODEL, a floor or a scores file as `evaluate-metric`
+takes it. DIR holds the benchmark (`captions benchmarks list`).
 """
 
 
@@ -42,8 +41,11 @@ def _list(context: click.Context, parameter: click.Parameter, value: bool) -> No
     context.exit()
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="stress-metric",
+    heading="Measure captions and metrics",
+    epilog=EPILOG,
+)
 @click.argument("metrics", metavar="[METRIC]…", nargs=-1)
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.option(
@@ -93,11 +95,12 @@ def _list(context: click.Context, parameter: click.Parameter, value: bool) -> No
 @shared("--seed")
 @shared("--replicates", default=1000)
 @shared("--engine", "--device", "--batch-size")
-@shared("--critic-profile", help="Profile of the critic that a METRIC asks, from calibrate-critic.")
+@shared("--critic-profile", help="Profile of the critic that a METRIC asks (captions calibrate).")
 @shared("--force", help="Overwrite files that are no earlier output.")
-@shared("--verbose")
 def stress_metric(**options: Any) -> None:
-    """Run ten checks on each METRIC: descriptions in DIR are made worse in ten ways, and a sound
+    """Show what a metric does not notice.
+
+    Run ten checks on each METRIC: descriptions in DIR are made worse in ten ways, and a sound
     metric scores each of them lower than the original (ContextRef).
 
     Prints how many scores went lower, stayed the same, or went higher, with intervals over images
@@ -110,8 +113,3 @@ def stress_metric(**options: Any) -> None:
     found = run(StressOptions(**options))
     if found:
         echo(as_text(found))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(stress_metric, "stress-metric", arguments)

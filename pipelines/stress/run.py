@@ -42,7 +42,7 @@ NO_WRITER = "none"
 
 @dataclass(frozen=True, slots=True)
 class StressOptions:
-    """See `stress-metric --help`."""
+    """See `captions stress-metric --help`."""
 
     metrics: tuple[str, ...]
     folder: Path
@@ -105,7 +105,7 @@ def run(options: StressOptions) -> dict[str, Any]:
 
 def _check_targets(options: StressOptions) -> None:
     if not options.metrics and options.export is None:
-        raise UserError("no metric was named", hint="`stress-metric --list` names the metrics")
+        raise UserError("no metric was named", hint="--list names the installed ones")
     reads: list[Path | str] = [options.folder, options.writer, options.critic_profile or ""]
     reads += [part for given in options.metrics for part in given.split("=")]
     if options.export is not None:

@@ -11,7 +11,7 @@ _WIDTH = 27
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """What `stress-metric` prints."""
+    """What `captions stress-metric` prints."""
     return "\n".join(_lines(found))
 
 

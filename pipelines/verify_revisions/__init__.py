@@ -1,1 +1,1 @@
-"""`verify-revisions`: the checks of `verify`, on a file that was revised before."""
+"""`captions verify`: the checks of `verify`, on a file that was revised before."""

@@ -1,4 +1,4 @@
-"""The command `verify-revisions`."""
+"""The command `captions verify`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import (
+from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.shared import (
     LOCAL_ENGINES,
     OUT,
-    SETTINGS,
-    SectionedCommand,
     shared,
-    version_option,
 )
-from revise_captions.commands import run_command
 
 EPILOG = """
 \b
 Examples:
-  verify-revisions revised.jsonl verified.jsonl --report verified.html
-  verify-revisions revised.jsonl verified.jsonl --verify text,critic --critic ./another-critic
-  verify-revisions revised.jsonl verified.jsonl --verify text,posh --reference-field reference
+  captions verify revised.jsonl verified.jsonl --report verified.html
+  captions verify revised.jsonl verified.jsonl --verify text,critic --critic ./another-critic
+  captions verify revised.jsonl verified.jsonl --verify text,posh --reference-field reference
 """
 
 
-@click.command(cls=SectionedCommand, epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="verify",
+    heading="Correct captions",
+    epilog=EPILOG,
+    sections=SECTIONS,
+    go_on=lambda _: "repeat the command with --resume to continue",
+)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT", type=OUT)
 @shared("--config")
@@ -42,9 +44,10 @@ Examples:
 @shared("--image-root", "--allow-urls")
 @shared("--batch-size", help="Claims per forward pass of the critic.")
 @shared("--dtype", "--device", "--limit", "--resume", "--force", "--report", "--group-by")
-@shared("--verbose")
 def verify_revisions(**options: Any) -> None:
-    """Check the revisions in IN, the output of revise-captions, by more than its critic's verdicts.
+    """Check revisions by other means than the critic's verdict.
+
+    Check the revisions in IN, the output of revise-captions, by more than its critic's verdicts.
 
     OUT gets the rows of IN; each `revision` gains `verification`, and nothing else changes. The
     table at the end compares figures before and after revision, with intervals over records.
@@ -53,17 +56,3 @@ def verify_revisions(**options: Any) -> None:
     from revise_captions.pipelines.verify_revisions.run import verify_file
 
     verify_file(JobOptions.of(options))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(
-        verify_revisions,
-        "verify-revisions",
-        arguments,
-        go_on=lambda: "repeat the command with --resume to continue",
-    )
-
-
-if __name__ == "__main__":
-    main()

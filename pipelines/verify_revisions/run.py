@@ -1,4 +1,4 @@
-"""`verify-revisions`: adds verifications to a revised file.
+"""`captions verify`: adds verifications to a revised file.
 
 The rows' revisions stay as they are and gain `verification`. Windows, journal, writers, table and
 report are the main job's, so the command streams, keeps the order, and continues after a crash with
@@ -34,8 +34,9 @@ from revise_captions.pipelines.verify.load import check_references, load_verifie
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.records import Record
 from revise_captions.runs.begin import open_journal, refuse_unfinished
-from revise_captions.runs.inputs import InputOptions, image_loader, input_settings, open_input
+from revise_captions.runs.inputs import image_loader, input_settings, open_input
 from revise_captions.runs.journal import Journal, RowResult
+from revise_captions.runs.options import InputOptions
 from revise_captions.runs.progress import Progress
 from revise_captions.runs.window_images import LoadedRecord
 from revise_captions.runs.windows import unfinished_windows

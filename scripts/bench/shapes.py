@@ -274,7 +274,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
     parser.add_argument("--captions", type=int, default=16)
     parser.add_argument("--micro-batch", type=int, default=0, help="captions in one pass; 0: all")
-    parser.add_argument("--checkpointing", action="store_true", help="as finetune-critic's")
+    parser.add_argument("--checkpointing", action="store_true", help="as captions finetune's")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2, help="on a CPU")
     given = parser.parse_args()

@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.engines.transformers.token_tree import grow, tree_inputs
 from scripts.research.frame import blocks as markdown

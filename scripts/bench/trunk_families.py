@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from scripts.research.frame import blocks as markdown
 
 ROOT = Path(__file__).resolve().parents[2]

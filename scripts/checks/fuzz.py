@@ -52,6 +52,7 @@ from scripts.checks.fuzzing import (
     mixed,
     original,
     packed,
+    program,
     quarantined,
     same_fields,
     sign,
@@ -223,7 +224,12 @@ class Fuzzer:
         Path("judged.jsonl").write_bytes(b"\n".join([*lines_of(Path("out.jsonl"))[:1], *rows]))
         sign("out.jsonl", "judged.jsonl")
         options = [*FIELDS, "--verify", "text,critic"]
-        command("judged.jsonl", "checked.jsonl", *options, main=verify_revisions.main)
+        command(
+            "judged.jsonl",
+            "checked.jsonl",
+            *options,
+            main=program(verify_revisions.verify_revisions),
+        )
         out, left = lines_of(Path("checked.jsonl")), quarantined(Path("checked.jsonl"))
         self._count(out, left)
         if len(out) + len(left) != len(rows) + 1:

@@ -18,11 +18,11 @@ from revise_captions.pipelines.metrics import cli as metrics
 from revise_captions.pipelines.rating import cli as rating
 from revise_captions.posh import cli as posh
 from scripts.checks import hostile
-from scripts.checks.fuzzing import DAMAGED, FIELDS, Broken, command, lines_of, mixed, sign
+from scripts.checks.fuzzing import DAMAGED, FIELDS, Broken, command, lines_of, mixed, program, sign
 
 
 def scores(rng: random.Random, good: list[bytes]) -> int:
-    """`score-posh`: a line of OUT for each line of IN, in order."""
+    """`captions posh`: a line of OUT for each line of IN, in order."""
     texts = (hostile.CAPTION, "A dog.", hostile.text(rng), rng.choice(hostile.TEXTS)[:2000])
     rows: list[Any] = [
         {"generation": rng.choice(texts), "reference": rng.choice((hostile.CAPTION, "A red dog."))}
@@ -37,7 +37,7 @@ def scores(rng: random.Random, good: list[bytes]) -> int:
     rng.shuffle(lines)
     Path("in.jsonl").write_bytes(b"\n".join(lines))
     options = rng.choice(([], ["--html", "scores.html"]))
-    command("in.jsonl", "out.jsonl", *options, main=posh.main)
+    command("in.jsonl", "out.jsonl", *options, main=program(posh.score_posh))
     numbers = [json.loads(line)["line"] for line in lines_of(Path("out.jsonl"))]
     if numbers != list(range(1, len(lines) + 1)):
         raise Broken(f"{len(lines)} lines in, out {numbers}")
@@ -45,7 +45,7 @@ def scores(rng: random.Random, good: list[bytes]) -> int:
 
 
 def board(rng: random.Random, good: list[bytes]) -> int:
-    """`rate-captions`: judged rows that were tampered with, and rows that it judges itself."""
+    """`captions rate`: judged rows that were tampered with, and rows that it judges itself."""
     named = [_with(row, model=rng.choice(("a", "b", "c"))) for row in good]
     Path("in.jsonl").write_bytes(b"\n".join(named))
     command("in.jsonl", "judged.jsonl", *FIELDS, "--stage", "critique")
@@ -57,13 +57,13 @@ def board(rng: random.Random, good: list[bytes]) -> int:
     Path("new.jsonl").write_bytes(b"\n".join(rows))
     options = ["--out", "board", "--replicates", "100", "--allow-unscored", *FIELDS]
     sign("judged.jsonl", "bad.jsonl")
-    command("bad.jsonl", *options, allowed=DAMAGED, main=rating.main)
-    command("X=new.jsonl", *options, allowed=DAMAGED, main=rating.main)
+    command("bad.jsonl", *options, allowed=DAMAGED, main=program(rating.rate_captions))
+    command("X=new.jsonl", *options, allowed=DAMAGED, main=program(rating.rate_captions))
     return len(rows) + len(judged)
 
 
 def metric(rng: random.Random, good: list[bytes]) -> int:
-    """`evaluate-metric`: hostile scores, and a hostile benchmark."""
+    """`captions evaluate-metric`: hostile scores, and a hostile benchmark."""
     import rated
 
     entries = [json.dumps(entry).encode() for entry in rated.captions()]
@@ -78,16 +78,18 @@ def metric(rng: random.Random, good: list[bytes]) -> int:
     for name, rows in (("one", spoilt), ("row", mixed(rng, scored, [rng.choice(spoilt)]))):
         Path(f"{name}.jsonl").write_bytes(b"\n".join(rows))
         options = ["--replicates", "100", f"{name}.jsonl"]
-        command("plain", "benchmark", *options, allowed=DAMAGED, main=metrics.main)
+        command(
+            "plain", "benchmark", *options, allowed=DAMAGED, main=program(metrics.evaluate_metric)
+        )
     entries[rng.randrange(len(entries))] = _spoiled(rng, entries[0])
     (folder / "captions.jsonl").write_bytes(b"\n".join(entries))
     options = ["--replicates", "100", "--floors"]
-    command("plain", "benchmark", *options, allowed=DAMAGED, main=metrics.main)
+    command("plain", "benchmark", *options, allowed=DAMAGED, main=program(metrics.evaluate_metric))
     return len(scored) + len(entries)
 
 
 def answers(rng: random.Random, good: list[bytes]) -> int:
-    """`annotate`: raters' answers that were tampered with, and a hostile run to export."""
+    """`captions annotate`: raters' answers that were tampered with, and a hostile run to export."""
     exported = _exported()
     shutil.copytree(exported, "ask")
     said = json.loads((exported.parent / "answers.json").read_bytes())
@@ -96,7 +98,9 @@ def answers(rng: random.Random, good: list[bytes]) -> int:
     data = json.dumps(said).encode()
     Path("answers.json").write_bytes(data if rng.random() < 0.7 else hostile.mutated(rng, data))
     options = ["--out", "data", "--replicates", "100"]
-    command("import", "ask", "answers.json", *options, allowed=DAMAGED, main=annotate.main)
+    command(
+        "import", "ask", "answers.json", *options, allowed=DAMAGED, main=program(annotate.annotate)
+    )
     Path("in.jsonl").write_bytes(b"\n".join(good))
     command("in.jsonl", "judged.jsonl", *FIELDS)
     rows = lines_of(Path("judged.jsonl"))
@@ -105,7 +109,9 @@ def answers(rng: random.Random, good: list[bytes]) -> int:
     Path("run.jsonl").write_bytes(b"\n".join(rows))
     sign("judged.jsonl", "run.jsonl")
     options = ["--size", "20", *FIELDS]
-    command("export", "run.jsonl", "tasks", *options, allowed=DAMAGED, main=annotate.main)
+    command(
+        "export", "run.jsonl", "tasks", *options, allowed=DAMAGED, main=program(annotate.annotate)
+    )
     return len(said) + len(rows)
 
 
@@ -118,7 +124,7 @@ def _exported() -> Path:
 
     folder = Path(tempfile.mkdtemp(prefix="fuzz-annotated-"))
     run = annotated.write_run(folder / "run", 6)
-    command("export", str(run.path), str(folder / "ask"), main=annotate.main)
+    command("export", str(run.path), str(folder / "ask"), main=program(annotate.annotate))
     said = annotated.label_studio(run, folder / "ask", "factuality", raters=3)
     (folder / "answers.json").write_text(json.dumps(said))
     return folder / "ask"

@@ -10,9 +10,13 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
+from revise_captions.command_line.running import run_command
 from revise_captions.io.rows import dumps
 from revise_captions.io.signature_file import signatures_path
 from revise_captions.pipelines import cli
@@ -25,6 +29,11 @@ NO_RECORD = 5
 DAMAGED = (0, 2, NO_RECORD)
 ADDED = ("revised_caption", "revision")
 Main = Callable[[list[str]], object]
+
+
+def program(sub_command: click.Command) -> Main:
+    """A sub-command of `captions`, as it runs when it is named there."""
+    return partial(run_command, sub_command, f"captions {sub_command.name}")
 
 
 class Broken(Exception):
@@ -42,7 +51,7 @@ def command(*arguments: str, allowed: tuple[int, ...] = (0,), main: Main = cli.m
         status = stopped.code or 0
     said = err.getvalue()
     if status not in allowed or "Traceback" in said:
-        raise Broken(f"{main.__module__} status {status}: {said[-3000:]}")
+        raise Broken(f"{arguments} status {status}: {said[-3000:]}")
     assert isinstance(status, int)
     return status
 

@@ -5,7 +5,7 @@
     python -m scripts.checks.vllm_vision qwen3_vl internvl      # tiny instruct models, by family
 
 Needs vLLM with its torchvision; scripts/README.md says how such an environment is made. `written`
-is a tiny random critic as finetune-critic writes one, `bundled` the bundled one under the causal
+is a tiny random critic as captions finetune writes one, `bundled` the bundled one under the causal
 attention mode, which vLLM computes on a CPU. For critics, every request's log-probabilities of Yes
 and No are compared with a plain forward pass of transformers under a 4D mask, and verdicts and
 rationales with the critic in process; for instruct models, answers and greedy texts with the engine
@@ -203,7 +203,7 @@ def _beside(plain: Plain, codec: Any, request: Any, output: Any) -> dict[str, fl
 
 
 def tiny(family: str, folder: Path) -> Path:
-    """The tests' tiny model with heads of 32, as finetune-critic writes it: vLLM refuses heads of
+    """The tests' tiny model with heads of 32, as captions finetune writes it: vLLM refuses heads of
     16 on a CPU."""
     from revise_captions.critic.hub_names import write_hub_names
 

@@ -10,15 +10,15 @@ What the object must be, each kind's protocol says (docs/extending.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 from typing import Any
 
+from revise_captions.command_line.extras import missing
 from revise_captions.errors import UserError
-from revise_captions.extras import missing
 
 #: How a path begins that cannot be a name.
 _PATHS = ("/", "./", "../", "~")
@@ -54,14 +54,28 @@ def entries(kind: Kind) -> dict[str, EntryPoint]:
         UserError: Two packages use one name.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=kind.group), key=lambda entry: entry.name):
+    for entry in sorted(_declared(kind.group), key=lambda entry: entry.name):
         other = found.setdefault(entry.name, entry)
-        if (other.value, package(other)) != (entry.value, package(entry)):
+        if package(other) != package(entry):
             homes = " and ".join(sorted({package(other), package(entry)}))
             raise UserError(
                 f"two packages have a {kind.noun} {entry.name!r}: {homes}", hint="uninstall one"
             )
     return found
+
+
+def _declared(group: str) -> Iterator[EntryPoint]:
+    """The entry points of a group, of each package those of the first on the path.
+
+    What a build leaves beside its sources (an `.egg-info`, which has no METADATA) is not installed.
+    """
+    homes: dict[str, Distribution] = {}
+    for distribution in distributions():
+        for entry in distribution.entry_points.select(group=group):
+            if distribution.read_text("METADATA") is None:
+                break
+            if homes.setdefault(distribution.name, distribution) is distribution:
+                yield entry
 
 
 def names(kind: Kind) -> tuple[str, ...]:

@@ -268,7 +268,7 @@ def test_chocolate_whole(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
 def test_chocolate_passes_the_check_before_training(tmp_path):
-    """What finetune-critic refuses, images that look alike on two sides, is not made here."""
+    """What captions finetune refuses, images that look alike on two sides, is not made here."""
     out = tmp_path / "out"
     assert convert("chocolate", DATA / "chocolate", out, "--test", 0.15).exit_code == 0
     said = check_data(

@@ -343,7 +343,7 @@ def test_annotations_are_a_benchmark(world, imported):
 
 def test_what_is_printed(imported):
     text = imported[1]
-    for part in ("Table 5", "Table 6", "Krippendorff", "Fleiss", "finetune-critic", "train"):
+    for part in ("Table 5", "Table 6", "Krippendorff", "Fleiss", "captions finetune", "train"):
         assert part in text
     assert max(map(len, text.splitlines())) < 160
 

@@ -151,7 +151,7 @@ def test_the_command_says_what_to_do_next(tmp_path):
     given = ["match", str(path), str(tmp_path / "out"), "--others", "2"]
     result = CliRunner().invoke(annotate, given)
     assert result.exit_code == 0, result.output
-    assert f"finetune-critic {tmp_path / 'out'} --base bundled" in result.output
+    assert f"captions finetune {tmp_path / 'out'} --base bundled" in result.output
     assert f"1 {matching.NO_IMAGE}" in result.output
     again = CliRunner().invoke(annotate, given)
     assert isinstance(again.exception, UserError)

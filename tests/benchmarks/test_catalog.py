@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from commands import outcome
+from commands import outcome, program
 from PIL import Image
 
 from revise_captions.benchmarks import entries
@@ -16,6 +16,9 @@ from revise_captions.benchmarks.catalog.table import benchmark, benchmarks
 from revise_captions.benchmarks.checks import count
 from revise_captions.benchmarks.types import Example, HumanScore, Preference
 from revise_captions.errors import UserError
+from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
+
+main = program(caption_benchmarks)
 
 # --- the table ------------------------------------------------------------------------------------
 
@@ -65,10 +68,9 @@ def test_counts_by_name():
 
 @pytest.fixture
 def run(capsys):
-    from revise_captions.pipelines.benchmarks import cli
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        return outcome(cli.main, capsys, *arguments)
+        return outcome(main, capsys, *arguments)
 
     return call
 

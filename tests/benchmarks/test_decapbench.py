@@ -1,4 +1,4 @@
-"""`caption-benchmarks run decapbench`: rows beside the published table, and ranks."""
+"""`captions benchmarks run decapbench`: rows beside the published table, and ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`caption-benchmarks run longcap-arena`: published rows as printed, and ours beside them."""
+"""`captions benchmarks run longcap-arena`: published rows as printed, and ours beside them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_files_of_the_validation_images_are_a_test_set(tmp_path):
 
 
 def test_mistakes_are_explained(tmp_path):
-    with pytest.raises(UserError, match="evaluate-metric"):
+    with pytest.raises(UserError, match="captions evaluate-metric"):
         run("run", "polaris", tmp_path)
     write(tmp_path)
     for path in tmp_path.glob("dci_*"):

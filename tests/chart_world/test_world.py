@@ -15,7 +15,7 @@ from revise_captions.chart_world.drawing import draw_table
 from revise_captions.chart_world.readings import exact_reading, noisy_reading
 from revise_captions.chart_world.tables import Table, TableColumn, sample_table
 from revise_captions.charts.claims import ClaimOutcome, check_sentence
-from revise_captions.commands import run_command
+from revise_captions.command_line.running import run_command
 
 
 def run(arguments: list[str]) -> None:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import program
 from PIL import Image, ImageDraw, ImageFont
 
 pytest.importorskip("rapidocr")
 
 from revise_captions.charts import read
-from revise_captions.pipelines.chart_reading.cli import main
+from revise_captions.pipelines.chart_reading.cli import read_chart
+
+main = program(read_chart)
 
 BARS = {"2016": 120.0, "2017": 180.0, "2018": 90.0, "2019": 240.0}
 

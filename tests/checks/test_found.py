@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 import rated
-from commands import outcome, write_input
+from commands import outcome, program, write_input
 
 from revise_captions.pipelines.annotate.answers.readers import Problem, read_answers
 from revise_captions.pipelines.metrics import cli as metrics
 from revise_captions.pipelines.rating import cli as rating
 from revise_captions.pipelines.verify_revisions import cli as verify_revisions
 from revise_captions.posh import cli as posh
+
+evaluate = program(metrics.evaluate_metric)
+score_posh = program(posh.score_posh)
+rate = program(rating.rate_captions)
+verify = program(verify_revisions.verify_revisions)
 
 PAIR = {"generation": "A red dog stands near a tree.", "reference": "A dog stands near a tree."}
 
@@ -29,7 +34,7 @@ def test_score_posh_names_each_line_that_it_cannot_read(tmp_path, capsys):
     text = "\n".join([good, "", deep, good.replace(" ", "\r", 1), half, b"\xff".decode("latin1")])
     (tmp_path / "in.jsonl").write_bytes(text.encode("latin1"))
     out = tmp_path / "out.jsonl"
-    code, _, _ = outcome(posh.main, capsys, tmp_path / "in.jsonl", out)
+    code, _, _ = outcome(score_posh, capsys, tmp_path / "in.jsonl", out)
     assert code == 0
     found = lines(out)
     assert [row["line"] for row in found] == [1, 3, 4, 5, 6]  # \r ends no line
@@ -50,7 +55,7 @@ def test_score_posh_traces_an_exception_to_its_pair(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(score_file, "score_captions", broken)
     rows = [PAIR, {**PAIR, "generation": "A quokka."}, PAIR]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    code, said, _ = outcome(posh.main, capsys, tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    code, said, _ = outcome(score_posh, capsys, tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert code == 0
     one, two, three = lines(tmp_path / "out.jsonl")
     assert two == {"line": 2, "error": "ZeroDivisionError: no such animal"}
@@ -77,7 +82,7 @@ def test_verify_revisions_quarantines_sentences_that_do_not_add_up(
     else:
         sentence[key] = value
     (tmp_path / "judged.jsonl").write_text("\n".join(map(json.dumps, judged)))
-    code, _, said = outcome(verify_revisions.main, capsys, "judged.jsonl", "out.jsonl")
+    code, _, said = outcome(verify, capsys, "judged.jsonl", "out.jsonl")
     assert code == 0, said
     assert [row["id"] for row in lines(tmp_path / "out.jsonl")] == [0, 1, 3, 4, 5]
     (bad,) = lines(tmp_path / "out.quarantine.jsonl")
@@ -89,7 +94,7 @@ def test_rate_captions_names_the_row_that_it_cannot_count(judged, tmp_path, caps
     sentences = judged[3]["revision"]["sentences"]
     sentences[0] = 5 if change is None else sentences[0] | change
     (tmp_path / "judged.jsonl").write_text("\n".join(map(json.dumps, judged)))
-    code, _, said = outcome(rating.main, capsys, "X=judged.jsonl", "--out", "board")
+    code, _, said = outcome(rate, capsys, "X=judged.jsonl", "--out", "board")
     assert code == 2
     assert "judged.jsonl, row 4: `revision` is not of revise-captions: " in said
     assert "Traceback" not in said
@@ -100,7 +105,7 @@ def test_evaluate_metric_names_the_row_that_it_cannot_count(tmp_path, capsys, se
     rated.write(tmp_path / "captions.jsonl", rated.captions())
     revision = {"signature": "threshold:0.5", "sentences": sentences}
     scores = rated.write(tmp_path / "s.jsonl", [{"id": "good-1", "revision": revision}])
-    code, _, said = outcome(metrics.main, capsys, "plain", tmp_path, scores)
+    code, _, said = outcome(evaluate, capsys, "plain", tmp_path, scores)
     assert code == 2
     assert "s.jsonl, row 1: `revision` is not of revise-captions: TypeError" in said
 

@@ -219,7 +219,7 @@ def test_attention_modes_that_vllm_does_not_compute_are_refused(fakes, folders, 
     assert fake.started == []  # before anything is loaded
     fakes(AttentionMode.CAUSAL, "tpu")
     assert f"{says} on tpu" in refused(folders[AttentionMode.IMAGE_PREFIX])
-    # to see by how much another attention mode differs, as check-engine does
+    # to see by how much another attention mode differs, as captions check-engine does
     fakes(AttentionMode.CAUSAL, "cpu")
     assert (
         load_critic(

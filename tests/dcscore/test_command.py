@@ -1,4 +1,4 @@
-"""`score-dcscore` end to end: bad rows, hostile text, pages, intervals, the critic as verifier."""
+"""`dcscore` end to end: bad rows, hostile text, pages, intervals, the critic as verifier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from revise_captions.dcscore.run import DcscoreOptions, run
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
 from revise_captions.records import Verdict
-from revise_captions.runs.inputs import InputOptions
+from revise_captions.runs.options import InputOptions
 
 ROWS = [
     {"caption": "A small dog sits on a red mat.", "reference": "A dog sits on a blue mat."},

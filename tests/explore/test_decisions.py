@@ -1,4 +1,4 @@
-"""What is decided in explorer or report is what `annotate import` and finetune-critic take."""
+"""What is decided in explorer or report is what `annotate import` and captions finetune take."""
 
 from __future__ import annotations
 

@@ -124,9 +124,8 @@ def test_decisions_are_kept_taken_back_and_found_again(run):
 
 def test_the_command_serves_until_ctrl_c(run):
     """Once from the outside, as a user starts and ends it."""
-    code = "from revise_captions.pipelines.explore.cli import main; main()"
     started = subprocess.Popen(
-        [sys.executable, "-c", code, str(run)],
+        [sys.executable, "-m", "revise_captions", "explore", str(run)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         # tests in the background of a shell inherit that Ctrl-C is ignored
@@ -143,7 +142,9 @@ def test_the_command_serves_until_ctrl_c(run):
     started.send_signal(signal.SIGINT)
     said, _ = started.communicate(timeout=20)
     assert started.returncode == 0
-    assert f"annotate import {run} {run.with_name('revised.decisions.jsonl')}" in said.decode()
+    assert f"captions annotate import {run} {run.with_name('revised.decisions.jsonl')}" in (
+        said.decode()
+    )
 
 
 def test_standard_input_is_no_run():

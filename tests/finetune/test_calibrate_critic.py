@@ -1,4 +1,4 @@
-"""`calibrate-critic` and `--critic-profile`: against critics whose errors are known."""
+"""`captions calibrate` and `--critic-profile`: against critics whose errors are known."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def leaning(request: JudgeRequest, index: int) -> Verdict:
 
 @pytest.fixture
 def scripted(monkeypatch):
-    """A function that has `calibrate-critic` load a critic with these verdicts."""
+    """A function that has `captions calibrate` load a critic with these verdicts."""
 
     def install(verdicts, **settings):
         named = {"critic": "scripted", "prompt": "p/1", "calibration": "none", **settings}

@@ -1,4 +1,4 @@
-"""`finetune-critic` through its command: it learns, it resumes, it says what is wrong."""
+"""`captions finetune` through its command: it learns, it resumes, it says what is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`finetune-metric`: scores with gradients equal the metrics', and training moves them."""
+"""`captions finetune-metric`: scores with gradients equal the metrics', and training moves them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import tinycritic
 import tinytowers
 import torch
+from commands import program
 from PIL import Image
 
 from revise_captions.errors import UserError
@@ -23,6 +24,8 @@ from revise_captions.finetune.metric.train import (
     train,
 )
 from revise_captions.metrics import MetricInput, load_metric, scored
+
+main = program(cli.finetune_metric)
 
 WORDS = ("a man", "a black dog", "a dog runs", "a red barn", "a photo", "grass", "a dog on grass")
 
@@ -141,7 +144,7 @@ def test_checks_pass_more_often_and_the_correlation_does_not_fall(export, models
 def test_the_command_writes_a_model_that_the_metric_loads(export, models, tmp_path, capsys):
     def call(*arguments):
         with pytest.raises(SystemExit) as stopped:
-            cli.main([str(a) for a in arguments])
+            main([str(a) for a in arguments])
         return stopped.value.code
 
     for name, model in (("clipscore", "clip"), ("critic", "critic")):

@@ -100,7 +100,7 @@ def two(*words: object) -> subprocess.CompletedProcess[str]:
     """The command in two processes."""
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     return subprocess.run(
-        [sys.executable, *launch, "-m", "revise_captions.finetune.cli", *map(str, words)],
+        [sys.executable, *launch, "-m", "revise_captions", "finetune", *map(str, words)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -184,7 +184,7 @@ def test_killed_and_resumed_is_uninterrupted(data, base, whole, tmp_path):
     """SIGKILL between two saves: the same losses, step by step, and the same weights to the bit."""
     out = tmp_path / "out"
     words = [data, "--base", base, "--out", out, *STEADY, "--save-steps", 2]
-    module = [sys.executable, "-m", "revise_captions.finetune.cli"]
+    module = [sys.executable, "-m", "revise_captions", "finetune"]
     child = subprocess.Popen(
         [*module, *map(str, words), "--steps", "500"],
         stdout=subprocess.DEVNULL,

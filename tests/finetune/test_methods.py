@@ -1,4 +1,4 @@
-"""`finetune-critic` for real models: LoRA, merging, presets, by the command."""
+"""`captions finetune` for real models: LoRA, merging, presets, by the command."""
 
 from __future__ import annotations
 

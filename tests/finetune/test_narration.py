@@ -1,4 +1,4 @@
-"""What `finetune-critic` prints of its log."""
+"""What `captions finetune` prints of its log."""
 
 from __future__ import annotations
 

@@ -8,11 +8,10 @@ import pytest
 from click.testing import CliRunner
 from finetuning import FINETUNE as main
 
+from revise_captions.command_line.options import grouped, option_name
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.paligemma.load import BUNDLED
-from revise_captions.finetune.cli import finetune_critic
 from revise_captions.finetune.config import TrainingSettings
-from revise_captions.finetune.options import grouped, option_name
 from revise_captions.finetune.presets import PRESETS
 
 #: What cards called settings that have been renamed since.
@@ -67,18 +66,3 @@ def test_research_options_are_shown_on_request_only():
     for flag in ("--learning-rate", "--lora-rank", "--held-out"):
         assert flag in short
         assert flag in long
-
-
-@pytest.mark.parametrize(
-    ("old", "name"),
-    [
-        ("--trace-weight", "error_onset_weight"),
-        ("--asides", "auxiliary_sentences"),
-        ("--recolour-share", "recolor_share"),
-    ],
-)
-def test_old_spellings_set_the_renamed_options(old, name, tmp_path):
-    given = [str(tmp_path), "--base", "b", "--out", str(tmp_path / "o")]
-    for words in ([old, "3"], [f"{old}=3"]):
-        assert finetune_critic.make_context("", [*given, *words]).params[name] == 3
-    assert old not in CliRunner().invoke(main, ["--help-research"]).output

@@ -1,4 +1,4 @@
-"""`train-preferences` on tiny policies of real architectures: one step of each method."""
+"""`captions train-preferences` on tiny policies of real architectures: one step of each method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import tinycritic
 import tinyvlm
 import torch
-from commands import outcome
+from commands import outcome, program
 from PIL import Image
 from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
@@ -19,7 +19,7 @@ from revise_captions.dcscore.units import UnitVerdict
 from revise_captions.engines.protocol import Picture, Prompt, Template
 from revise_captions.engines.transformers.load import load_engine
 from revise_captions.errors import UserError
-from revise_captions.finetune.preferences.cli import main
+from revise_captions.finetune.preferences.cli import train_preferences
 from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs
 from revise_captions.finetune.preferences.policy import load_policy
 from revise_captions.finetune.preferences.reward_model import load_reward_model
@@ -27,6 +27,8 @@ from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards
 from revise_captions.finetune.preferences.settings import DpoSettings
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
+
+main = program(train_preferences)
 
 SMALL = (
     *("--batch-size", "4", "--micro-batch", "4", "--steps", "1", "--log-steps", "1"),

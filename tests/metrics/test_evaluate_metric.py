@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import outcome
+from commands import outcome, program
 from rated import ROWS, captions, figures, oracle, run, scores_csv, value, write
 
 from revise_captions.benchmarks.catalog.published import TABLE_4
@@ -15,6 +15,8 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.metrics import cli
 from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 from revise_captions.pipelines.metrics.scores import read_scores
+
+main = program(cli.evaluate_metric)
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
@@ -207,7 +209,7 @@ def test_the_signature_names_scores_and_ties(folder):
 @pytest.fixture
 def command(capsys):
     def call(*arguments: object) -> tuple[int, str, str]:
-        return outcome(cli.main, capsys, *arguments, "--replicates", "100")
+        return outcome(main, capsys, *arguments, "--replicates", "100")
 
     return call
 

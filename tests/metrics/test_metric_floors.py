@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tinytowers
+from commands import program
 from PIL import Image, ImageDraw, ImageFont
 
 from revise_captions.benchmarks.catalog.table import benchmark
@@ -18,6 +19,8 @@ from revise_captions.pipelines.metrics.baselines import BASELINES, baseline
 from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
 from revise_captions.pipelines.metrics.scores import all_floors, read_scores
 from revise_captions.stats.correlations import correlation
+
+main = program(cli.evaluate_metric)
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of public data is not here")
@@ -213,7 +216,7 @@ def test_what_is_missing_is_named(examples, monkeypatch):
 def test_the_option_adds_all_floors_to_every_table(folder, capsys):
     call = ["plain", str(folder), "floor:length", "--floors", "--replicates", "100"]
     with pytest.raises(SystemExit) as stopped:
-        cli.main(call)
+        main(call)
     assert stopped.value.code == 0
     text = capsys.readouterr().out
     assert text.count("kendall-b  ") == 2 + len(

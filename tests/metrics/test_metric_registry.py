@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import program
 from PIL import Image
 
 from revise_captions.critic.scripted import ScriptedCritic
@@ -27,6 +28,8 @@ from revise_captions.pipelines.metrics import cli
 from revise_captions.posh.scoring import Pair, score_captions
 from revise_captions.records import ImageRef, Verdict
 from revise_captions.registry import METRICS, load, names
+
+main = program(cli.evaluate_metric)
 
 HERE = Path(__file__).parent
 
@@ -130,7 +133,7 @@ def test_a_package_of_ones_own_is_found(tmp_path, install, capsys):
     (tmp_path / "captions.jsonl").write_text("\n".join(map(json.dumps, rows)))
     call = ["plain", str(tmp_path), "metric:shouting", "metric:length", "--level", "segment"]
     with pytest.raises(SystemExit) as stopped:
-        cli.main([*call, "--replicates", "100", "--json", str(tmp_path / "out.json")])
+        main([*call, "--replicates", "100", "--json", str(tmp_path / "out.json")])
     assert stopped.value.code == 0
     figures = json.loads((tmp_path / "out.json").read_text())["figures"]
     (pearson,) = [f for f in figures if (f["metric"], f["name"]) == ("shouting", "pearson")]

@@ -13,7 +13,7 @@ import base_install
 import pytest
 from PIL import Image
 
-from revise_captions.extras import EXTRAS, missing
+from revise_captions.command_line.extras import EXTRAS, missing
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -47,18 +47,18 @@ COMMANDS = {
     "revise-captions in.jsonl o.jsonl --critic m@http://localhost:9/v1 --reviser drop": "server",
     "revise-captions in.jsonl o.jsonl --critic . --engine vllm --reviser drop": "",
     "revise-captions in.jsonl o.jsonl --reviser smollm2": "smollm2",
-    "verify-revisions judged.jsonl o.jsonl": "posh",
-    "verify-revisions judged.jsonl o.jsonl --verify critic": "posh",
-    "score-posh pairs.jsonl o.jsonl": "posh",
-    "score-posh pairs.jsonl o.jsonl --judge m@http://localhost:9/v1": "posh",
-    "read-chart image.png": "charts",
-    "rate-captions judged.jsonl --out board.html": "",
-    "caption-benchmarks list": "",
-    "merge-shards in.jsonl merged.jsonl out.jsonl": "",
-    "annotate export judged.jsonl tasks": "",
-    "evaluate-metric --help": "",
-    "check-engine --help": "",
-    "finetune-critic --help": "",
+    "captions verify judged.jsonl o.jsonl": "posh",
+    "captions verify judged.jsonl o.jsonl --verify critic": "posh",
+    "captions posh pairs.jsonl o.jsonl": "posh",
+    "captions posh pairs.jsonl o.jsonl --judge m@http://localhost:9/v1": "posh",
+    "captions read-chart image.png": "charts",
+    "captions rate judged.jsonl --out board.html": "",
+    "captions benchmarks list": "",
+    "captions merge in.jsonl merged.jsonl out.jsonl": "",
+    "captions annotate export judged.jsonl tasks": "",
+    "captions evaluate-metric --help": "",
+    "captions check-engine --help": "",
+    "captions finetune --help": "",
     "captions revise --help": "",
 }
 

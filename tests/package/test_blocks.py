@@ -17,27 +17,28 @@ from pathlib import Path
 import base_install
 import click
 import pytest
-from pages import PAGES, ROOT, SCRIPTS, code, command_of, entry
+from pages import PAGES, PROGRAMS, ROOT, code
 
-from revise_captions.umbrella import find
+from revise_captions.command_line.captions import load_command
 
 EXAMPLES = ROOT / "datasets/picturebook/examples"
 #: Why a line of a block is not run, by a part of it.
 NOT_RUN = {
     r"@https?://|^vllm |--engine vllm|check-engine in\.jsonl --critic \./qwen": "a server or vLLM",
     r"Qwen/|OpenGVLab/|google/paligemma|en_core_web_trf|maverick|LongCLIP": "a model of the hub",
-    r"\bDIR\b|contextual-clipscore|rated/|my-vela|collect-|train-preferences": "data or models",
+    r"\bDIR\b|contextual-clipscore|rated/|my-vela": "data or models",
+    r"^captions (train-)?preferences ": "data or models",
     r"^ray |--ray-address|^sbatch |^torchrun |^N=": "a cluster",
     r"^pip install|^bash scripts/|^eval ": "the shell and environment of whoever runs the tests",
     r"scripts\.checks\.|scripts\.research\.|scripts\.bench\.": "minutes; tests of their own",
-    r"^explore ": "a page that is served until somebody ends it; tests of its own",
+    r"^captions explore ": "a page that is served until somebody ends it; tests of its own",
     r"answers-\*\.json|decisions\.jsonl|--people": "what people answered",
     r"--stage (revise|critique) .*(my-critic)|written\.jsonl": "a critic of one's own and stages",
-    r"^annotate match|finetune-critic matched|--base first": "a corpus of captions and minutes",
+    r"captions annotate match|finetune matched|--base first": "a corpus of captions and minutes",
     r"--compile": "a compiler and minutes",
-    r"^read-chart ": "charts of one's own; tests of its own",
-    r"stress-metric tune |tune-train|tuned-a": "scenes that a script draws in minutes",
-    r"calibrate-critic my-critic data": "more validation sentences than are drawn here",
+    r"^captions read-chart ": "charts of one's own; tests of its own",
+    r"captions stress-metric tune |tune-train|tuned-a": "scenes that a script draws in minutes",
+    r"captions calibrate my-critic data": "more validation sentences than are drawn here",
 }
 #: Sizes that take minutes, and what the tests take instead.
 SMALLER = {"--scenes 4000": "--scenes 8", "--scenes 1000": "--scenes 8", "--epochs 5": "--epochs 1"}
@@ -70,11 +71,9 @@ def command_and_words(line: str) -> tuple[click.Command, list[str]] | None:
     """The click command of a line and its arguments; None for other programs."""
     words = shlex.split(line, comments=True)
     if words[0] == "captions":
-        found = find(words[1])
-        assert found is not None, line
-        return command_of(found.target.partition(":")[0]), words[2:]
-    if words[0] in SCRIPTS:
-        return entry(words[0]), words[1:]
+        return load_command(words[1]), words[2:]
+    if words[0] == "revise-captions":
+        return PROGRAMS[words[0]], words[1:]
     return None
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from revise_captions.cli_options import SETTINGS, shared
-
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+from revise_captions.command_line.captions import load_command
+from revise_captions.command_line.command import SETTINGS, command
+from revise_captions.command_line.shared import shared
+from revise_captions.registry import COMMANDS, names
 
 
 def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -26,10 +24,8 @@ def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Comma
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    for name, target in PROJECT["scripts"].items():
-        module = importlib.import_module(target.partition(":")[0])
-        (found,) = {v for v in vars(module).values() if isinstance(v, click.Command)}
-        yield from leaves(found, name)
+    for name in names(COMMANDS):
+        yield from leaves(load_command(name), name)
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()))
@@ -68,11 +64,11 @@ def log() -> Iterator[logging.Logger]:
     ("given", "level"), [([], logging.WARNING), (["-v"], logging.INFO), (["-vv"], logging.DEBUG)]
 )
 def test_verbose_sets_the_level_of_the_log(log, given, level):
-    @click.command()
-    @shared("--verbose")
-    def command():
+    @command()
+    def a_command():
+        """Says something."""
         logging.getLogger("revise_captions.any").log(level, "said")
 
-    ran = CliRunner().invoke(command, given)
+    ran = CliRunner().invoke(a_command, given)
     assert log.level == level
     assert "said" in ran.output

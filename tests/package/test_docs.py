@@ -15,11 +15,13 @@ import sys
 from typing import Any
 
 import pytest
-from pages import OPTION, PAGES, ROOT, SCRIPTS, code, entry, options
+from pages import OPTION, PAGES, ROOT, code, options
 
 import revise_captions
 from revise_captions import posh
+from revise_captions.command_line.captions import load_command
 from revise_captions.pipelines.verify import as_json
+from revise_captions.registry import COMMANDS, names
 
 DOCS = sorted(set(PAGES) - {"README.md"})
 PAGE = PAGES["docs/running.md"]
@@ -80,9 +82,10 @@ def test_commands_within_commands_of_a_scheduler_exist():
     lines = [line for b in code(PAGE, "bash") for line in b.replace("\\\n", " ").splitlines()]
     seen = 0
     for line in lines:
-        for name in SCRIPTS:
+        for name in ("revise-captions", *(f"captions {name}" for name in names(COMMANDS))):
             if (found := re.search(rf"(?<![\w-]){name} (?P<rest>[^#]*)", line)) is not None:
-                assert set(OPTION.findall(found["rest"])) <= options(entry(name)), line
+                command = load_command(name.partition(" ")[2] or "revise")
+                assert set(OPTION.findall(found["rest"])) <= options(command), line
                 seen += 1
     assert seen >= 12
     known = set(re.findall(r'add\("(--[a-z-]+)"', PLAN.read_text()))

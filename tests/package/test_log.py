@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from revise_captions.log import LOGGER, StderrHandler, configure
+from revise_captions.command_line.log import LOGGER, StderrHandler, configure
 
 
 @pytest.fixture

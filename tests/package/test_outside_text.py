@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
+from revise_captions.command_line.log import configure
 from revise_captions.errors import BadRecord, Reason, described
-from revise_captions.log import configure
 from revise_captions.outside_text import masked, plain, without_secrets
 
 

@@ -110,9 +110,10 @@ def test_the_installed_command_runs(installed, tmp_path):
     ).stdout.split()
     assert len(found) == len(SETUP["packages"])
     assert all(Path(path).is_relative_to(installed) for path in found)
-    for command in ("revise-captions", "finetune-critic"):
+    for command in ("revise-captions", "captions finetune"):
+        program, *words = command.split()
         ran = subprocess.run(
-            [installed / "bin" / command, "--help"],
+            [installed / "bin" / program, *words, "--help"],
             cwd=tmp_path, capture_output=True, text=True, check=True, env=clean(),
         )  # fmt: skip
         assert ran.stdout.startswith(f"Usage: {command}")

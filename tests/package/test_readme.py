@@ -16,16 +16,15 @@ from pages import (
     ALL,
     OPTION,
     PAGES,
+    PROGRAMS,
     ROOT,
-    SCRIPTS,
     code,
     command_lines,
-    command_of,
-    entry,
     inline,
     options,
 )
 
+from revise_captions.command_line.captions import load_command
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.finetune.data.records import parse
 from revise_captions.io import fields
@@ -36,8 +35,8 @@ from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.pipelines.cli import revise_captions as command
 from revise_captions.pipelines.output.schema import to_json
 from revise_captions.records import Record, Revision, Sentence, Span, Verdict
+from revise_captions.registry import COMMANDS, names
 from revise_captions.text.sentences import split
-from revise_captions.umbrella import find
 from scripts.research.bundled_models import card
 from scripts.research.frame import blocks
 
@@ -65,15 +64,13 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
     """The options that a command line may have, and where they were found."""
     match words:
         case ["captions", sub, *_] if not sub.startswith("-"):
-            command = find(sub)
-            assert command is not None, f"there is no `captions {sub}`"
-            return options(command_of(command.target.partition(":")[0])), f"captions {sub}"
+            return options(load_command(sub)), f"captions {sub}"
         case ["python", "-m", "revise_captions", *rest]:
             return known_options(["captions", *rest])
         case ["eval", line]:
             return known_options(shlex.split(line.removeprefix("$(").removesuffix(")")))
-        case [name, *_] if name in SCRIPTS:
-            return options(entry(name)), name
+        case [name, *_] if name in PROGRAMS:
+            return options(PROGRAMS[name]), name
         case ["python", "-m", module, *_]:
             spec = importlib.util.find_spec(module)
             assert spec is not None, f"there is no module {module}"
@@ -91,8 +88,9 @@ def known_options(words: list[str]) -> tuple[set[str], str]:
             return {word for word in words if word.startswith("--")}, words[0]
         case [assignment] if "=" in assignment:
             return set(), "the shell"
-        case ["torchrun", "--nproc-per-node", _, "-m", module, *_]:
-            return {*options(command_of(module)), "--nproc-per-node"}, module
+        case ["torchrun", "--nproc-per-node", _, "-m", "revise_captions", *rest]:
+            known, where = known_options(["captions", *rest])
+            return {*known, "--nproc-per-node"}, where
     raise AssertionError(f"a command that nothing here knows: {words}")
 
 
@@ -108,8 +106,8 @@ def test_the_training_script_uses_options_that_exist():
     script = (
         (ROOT / "scripts/research/train-bundled").read_text(encoding="utf-8").replace("\\\n", " ")
     )
-    found = re.findall(r"(?m)(?:\$(python)|\.venv/bin/([\w-]+-critic)) +(.*)$", script)
-    lines = [f"{python or critic} {rest}" for python, critic, rest in found]
+    found = re.findall(r"(?m)(?:\$(python)|\.venv/bin/(captions)) +(.*)$", script)
+    lines = [f"{python or captions} {rest}" for python, captions, rest in found]
     assert len(lines) == 17
     for line in lines:
         known, where = known_options(shlex.split(line))
@@ -120,7 +118,7 @@ def test_every_option_is_in_the_pages_and_every_one_there_exists():
     shown = set(OPTION.findall(" ".join(inline(ALL))))
     assert options(command) - shown == {"--help", "--version"} - shown
     mains = [importlib.import_module(module).main for module in MODULES]
-    known = set().union(*(options(main) for main in (command, *mains, *map(entry, SCRIPTS))))
+    known = set().union(*(options(main) for main in (command, *mains, *PROGRAMS.values())))
     scripts = (ROOT / "scripts").rglob("*.py")
     known |= set(OPTION.findall(" ".join(path.read_text(encoding="utf-8") for path in scripts)))
     assert shown - known - {"--treebank"} == set()
@@ -128,8 +126,9 @@ def test_every_option_is_in_the_pages_and_every_one_there_exists():
 
 def test_every_command_is_in_the_readme():
     lines = command_lines(ALL)
-    assert {name for name in SCRIPTS if not any(line.startswith(name) for line in lines)} == set()
-    assert {name for name in SCRIPTS if name not in README} == set()
+    for name in names(COMMANDS):
+        assert any(re.match(rf"captions {name}\b", line) for line in lines), name
+        assert f"captions {name}" in README, name
 
 
 def anchors(page: Path) -> set[str]:

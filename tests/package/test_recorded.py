@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from click.testing import CliRunner
-from pages import PAGES, entry
+from pages import PAGES
+
+from revise_captions.posh.cli import score_posh
 
 POSH = PAGES["docs/posh.md"]
 
@@ -24,11 +26,11 @@ def test_the_verification_of_the_demo_is_a_block():
 
 
 def test_the_example_of_posh_prints_what_the_page_shows(tmp_path):
-    """The page's line through `score-posh`, to the last digit. Its programs: test_programs.py."""
+    """The page's line through `posh`, to the last digit. Its programs: test_programs.py."""
     row = re.search(r"single line `(\{.*?\})`", POSH, re.DOTALL)[1].replace("\n", " ")
     (tmp_path / "in.jsonl").write_text(row + "\n")
     paths = [str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl")]
-    done = CliRunner().invoke(entry("score-posh"), paths)
+    done = CliRunner().invoke(score_posh, paths)
     assert done.exit_code == 0
     blocks = re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", POSH)
     assert next(text for language, text in blocks if not language) in done.output

@@ -55,6 +55,15 @@ def test_two_packages_with_one_name_are_refused(install):
     assert entries(COMMANDS) is not None  # other kinds are not touched
 
 
+def test_what_a_build_left_is_not_installed(tmp_path, monkeypatch):
+    left = tmp_path / "mine.egg-info"
+    left.mkdir()
+    (left / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (left / "entry_points.txt").write_text(f"[{METRICS.group}]\nzz-mine = zz_mine:it")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "zz-mine" not in names(METRICS)
+
+
 def test_a_missing_extra_is_named(install):
     source = "import vllm_is_here_never"
     install("mine", METRICS.group, {"zz-a": "zz_a:it", "zz-b": "zz_b:it"}, {
@@ -85,6 +94,6 @@ def test_the_registry_imports_nothing_of_what_it_lists():
         "[names(kind) for kind in KINDS]\n"
         "ours = {n for n in sys.modules if n.startswith('revise_captions.')}\n"
         "assert ours <= {'revise_captions.' + n for n in"
-        " ('errors', 'extras', 'outside_text', 'registry')}, ours"
+        " ('command_line', 'command_line.extras', 'errors', 'outside_text', 'registry')}, ours"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

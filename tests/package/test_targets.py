@@ -16,27 +16,28 @@ import click
 import pytest
 from commands import outcome, write_input
 
-from revise_captions.cli_options import OutputPath
-from revise_captions.umbrella import COMMANDS, command_of, main
+from revise_captions.command_line.captions import load_command, main
+from revise_captions.command_line.shared import OutputPath
+from revise_captions.registry import COMMANDS, names
 
 PRECIOUS = "name,score\nprecious,1\n"
 #: What a command needs where types do not say it. There are `in.jsonl` and the folder `data`.
 NEEDED: Mapping[str, Mapping[str, str]] = {
-    "annotate convert": {"name": "chocolate"},
+    "captions annotate convert": {"name": "chocolate"},
     "benchmarks export": {"name": "chocolate"},
     "benchmarks run": {"name": "decapbench"},
     "calibrate": {"critic": "bundled"},
-    "evaluate-metric": {"benchmark": "chocolate", "scores": "in.jsonl"},
+    "captions evaluate-metric": {"benchmark": "chocolate", "scores": "in.jsonl"},
     "finetune": {"base": "bundled", "minutes": "1"},
-    "finetune-metric": {"metric": "clipscore"},
+    "captions finetune-metric": {"metric": "clipscore"},
     "rate": {"inputs": "in.jsonl"},
-    "stress-metric": {"metrics": "mine=in.jsonl"},
+    "captions stress-metric": {"metrics": "mine=in.jsonl"},
     "merge": {"shards": "in.jsonl"},
     "preferences": {"policy": "smollm2"},
-    "train-preferences dpo": {"policy": "smollm2", "data": "in.jsonl"},
-    "train-preferences grpo": {"policy": "smollm2", "data": "in.jsonl"},
-    "train-preferences reward": {"policy": "smollm2", "data": "in.jsonl"},
-    "train-vela": {"perspective": "mean"},
+    "captions train-preferences dpo": {"policy": "smollm2", "data": "in.jsonl"},
+    "captions train-preferences grpo": {"policy": "smollm2", "data": "in.jsonl"},
+    "captions train-preferences reward": {"policy": "smollm2", "data": "in.jsonl"},
+    "captions train-vela": {"perspective": "mean"},
 }
 
 
@@ -56,7 +57,7 @@ def _leaves(name: str, command: click.Command) -> Iterator[tuple[str, click.Comm
         yield from _leaves(f"{name} {part}", inner)
 
 
-LEAVES = [leaf for entry in COMMANDS for leaf in _leaves(entry.name, command_of(entry))]
+LEAVES = [leaf for name in names(COMMANDS) for leaf in _leaves(name, load_command(name))]
 TARGETS = [
     Target(name, command, parameter)
     for name, command in LEAVES

@@ -115,20 +115,20 @@ def test_what_is_no_cache_of_texts_is_one_line(tmp_path):
 
 def test_a_training_run_begins_in_a_new_folder(tmp_path):
     out = tmp_path / "out"
-    check_run_folder(out, "train-vela", go_on=False)
+    check_run_folder(out, "captions train-vela", go_on=False)
     (out / "training").mkdir(parents=True)
     (out / "training/part-00000-of-00002.parquet").write_text(PRECIOUS)
     for mark in ("", "[1]", '{"format": "somebody\'s"}'):
         (out / MARK).write_text(mark)
         for go_on in (False, True):
             with pytest.raises(UserError, match="not empty"):
-                check_run_folder(out, "train-vela", go_on=go_on)
-    mark_run_folder(tmp_path / "mine", "train-vela")
-    check_run_folder(tmp_path / "mine", "train-vela", go_on=True)
+                check_run_folder(out, "captions train-vela", go_on=go_on)
+    mark_run_folder(tmp_path / "mine", "captions train-vela")
+    check_run_folder(tmp_path / "mine", "captions train-vela", go_on=True)
     with pytest.raises(UserError, match="holds a training run"):
-        check_run_folder(tmp_path / "mine", "train-vela", go_on=False)
-    with pytest.raises(UserError, match="holds a run of train-vela"):
-        check_run_folder(tmp_path / "mine", "finetune-critic", go_on=True)
+        check_run_folder(tmp_path / "mine", "captions train-vela", go_on=False)
+    with pytest.raises(UserError, match="holds a run of captions train-vela"):
+        check_run_folder(tmp_path / "mine", "captions finetune", go_on=True)
     with pytest.raises(UserError, match="no folder"):
         check_new_folder(out / MARK)
 

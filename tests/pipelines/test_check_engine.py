@@ -1,4 +1,4 @@
-"""check-engine: two ways to compute one critic, compared before a long run."""
+"""captions check-engine: two ways to compute one critic, compared before a long run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import pytest
 import tinycritic
 from chat_server import MODEL, Manners, serving
-from commands import write_input
+from commands import program, write_input
 
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.errors import UserError
@@ -24,10 +24,12 @@ from revise_captions.pipelines.engine_check.compare import (
 from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import ImageRef, Record, Unscored, Verdict
 
+main = program(cli.check_engine)
+
 
 def run(capsys, *arguments: object):
     with pytest.raises(SystemExit) as stopped:
-        cli.main([str(argument) for argument in arguments])
+        main([str(argument) for argument in arguments])
     printed = capsys.readouterr()
     return stopped.value.code, printed.out, printed.err
 

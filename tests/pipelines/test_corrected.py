@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import outcome, read
+from commands import outcome, program, read
 from tallied import DELETED, FINE, FIXED, LATER, MOOD, REFUSED, STRANGE, printed, row, tally_of
 
 from revise_captions.critic.checkpoints import CARD
@@ -23,6 +23,8 @@ from revise_captions.signature import settings_of
 from revise_captions.stats.calibration import calibrate
 from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
 from revise_captions.stats.probability_maps import ProbabilityMap
+
+rate = program(rating.rate_captions)
 
 CAPTIONS = "datasets/picturebook/examples/captions.jsonl"
 
@@ -149,7 +151,7 @@ def test_a_run_with_a_profile(judged, profile):
 def test_a_board_of_these_rows(judged, profile, tmp_path, capsys):
     """Without the profile nothing can be corrected; with another one it is refused."""
     code, text, _ = outcome(
-        rating.main, capsys, judged[0], "--out", tmp_path / "b", "--replicates", 200,
+        rate, capsys, judged[0], "--out", tmp_path / "b", "--replicates", 200,
         "--critic-profile", profile,
     )  # fmt: skip
     assert code == 0
@@ -162,12 +164,17 @@ def test_a_board_of_these_rows(judged, profile, tmp_path, capsys):
     assert rows["simulated-minigpt-4, revised"]["corrected"] is None
     assert "Corrected by the profile" in (tmp_path / "b/leaderboard.html").read_text()
     assert "corrected" in (tmp_path / "b/overall.csv").read_text().splitlines()[0]
-    code, text, _ = outcome(rating.main, capsys, "--out", tmp_path / "b", "--replicates", 200)
+    code, text, _ = outcome(rate, capsys, "--out", tmp_path / "b", "--replicates", 200)
     assert (code, "Corrected by" in text) == (0, False)
     other = json.loads(profile.read_text()) | {"figures": {"x": 1}}
     write_json(tmp_path / "o.json", other)
     code, _, err = outcome(
-        rating.main, capsys, "--out", tmp_path / "b", "--critic-profile", tmp_path / "o.json"
+        rate,
+        capsys,
+        "--out",
+        tmp_path / "b",
+        "--critic-profile",
+        tmp_path / "o.json",
     )
     assert code == 2
     assert "were judged with calibration p.json@" in err

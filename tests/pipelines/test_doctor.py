@@ -8,14 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import outcome
+from commands import outcome, program
 from PIL import Image
 
+from revise_captions.command_line.captions import load_command
 from revise_captions.pipelines.doctor import machine, open_models
-from revise_captions.pipelines.doctor.cli import main
+from revise_captions.pipelines.doctor.cli import doctor
 from revise_captions.pipelines.doctor.machine import Gpu, Machine
 from revise_captions.pipelines.job import probe as probing
-from revise_captions.umbrella import find
+
+main = program(doctor)
 
 EXAMPLES = Path(__file__).parents[2] / "datasets/picturebook/examples/captions.jsonl"
 CAPTION = "A man in a blue shirt rides a bicycle along the street. A dog runs behind him."
@@ -57,8 +59,8 @@ def test_photographs_need_another_critic_and_the_run_agrees(tmp_path, capsys, mo
     assert "judges 0 of 64 sentences" in out
     assert "The bundled critic cannot judge these captions: outside the model's domain." in out
     words = shlex.split(out.splitlines()[-1])
-    entry = find(words[1])
-    assert entry is not None
+    assert words[0] == "captions"
+    assert load_command(words[1]).name == "revise"
     assert words[words.index("--critic") + 1] == "Qwen/Qwen3-VL-4B-Instruct"
     assert words[words.index("--image-field") + 1] == "image"
     from revise_captions.pipelines import cli

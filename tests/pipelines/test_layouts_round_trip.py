@@ -405,7 +405,7 @@ def test_a_hint_where_no_image_is_where_the_input_says(
 
 
 def test_the_doctor_says_where_the_images_are(pictures, tmp_path, monkeypatch, capsys):
-    from revise_captions.umbrella import main
+    from revise_captions.command_line.captions import main
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").mkdir()

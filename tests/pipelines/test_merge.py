@@ -8,11 +8,13 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from commands import read, write_input
+from commands import program, read, write_input
 from PIL import Image
 
 from revise_captions.pipelines.job import merge_cli
 from revise_captions.pipelines.job.merge import merge
+
+main = program(merge_cli.merge_shards)
 
 ROWS, COUNT = 300, 3  # five windows, the last one not full
 
@@ -52,11 +54,11 @@ def test_merged_shards_are_the_undivided_run(shards, tmp_path):
 )
 def test_gaps_overlaps_and_another_order_are_refused(shards, tmp_path, given, says, capsys):
     with pytest.raises(SystemExit) as stopped:
-        merge_cli.main(["in.jsonl", "merged.jsonl", *(shards[i] for i in given)])
+        main(["in.jsonl", "merged.jsonl", *(shards[i] for i in given)])
     assert stopped.value.code == 2
     printed = capsys.readouterr().err
     assert any(part in printed for part in says.split("|"))
-    assert "merge-shards: " in printed
+    assert "captions merge: " in printed
     assert not list(tmp_path.glob("merged*"))
 
 
@@ -81,7 +83,7 @@ def test_a_row_that_is_missing_doubled_or_changed_is_refused(shards, tmp_path, s
     path = tmp_path / shards[1]
     path.write_text("\n".join(spoil(path.read_text().splitlines())) + "\n")
     with pytest.raises(SystemExit):
-        merge_cli.main(["in.jsonl", "merged.jsonl", *shards])
+        main(["in.jsonl", "merged.jsonl", *shards])
     assert "1.jsonl" in capsys.readouterr().err
     assert not list(tmp_path.glob("merged*"))
 
@@ -92,7 +94,7 @@ def test_a_lost_quarantine_is_noticed(shards, tmp_path, capsys):
     for path in lost:
         path.unlink()
     with pytest.raises(SystemExit):
-        merge_cli.main(["in.jsonl", "merged.jsonl", *shards])
+        main(["in.jsonl", "merged.jsonl", *shards])
     assert "is not the input's row 11" in capsys.readouterr().err
 
 
@@ -101,7 +103,7 @@ def test_the_output_is_not_overwritten_and_no_shard_is(shards, capsys):
         before = Path(out).read_bytes()
         for more in ([], ["--force"]) if out == shards[0] else ([],):
             with pytest.raises(SystemExit):
-                merge_cli.main(["in.jsonl", out, *shards, *more])
+                main(["in.jsonl", out, *shards, *more])
         assert Path(out).read_bytes() == before
     assert "one of the shards" in capsys.readouterr().err
 

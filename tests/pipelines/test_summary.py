@@ -252,7 +252,7 @@ def test_unknown_words_are_one_reason_and_counted_by_word():
     assert found["sentences"]["unscored_by_reason"] == {"unknown word": 3}
     assert found["sentences"]["unknown_words"] == {"dragon": 2, "zebra": 1}
     assert found["headline"]["text"] == "3 of 4 sentences came back unscored: unknown word."
-    assert "`finetune-critic" in found["headline"]["help"]
+    assert "`captions finetune" in found["headline"]["help"]
     text = printed(tally_of(row(*strange), row(FINE)).to_json(Speed(2.0, 2, 4)))
     assert "3  unknown word\n" in text
     assert "dragon 2, zebra 1\n" in text

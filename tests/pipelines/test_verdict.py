@@ -28,7 +28,7 @@ def test_a_first_window_that_nobody_can_judge_ends_the_run(command, tmp_path):
     ran = command("in.jsonl", "out.jsonl")
     assert ran.code == 4
     assert "All 128 sentences of the first 64 records came back unscored: language" in ran.err
-    assert "`finetune-critic`" in ran.err
+    assert "`captions finetune`" in ran.err
     assert "--allow-unscored" in ran.err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "in.jsonl"]
     ran = command("in.jsonl", "out.jsonl", "--allow-unscored")

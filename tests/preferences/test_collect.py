@@ -1,4 +1,4 @@
-"""`collect-preferences`, from images to pairs that TRL reads."""
+"""`captions preferences`, from images to pairs that TRL reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from commands import outcome
+from commands import outcome, program
 from PIL import Image
 from scripted_engine import ScriptedEngine
 
@@ -20,9 +20,11 @@ from revise_captions.picturebook.language.captions import caption
 from revise_captions.picturebook.oracle.truth import Truth
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.pipelines.preferences import run as preference_run
-from revise_captions.pipelines.preferences.cli import main
+from revise_captions.pipelines.preferences.cli import collect_preferences
 from revise_captions.pipelines.preferences.sampling import CaptionSource
 from revise_captions.records import Unscored
+
+main = program(collect_preferences)
 
 WORDS = ("True one.", "True two.", "False one.", "False two.", "Unclear.")
 

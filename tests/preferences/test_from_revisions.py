@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from commands import outcome, read, write_input
+from commands import outcome, program, read, write_input
 
-from revise_captions.pipelines.preferences.cli import main
+from revise_captions.pipelines.preferences.cli import collect_preferences
+
+main = program(collect_preferences)
 
 
 def test_a_revised_caption_is_preferred_where_a_rewrite_was_accepted(command, capsys, tmp_path):

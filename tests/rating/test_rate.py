@@ -1,4 +1,4 @@
-"""`rate-captions` with scripted models: what it writes follows from the sentences it judged."""
+"""`captions rate` with scripted models: what it writes follows from the sentences it judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from commands import outcome, read, write_input
+from commands import outcome, program, read, write_input
 from markdown_it import MarkdownIt
 from PIL import Image
 
@@ -23,6 +23,8 @@ from revise_captions.pipelines.rating.examples import Evidence
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.pipelines.rating.page import lead, page
 
+main = program(cli.rate_captions)
+
 FAST = ("--replicates", "200")
 
 
@@ -31,7 +33,7 @@ def rate(command, capsys):
     """The command, after `command` has put the scripted models in place."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        return outcome(cli.main, capsys, *arguments, *FAST)
+        return outcome(main, capsys, *arguments, *FAST)
 
     return run
 

@@ -1,4 +1,4 @@
-"""The evaluation's own arithmetic, and `score-posh` end to end with a scripted judge."""
+"""The evaluation's own arithmetic, and `captions posh` end to end with a scripted judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stress-metric` end to end: shares by hand, verdicts, bad input, files, the page."""
+"""`captions stress-metric` end to end: shares by hand, verdicts, bad input, files, the page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from commands import program
 from PIL import Image
 
 from revise_captions.metrics import MetricScore, Needs
@@ -25,6 +26,8 @@ from revise_captions.pipelines.stress.summary import (
 )
 from revise_captions.stats.correlations import correlation
 from revise_captions.stats.pearson import pearson
+
+main = program(cli.stress_metric)
 
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} \u202e"
 
@@ -53,7 +56,7 @@ def folder(tmp_path):
 
 def call(*arguments):
     with pytest.raises(SystemExit) as stopped:
-        cli.main([str(a) for a in arguments])
+        main([str(a) for a in arguments])
     return stopped.value.code
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+import click
 import pytest
 import scripted_run
 from PIL import Image
 
+from revise_captions.command_line.running import run_command
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import Row
 from revise_captions.pipelines import cli
@@ -31,6 +34,11 @@ class Ran(NamedTuple):
 
 
 Command = Callable[..., Ran]
+
+
+def program(command: click.Command) -> Callable[[list[str]], NoReturn]:
+    """A sub-command of `captions`, as it runs when it is named there."""
+    return partial(run_command, command, f"captions {command.name}")
 
 
 def outcome(

@@ -1,4 +1,4 @@
-"""`finetune-critic` in this process, and data and an instruct model for it."""
+"""`captions finetune` in this process, and data and an instruct model for it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from commands import program
 from PIL import Image
 from toyworld import write
 
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.finetune import cli
 from revise_captions.finetune.data.records import open_split
+
+main = program(cli.finetune_critic)
 
 SMALL = (
     "--no-compile", "--dtype", "float32", "--batch-size", "4", "--warmup", "1",
@@ -21,12 +24,12 @@ SMALL = (
 
 
 class EntryPoint:
-    """`finetune-critic` as users run it, errors as exit statuses, for `CliRunner.invoke`."""
+    """`captions finetune` as users run it, errors as exit statuses, for `CliRunner.invoke`."""
 
-    name = "finetune-critic"
+    name = "captions finetune"
 
     def main(self, args: Sequence[str], prog_name: str, **_: object) -> None:
-        cli.main(list(args))
+        main(list(args))
 
 
 FINETUNE = EntryPoint()

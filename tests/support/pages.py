@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import tomllib
 from pathlib import Path
 
 import click
 
+from revise_captions.command_line.captions import captions
+from revise_captions.pipelines.cli import revise_captions
 from scripts.research.frame import blocks
 
 ROOT = Path(__file__).parents[2]
@@ -18,10 +18,8 @@ PAGES = {
     for page in blocks.pages(ROOT)
 }
 ALL = "\n".join(PAGES.values())
-#: Entry points by the command's name.
-SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-_STARTS = (*(f"{name} " for name in SCRIPTS), "python ", "bash ", "scripts/", "pip ")
+_STARTS = ("captions ", "revise-captions ", "python ", "bash ", "scripts/", "pip ")
 
 
 def code(text: str, language: str) -> list[str]:
@@ -52,13 +50,5 @@ def options(of) -> set[str]:
     return {name for name in names if name.startswith("--")} | {"--help"}
 
 
-def entry(name: str) -> click.Command:
-    """The command that an entry point runs."""
-    return command_of(SCRIPTS[name].partition(":")[0])
-
-
-def command_of(module_name: str) -> click.Command:
-    """The one command of a module."""
-    module = importlib.import_module(module_name)
-    (found,) = {v for v in vars(module).values() if isinstance(v, click.Command)}
-    return found
+#: The two programs.
+PROGRAMS = {"captions": captions, "revise-captions": revise_captions}

@@ -1,4 +1,4 @@
-"""`train-vela` and `score-vela` end to end, on tiny backbones of real classes."""
+"""`captions train-vela` and `captions vela` end to end, on tiny backbones of real classes."""
 
 from __future__ import annotations
 

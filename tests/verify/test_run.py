@@ -1,4 +1,4 @@
-"""The main command with `--verify`, `verify-revisions` on what it wrote, with scripted models."""
+"""The main command with `--verify`, `captions verify` on what it wrote, with scripted models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import toyparser
-from commands import Command, command, read, read_in_full, write_input  # noqa: F401
+from commands import Command, command, program, read, read_in_full, write_input  # noqa: F401
 
 import revise_captions
 from revise_captions.critic.scripted import ScriptedCritic
@@ -20,6 +20,8 @@ from revise_captions.records import Unscored, Verdict
 from revise_captions.reviser.scripted import ScriptedReviser
 from revise_captions.runs.journal import Journal
 from revise_captions.runs.progress import Progress
+
+main = program(cli.verify_revisions)
 
 
 class WordJudge:
@@ -39,7 +41,7 @@ class WordJudge:
 
 @pytest.fixture
 def verify(command, monkeypatch, capsys):  # noqa: F811
-    """Runs `verify-revisions`; `command` is there to run the main job before."""
+    """Runs `captions verify`; `command` is there to run the main job before."""
     toyparser.install(monkeypatch.setattr)
     monkeypatch.setattr(load, "load_judge", lambda *_, **__: WordJudge())
     monkeypatch.setattr(verifying, "load_critic_of", lambda *_: ScriptedCritic())
@@ -47,7 +49,7 @@ def verify(command, monkeypatch, capsys):  # noqa: F811
     def run(*arguments):
         code = 0
         try:
-            cli.main([str(argument) for argument in arguments])
+            main([str(argument) for argument in arguments])
         except SystemExit as stopped:
             code = stopped.code
         printed = capsys.readouterr()

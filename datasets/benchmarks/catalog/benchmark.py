@@ -23,7 +23,7 @@ class Benchmark:
     """One data set.
 
     Attributes:
-        name: As in `caption-benchmarks list`.
+        name: As in `captions benchmarks list`.
         title: What it is.
         citation: The publication.
         licence: Of the data.

@@ -47,6 +47,6 @@ CAPARENA = (
 
 
 def published() -> dict[str, str]:
-    """Figures by name, as `caption-benchmarks show decapbench` lists them."""
+    """Figures by name, as `captions benchmarks show decapbench` lists them."""
     rows = {f"{model}, F in percent": f"{score:.2f}" for model, score in TABLE_11.items()}
     return rows | {f"DCScore against people, {name}": f"{r:.4f}" for name, r in TABLE_1.items()}

@@ -60,7 +60,7 @@ def test_of(example: Example) -> str:
 
 
 def published() -> dict[str, str]:
-    """The figures of VELA and of people, as `caption-benchmarks show` prints them."""
+    """The figures of VELA and of people, as `captions benchmarks show` prints them."""
     rows = {f"{name}, τ-c (TestA; TestB)": TABLE_1[name][0] for name in (VELA, HUMAN)}
     return {name: f"{_three(row[:3])}; {_three(row[3:])}" for name, row in rows.items()}
 

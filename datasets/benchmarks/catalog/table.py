@@ -13,7 +13,7 @@ def benchmark(name: str) -> Benchmark:
     """A benchmark by name.
 
     Args:
-        name: As in `caption-benchmarks list`.
+        name: As in `captions benchmarks list`.
 
     Returns:
         Its entry; nothing has been read.

@@ -1,10 +1,10 @@
-"""`annotate import`: raters' answers to labels, figures and training data.
+"""`captions annotate import`: raters' answers to labels, figures and training data.
 
 OUT/records.jsonl       each sampled sentence with the run's and the raters' labels and its weight
 OUT/annotations.jsonl   each rater's answer about a sentence, for `evaluate-metric annotations OUT`
 OUT/figures.json        tables, agreement, raters
 OUT/problems.jsonl      answers and items that were not used, or used with a reservation
-OUT/train.jsonl, validation.jsonl, images/, data.json   for finetune-critic
+OUT/train.jsonl, validation.jsonl, images/, data.json   for captions finetune
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SAME = "the same sentence of the same caption again: one training row"
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """See `annotate import --help`. `export` is a folder, or a run.
+    """See `captions annotate import --help`. `export` is a folder, or a run.
 
     `min_raters` defaults to more than half of the planned ones.
     """
@@ -135,10 +135,10 @@ def _about(folder: Path) -> dict[str, Any]:
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return about | {"raters": int(about["raters"]), "items": dict(about["items"])}
     except FileNotFoundError:
-        hint = "give the folder that `annotate export` wrote"
+        hint = "give the folder that `captions annotate export` wrote"
         raise UserError(f"{path} does not exist", hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} was not written by `annotate export`: {error!r}") from None
+        raise UserError(f"{path} is not of `captions annotate export`: {error!r}") from None
 
 
 def _figures(
@@ -253,13 +253,13 @@ def _training(
         f"Sentences of {about.get('run')}, judged by {about['raters']} raters each",
         "protocol: Gordon et al. 2025, arXiv:2506.07631, sections 3 and 4.1",
         "yours: that of your images, captions and raters",
-        "annotate import",
+        "captions annotate import",
         note=f"drawn from: {about.get('signature')}",
         signature=str(about.get("signature") or ""),
         sample=str(about.get("sample") or ""),
     )
     left_out = Counter(problem.kind for problem in (*found.problems, *problems))
-    write_about(options.out, origin, folder, "annotate import", left_out)
+    write_about(options.out, origin, folder, "captions annotate import", left_out)
     return folder.counts, problems
 
 

@@ -161,7 +161,7 @@ def _sheet_rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
     if "item" not in names:
         raise UserError(
             f"{path} has no column `item`; it has {', '.join(map(str, names[:12])) or 'nothing'}",
-            hint="expected a sheet from `annotate export`, or a Label Studio CSV export",
+            hint="expected a sheet from `captions annotate export`, or a Label Studio CSV export",
         )
     return rows
 

@@ -42,7 +42,7 @@ AGAIN = "captions that an image has already"
 
 @dataclass(frozen=True, slots=True)
 class ConvertOptions:
-    """See `annotate convert --help`."""
+    """See `captions annotate convert --help`."""
 
     name: str
     folder: Path
@@ -86,7 +86,7 @@ def convert_data(options: ConvertOptions) -> Converted:
     if not images and not unreadable:
         raise UserError(
             f"{options.name}: no caption in {options.folder} has a labeled sentence",
-            hint="`caption-benchmarks list` shows what is labeled; --subset selects captions",
+            hint="`captions benchmarks list` shows what is labeled; --subset selects captions",
         )
     if not images:
         raise UserError(
@@ -110,7 +110,7 @@ def convert_data(options: ConvertOptions) -> Converted:
             row = row_of(example, image, left_out)
             folder.add(row, _test_row(row, example, options))
     shares = f"--validation {options.validation:g} --test {options.test:g}"
-    made_by = f"annotate convert {options.name} {shares}"
+    made_by = f"captions annotate convert {options.name} {shares}"
     write_about(options.out, about, folder, made_by, left_out)
     return Converted(about, folder.counts, left_out, tuple(unreadable))
 
@@ -230,6 +230,6 @@ def _trimmed(span: Span, caption: str) -> Span | None:
 
 
 def _test_row(row: Mapping[str, Any], example: Example, options: ConvertOptions) -> dict[str, Any]:
-    """A row for `evaluate-metric plain`, with the image's path as seen from OUT/test."""
+    """A row for `captions evaluate-metric plain`, with the image's path as seen from OUT/test."""
     image = row["image"] if options.images == "path" else f"../{row['image']}"
     return {**row, "image": image, "model": example.captioner or "unknown"}

@@ -1,4 +1,4 @@
-"""A folder of training data for finetune-critic: train.jsonl, validation.jsonl, images, data.json.
+"""A folder of training data for finetune: train.jsonl, validation.jsonl, images, data.json.
 
 All captions of an image, and of near-duplicates of it, are in one split. data.json records the
 origin and license of the data, and whether critics are evaluated on them: the mark follows a
@@ -116,7 +116,7 @@ class TrainingFolder:
 def open_training_folder(out: Path, sides: Mapping[str, str]) -> Iterator[TrainingFolder]:
     """Opens the files of all splits; they appear when the block succeeds.
 
-    Test rows go to test/captions.jsonl, for `evaluate-metric plain OUT/test`.
+    Test rows go to test/captions.jsonl, for `captions evaluate-metric plain OUT/test`.
     """
     with ExitStack() as stack:
         files = {}
@@ -135,7 +135,7 @@ def write_about(
     made_by: str,
     left_out: Mapping[str, int] = Counter(),
 ) -> None:
-    """Writes data.json, which finetune-critic copies into the checkpoint's card."""
+    """Writes data.json, which captions finetune copies into the checkpoint's card."""
     found = {name: getattr(about, name) for name in Provenance.__slots__}
     found["counts"] = {side: counts.as_json() for side, counts in sorted(folder.counts.items())}
     found["left_out"] = {kind: number for kind, number in sorted(left_out.items()) if number}

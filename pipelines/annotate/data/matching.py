@@ -65,7 +65,7 @@ ABOUT = Provenance(
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """See `annotate match --help`.
+    """See `captions annotate match --help`.
 
     Attributes:
         others: Sentences of other images among each caption's auxiliary sentences.
@@ -133,7 +133,7 @@ def match(options: MatchOptions) -> Matched:
             folder.add(row_of(own, pool, options))
     names = ("others", "contrasts", "validation", "seed")
     made_by = " ".join(f"--{name} {getattr(options, name):g}" for name in names)
-    write_about(options.out, ABOUT, folder, f"annotate match {made_by}", left_out)
+    write_about(options.out, ABOUT, folder, f"captions annotate match {made_by}", left_out)
     return Matched(folder.counts, left_out)
 
 

@@ -1,4 +1,4 @@
-"""`annotate export`: a stratified sample of a run, as annotation tasks.
+"""`captions annotate export`: a stratified sample of a run, as annotation tasks.
 
     RUN ─ sampling ─ units ─┬─ key.jsonl        what each item is; not for the raters
                             ├─ sample.json      the design, the strata and their sizes
@@ -58,7 +58,7 @@ IMAGES = ("copy", "embed", "path")
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """See `annotate export --help`.
+    """See `captions annotate export --help`.
 
     Attributes:
         images: `copy` to OUT/images, `embed` in the tasks too, or refer to their `path`.

@@ -268,6 +268,6 @@ def read_key(path: Path) -> list[Unit]:
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"{path}, line {row.line}: not a row of the key: {error!r}",
-                hint="pass the file as `annotate export` wrote it",
+                hint="pass the file as `captions annotate export` wrote it",
             ) from None
     return found

@@ -37,9 +37,9 @@ EVALUATE = (
     "picture-book world critic=board/judged-test.jsonl --floors "
     "--level sentence --level system --level agreement"
 )
-#: Parts of what rate-captions prints, by their first line.
+#: Parts of what captions rate prints, by their first line.
 _PARTS = ("correct sentences, overall", "kinds of errors", "24 images")
-#: Figures of evaluate-metric that are shown, by level.
+#: Figures of captions evaluate-metric that are shown, by level.
 _FIGURES = {
     "sentence": ("macro-F1 ", "ROC-AUC ", "macro-F1 at 0.5 "),
     "system": ("spearman ", "kendall-b "),
@@ -60,9 +60,9 @@ def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
 
 
 def run_verification(folder: Path) -> str:
-    """The lines that `verify-revisions` adds to the table of the demo's output in `folder`."""
-    name = str(Path(sys.executable).with_name("verify-revisions"))
-    command = [name, "captions.jsonl", "verified.jsonl", "--report", "verified.html"]
+    """The lines that `captions verify` adds to the table of the demo's output in `folder`."""
+    name = str(Path(sys.executable).with_name("captions"))
+    command = [name, "verify", "captions.jsonl", "verified.jsonl", "--report", "verified.html"]
     done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
     return verification(done.stdout)
 

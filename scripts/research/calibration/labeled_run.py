@@ -2,8 +2,8 @@
 
     python -m scripts.research.calibration.labeled_run runs/labeled --scenes 420
 
-Writes what `calibrate-critic` reads: `validation.jsonl` with the captions as they were written and,
-apart, with the accepted rewrites in the captions that they made; `data.json` with the run's
+Writes what `captions calibrate` reads: `validation.jsonl` with the captions as they were written
+and, apart, with the accepted rewrites in the captions that they made; `data.json` with the run's
 signature; the pictures. `fates.jsonl` has for each caption its captioner, and for each sentence
 what the critic and the oracle said before and after, for `scripts.research.calibration.coverage`.
 

@@ -26,7 +26,7 @@ from revise_captions.benchmarks.readers.chocolate import read
 from revise_captions.charts import as_json, from_json
 from revise_captions.charts.claims.mentions import numbers_in, years_in
 from revise_captions.charts.claims.sentence import printed_numbers
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.critic.charts.critic import (
     ChartCritic,
     ChartReading,

@@ -26,7 +26,7 @@ import click
 from revise_captions.chart_world.captions import sample_caption
 from revise_captions.chart_world.readings import exact_reading, noisy_reading, text_of_chart
 from revise_captions.chart_world.tables import sample_table
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.critic.charts.language import ChartPrompts
 from revise_captions.engines.smollm2 import smollm2_folder
 

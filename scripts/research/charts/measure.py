@@ -30,7 +30,7 @@ from revise_captions.chart_world.readings import exact_reading
 from revise_captions.chart_world.tables import sample_table
 from revise_captions.charts import Chart
 from revise_captions.charts.read import read
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
 from revise_captions.io.images import load_image
 from revise_captions.records import ImageRef

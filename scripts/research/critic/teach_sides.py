@@ -1,7 +1,7 @@
 """Teaches a picture-book critic left and right, where it cannot tell them apart.
 
     python -m scripts.research.critic.teach_sides runs/critic runs/sides
-    finetune-critic DATA --base runs/sides --out …
+    captions finetune DATA --base runs/sides --out …
 
 Among all that a critic learns at once, a side comes last: P stays at the share of true sentences
 whatever the picture shows, and no single question moves it much. Alone, it is learned in a few

@@ -2,7 +2,7 @@
 
     python -m scripts.research.domain_gate.fit CRITIC DATA     # writes CRITIC/domain.safetensors
 
-CRITIC is a folder written by finetune-critic, DATA the folder that it was trained on. The gate
+CRITIC is a folder written by captions finetune, DATA the folder that it was trained on. The gate
 learns by outlier exposure (Hendrycks, Mazeika & Dietterich 2019): a small network on the tower's
 hidden states tells DATA's images, clean and worn, from `outliers` and from mosaics of the two.
 """
@@ -65,7 +65,7 @@ def image_paths(data: Path, split: str) -> list[Path]:
     file = data / f"{split}.jsonl"
     if not file.is_file():
         raise UserError(
-            f"no {split} data: {file} does not exist", hint="DATA as for finetune-critic"
+            f"no {split} data: {file} does not exist", hint="DATA as for captions finetune"
         )
     with file.open("rb") as rows:
         names = dict.fromkeys(json.loads(row)["image"] for row in rows if row.strip())

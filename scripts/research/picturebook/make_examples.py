@@ -21,7 +21,7 @@ import click
 import numpy as np
 from PIL import Image, ImageDraw
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.io.writing import write_text
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.options import add_options, option
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
-from revise_captions.finetune.options import add_options, option
 from revise_captions.io.writing import check_new_folder
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from scripts.research.reviser.data import ExplainedError, read_errors, stream

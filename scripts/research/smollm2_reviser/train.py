@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
 from revise_captions.reviser.bundled_model.smollm2 import ChatRewriteTokenizer
 from scripts.research.reviser.data import ExplainedError, read_errors

@@ -1,6 +1,6 @@
 """The tables of metrics in docs/metrics.md and docs/stress.md, from recorded runs.
 
-    stress-metric … --json found.json
+    captions stress-metric … --json found.json
     python -m scripts.research.stress.table --record NAME found.json   # keeps the figures, no texts
     python -m scripts.research.stress.table --write                    # rewrites both pages
 
@@ -31,7 +31,8 @@ RUNS = {
     "picture-book": "picture-book scenes with pages about them (`stress/picture_book.py`), ratings "
     "are exact",
 }
-#: The same on a fifth of the scenes, which `finetune-metric` did not see, before and after it.
+#: The same on a fifth of the scenes, which `captions finetune-metric` did not see, before and after
+#: it.
 TUNED = "picture-book-tuned"
 #: Checks that had another name when a run was recorded.
 _EARLIER = {

@@ -1,4 +1,4 @@
-"""The command `score-dcscore`."""
+"""The command `captions dcscore`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import LOCAL_ENGINES, OUT_FILE, SETTINGS, shared, version_option
-from revise_captions.commands import run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.shared import LOCAL_ENGINES, OUT_FILE, shared
 
 EPILOG = """
 \b
 Examples:
-  score-dcscore captions.jsonl scores.jsonl                    # offline, against references only
-  score-dcscore captions.jsonl scores.jsonl --verifier bundled --html scores.html
-  score-dcscore captions.jsonl scores.jsonl --decomposer gpt-4o@https://api.openai.com/v1 \\
+  captions dcscore captions.jsonl scores.jsonl                 # offline, against references only
+  captions dcscore captions.jsonl scores.jsonl --verifier bundled --html scores.html
+  captions dcscore captions.jsonl scores.jsonl --decomposer gpt-4o@https://api.openai.com/v1 \\
     --matcher gpt-4o@https://api.openai.com/v1 --verifier gpt-4o@https://api.openai.com/v1
-  score-dcscore captions.jsonl scores.jsonl --verifier Qwen/Qwen3-VL-8B-Instruct \\
+  captions dcscore captions.jsonl scores.jsonl --verifier Qwen/Qwen3-VL-8B-Instruct \\
     --verifier OpenGVLab/InternVL3_5-8B-HF --vote mean
 """
 _MODELS = (
@@ -29,8 +29,12 @@ _INPUTS = ("image_field", "caption_field", "image_root", "allow_urls", "limit")
 _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="dcscore",
+    heading="Measure captions and metrics",
+    epilog=EPILOG,
+    go_on=lambda _: "repeat the command with --resume to continue",
+)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT", type=OUT_FILE)
 @click.option(
@@ -59,7 +63,7 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
     help=f"What finds units in the reference: `offline` (POSH's offline judge), {_NAME}",
 )
 @shared("--threshold", help="Threshold of critics of ours.  [default: the calibrated one]")
-@shared("--critic-profile", help="Profile of the critic that verifies, from calibrate-critic.")
+@shared("--critic-profile", help="Profile of the critic that verifies, from captions calibrate.")
 @shared(
     "--reference-field",
     default="reference",
@@ -98,9 +102,10 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
 )
 @shared("--resume")
 @shared("--force", help="Overwrite OUT and the HTML page.")
-@shared("--verbose")
 def score_dcscore(source: str, out: Path, **options: Any) -> int:
-    """Score the captions in IN by their primitive information units (DCScore).
+    """Score detailed captions unit by unit with DCScore.
+
+    Score the captions in IN by their primitive information units (DCScore).
 
     OUT gets one line per caption: s_p, s_r, F and their parts, and every unit with its verdict,
     its place, and what it matches in the reference. Rows that cannot be scored go to
@@ -112,29 +117,15 @@ def score_dcscore(source: str, out: Path, **options: Any) -> int:
 
     inputs, models = options_of(source, options)
     written = run(DcscoreOptions(out, inputs, models, **options))
-    return quarantine_status("score-dcscore", written) if written is not None else 0
+    return quarantine_status("captions dcscore", written) if written is not None else 0
 
 
 def options_of(source: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """Takes the options of input and models out of a command's; the rest are its own."""
     from revise_captions.dcscore.load import UnitModels
-    from revise_captions.runs.inputs import InputOptions
+    from revise_captions.runs.options import InputOptions
 
     def taken(names: tuple[str, ...]) -> Mapping[str, Any]:
         return {name: options.pop(name) for name in names if name in options}
 
     return InputOptions(source=source, **taken(_INPUTS)), UnitModels(**taken(_MODELS))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(
-        score_dcscore,
-        "score-dcscore",
-        arguments,
-        go_on=lambda: "repeat the command with --resume to continue",
-    )
-
-
-if __name__ == "__main__":
-    main()

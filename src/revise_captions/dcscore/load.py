@@ -27,7 +27,7 @@ GRAPH, SENTENCES = "graph", "sentences"
 
 @dataclass(frozen=True, slots=True)
 class UnitModels:
-    """Who takes captions apart, matches and verifies; `score-dcscore --help` says more."""
+    """Who takes captions apart, matches and verifies; `captions dcscore --help` says more."""
 
     decomposer: str = OFFLINE
     matcher: str = OFFLINE

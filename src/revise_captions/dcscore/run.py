@@ -1,4 +1,4 @@
-"""`score-dcscore`: what DCScore brings to a run over a file."""
+"""`captions dcscore`: what DCScore brings to a run over a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.dcscore.display import UnitPage, for_terminal, view_of
 from revise_captions.dcscore.load import UnitModels, load_scorer
 from revise_captions.dcscore.rows import ScoredRow, line_of, means, row_of, scored_row, totals

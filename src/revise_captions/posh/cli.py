@@ -1,4 +1,4 @@
-"""The command `score-posh`."""
+"""The command `captions posh`."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ from pathlib import Path
 
 import click
 
-from revise_captions.cli_options import (
-    EXISTING_FILE,
-    LOCAL_ENGINES,
-    OUT_FILE,
-    SETTINGS,
-    shared,
-    version_option,
-)
-from revise_captions.commands import run_command
+from revise_captions.command_line.command import command, interrupted_whole
+from revise_captions.command_line.shared import EXISTING_FILE, LOCAL_ENGINES, OUT_FILE, shared
 
 EPILOG = """
 \b
 Examples:
-  score-posh captions.jsonl scores.jsonl                     # offline, no download
-  score-posh captions.jsonl scores.jsonl --html scores.html
-  score-posh captions.jsonl scores.jsonl --judge Qwen/Qwen3-14B
-  score-posh captions.jsonl scores.jsonl --judge Qwen/Qwen3-14B@http://localhost:8000/v1
+  captions posh captions.jsonl scores.jsonl                  # offline, no download
+  captions posh captions.jsonl scores.jsonl --html scores.html
+  captions posh captions.jsonl scores.jsonl --judge Qwen/Qwen3-14B
+  captions posh captions.jsonl scores.jsonl --judge Qwen/Qwen3-14B@http://localhost:8000/v1
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="posh",
+    heading="Measure captions and metrics",
+    epilog=EPILOG,
+    go_on=interrupted_whole,
+)
 @click.argument("source", metavar="IN", type=EXISTING_FILE)
 @click.argument("out", type=OUT_FILE)
 @click.option(
@@ -82,9 +79,10 @@ Examples:
     help="Print this many pairs with marked components.",
 )
 @shared("--force", help="Overwrite OUT and the HTML page.")
-@shared("--verbose")
 def score_posh(source: Path, out: Path, **options: object) -> None:
-    """Score the generations in IN (JSON Lines, CSV, Parquet, …) against their references with POSH.
+    """Score detailed captions against references with POSH.
+
+    Score the generations in IN (JSON Lines, CSV, Parquet, …) against their references with POSH.
 
     OUT gets one line per line of IN: its scores, their parts, and a grade with a span for every
     component. Means with 95 % bootstrap intervals are printed.
@@ -92,12 +90,3 @@ def score_posh(source: Path, out: Path, **options: object) -> None:
     from revise_captions.posh.score_file import PoshOptions, run
 
     run(PoshOptions(source, out, **options))  # type: ignore[arg-type]
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(score_posh, "score-posh", arguments, interrupted="interrupted; nothing was written")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""What `score-posh` does: a file of pairs in, a file of scores out, a window at a time.
+"""What `captions posh` does: a file of pairs in, a file of scores out, a window at a time.
 
 A line without a pair becomes a line with the reason in `error`; their number is printed. OUT
 appears under its name when it is complete.
@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import Reason, UserError, described
 from revise_captions.graphs.grading.judge import Judge
 from revise_captions.graphs.parse import load_pipeline
@@ -48,7 +48,7 @@ Scorer = Callable[[Iterable[Pair]], Iterator[Score]]
 
 @dataclass(frozen=True, slots=True)
 class PoshOptions:
-    """The command's arguments; see `score-posh --help`."""
+    """The command's arguments; see `captions posh --help`."""
 
     source: Path
     out: Path

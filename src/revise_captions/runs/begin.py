@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
 from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import Row

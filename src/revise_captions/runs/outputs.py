@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, dumps

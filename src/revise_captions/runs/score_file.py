@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import click
 from PIL import Image
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord, Reason, UserError, described
 from revise_captions.io.fields import look_up
 from revise_captions.io.readers import Source

@@ -97,7 +97,7 @@ def load(folder: Path) -> tuple[VelaCard, dict[str, torch.Tensor]]:
     except FileNotFoundError as error:
         raise UserError(
             f"{folder} holds no VELA metric: there is no {Path(str(error.filename)).name}",
-            hint="train one with train-vela, and name its folder",
+            hint="train one with captions train-vela, and name its folder",
         ) from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
         raise UserError(f"{folder} holds no readable VELA metric: {error}") from None

@@ -1,4 +1,4 @@
-"""The command `score-vela`."""
+"""The command `captions vela`."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import (
+from revise_captions.command_line.command import command, interrupted_whole
+from revise_captions.command_line.shared import (
     COUNT,
     EXISTING_FOLDER,
     OUT_FILE,
-    SETTINGS,
     shared,
-    version_option,
 )
-from revise_captions.commands import run_command
 
 EPILOG = """
 \b
 Examples:
-  score-vela my-vela captions.jsonl scores.jsonl
-  score-vela my-vela captions.jsonl scores.jsonl --cache features.sqlite
-  evaluate-metric longcap-arena DIR VELA=scores.jsonl --field relevance
+  captions vela my-vela captions.jsonl scores.jsonl
+  captions vela my-vela captions.jsonl scores.jsonl --cache features.sqlite
+  captions evaluate-metric longcap-arena DIR VELA=scores.jsonl --field relevance
 """
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="vela",
+    heading="Measure captions and metrics",
+    epilog=EPILOG,
+    go_on=interrupted_whole,
+)
 @click.argument("metric", metavar="METRIC", type=EXISTING_FOLDER)
 @click.argument("source", metavar="IN")
 @click.argument("out", type=OUT_FILE)
@@ -51,9 +53,10 @@ Examples:
 @shared("--batch-size", help="Prompts per forward pass.")
 @shared("--device")
 @shared("--force", help="Overwrite OUT.")
-@shared("--verbose")
 def score_vela(metric: Path, source: str, out: Path, **options: Any) -> None:
-    """Score the captions in IN with the trained METRIC, a folder that train-vela wrote.
+    """Score long captions with a trained VELA metric.
+
+    Score the captions in IN with the trained METRIC, a folder that captions train-vela wrote.
 
     OUT (JSON Lines) gets one line for each caption: a score in [0, 1] for each perspective, or the
     reason why there is none, and how many tokens did not fit. Rows that cannot be read go to
@@ -62,12 +65,3 @@ def score_vela(metric: Path, source: str, out: Path, **options: Any) -> None:
     from revise_captions.vela.score_file import ScoreJob, run
 
     run(ScoreJob(metric, source, out, **options))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(score_vela, "score-vela", arguments, interrupted="interrupted; nothing was written")
-
-
-if __name__ == "__main__":
-    main()

@@ -64,7 +64,7 @@ def _item(item: MetricInput, images: dict[str, Image]) -> VelaItem:
 
 
 def load(argument: str, options: MetricOptions) -> Metric:
-    """A metric trained by train-vela =FOLDER[#PERSPECTIVE], by default the mean of all."""
+    """A metric trained by captions train-vela =FOLDER[#PERSPECTIVE], by default the mean of all."""
     folder, _, perspective = argument.partition("#")
     if not folder:
         raise UserError(

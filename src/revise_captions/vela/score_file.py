@@ -1,4 +1,4 @@
-"""What `score-vela` does: captions in, a file of scores out, a window at a time."""
+"""What `captions vela` does: captions in, a file of scores out, a window at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord
 from revise_captions.io.fields import Fields
 from revise_captions.io.images import load_image
@@ -29,7 +29,7 @@ from revise_captions.vela.trained import Vela, VelaScore, load_vela
 
 @dataclass(frozen=True, slots=True)
 class ScoreJob:
-    """The arguments of `score-vela`; see its `--help`."""
+    """The arguments of `captions vela`; see its `--help`."""
 
     metric: Path
     source: str

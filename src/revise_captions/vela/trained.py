@@ -97,7 +97,7 @@ def load_vela(
     """Loads a metric with its backbones.
 
     Args:
-        folder: Written by `train-vela`.
+        folder: Written by `captions train-vela`.
         language: Where the language model is now; "": where the card says.
         pair: Where the pair of towers is now; "": where the card says.
         device: See `ModelSpec`.

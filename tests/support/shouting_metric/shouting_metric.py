@@ -1,4 +1,4 @@
-"""A metric of one's own, found by `evaluate-metric` and `stress-metric` when it is installed."""
+"""A metric of one's own, found by `captions` when it is installed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`train-vela`: trains the metric VELA on ratings."""
+"""`captions train-vela`: trains the metric VELA on ratings."""

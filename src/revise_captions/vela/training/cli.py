@@ -1,4 +1,4 @@
-"""The command `train-vela`."""
+"""The command `captions train-vela`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,19 @@ from typing import Any
 
 import click
 
-from revise_captions.cli_options import (
-    COUNT,
-    OUT_FILE,
-    OUT_FOLDER,
-    SETTINGS,
-    shared,
-    version_option,
-)
-from revise_captions.commands import echo, run_command
+from revise_captions.command_line.command import command
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import COUNT, OUT_FILE, OUT_FOLDER, shared
 from revise_captions.errors import UserError
 from revise_captions.vela.training.settings import VelaSettings
 
 EPILOG = """
 \b
 Examples:
-  train-vela rated/ --out my-vela --language smollm2 --pair bundled#early
-  train-vela LONGCAP/ --benchmark longcap-arena --out my-vela \\
+  captions train-vela rated/ --out my-vela --language smollm2 --pair bundled#early
+  captions train-vela LONGCAP/ --benchmark longcap-arena --out my-vela \\
       --language Qwen/Qwen2.5-3B-Instruct --pair ./LongCLIP-L --lora-rank 16
-  train-vela FLICKR/ --benchmark flickr8k-expert --scale 1 4 --out my-vela --pair minilm
+  captions train-vela FLICKR/ --benchmark flickr8k-expert --scale 1 4 --out my-vela --pair minilm
 
 \b
 A row of DATA:
@@ -36,8 +30,12 @@ A row of DATA:
 _DEFAULT = VelaSettings()
 
 
-@click.command(epilog=EPILOG, context_settings=SETTINGS)
-@version_option
+@command(
+    name="train-vela",
+    heading="Label and train",
+    epilog=EPILOG,
+    go_on=lambda _: "continue by the same command --resume",
+)
 @click.argument("data", metavar="DATA", type=click.Path(path_type=Path, exists=True))
 @click.option("--out", required=True, type=OUT_FOLDER, help="Folder to write the metric to.")
 @click.option(
@@ -128,7 +126,6 @@ _DEFAULT = VelaSettings()
 @shared("--device", "--dtype", "--seed")
 @shared("--resume", help="Continue from the last epoch in --out.")
 @shared("--force", help="Replace the metric in --out.")
-@shared("--verbose")
 def train_vela(
     data: Path,
     out: Path,
@@ -139,7 +136,9 @@ def train_vela(
     reference_free: bool,
     **options: Any,
 ) -> None:
-    """Train the metric VELA on the rated captions in DATA.
+    """Train a VELA metric on people's ratings.
+
+    Train the metric VELA on the rated captions in DATA.
 
     DATA is a file of rows, a folder with train.jsonl, validation.jsonl and test.jsonl, or, with
     --benchmark, the folder of a public benchmark. Images of the test split are never trained on;
@@ -168,14 +167,3 @@ def _axis(given: str) -> tuple[str, str]:
     if not name or (equals and not axis):
         raise UserError(f"--perspective {given}: expected NAME or NAME=AXIS")
     return axis or name, name
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point."""
-    run_command(
-        train_vela, "train-vela", arguments, go_on=lambda: "continue by the same command --resume"
-    )
-
-
-if __name__ == "__main__":
-    main()

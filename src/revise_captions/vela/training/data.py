@@ -1,4 +1,4 @@
-"""Rated captions for `train-vela`: rows of one's own, or a benchmark's.
+"""Rated captions for `captions train-vela`: rows of one's own, or a benchmark's.
 
 A row of one's own holds a caption, its image, references, and `scores`: a number for each
 perspective, or a list with each rater's:
@@ -261,7 +261,7 @@ def split(
     if shared:
         raise UserError(
             f"{len(shared):,} images are in two splits, such as {shared[0]}",
-            hint="split by image, or leave the splits to train-vela",
+            hint="split by image, or leave the splits to captions train-vela",
         )
     named = {item.split for item in items}
     return [replace(item, split=_split_of(item, named, validation, test, seed)) for item in items]

@@ -1,4 +1,4 @@
-"""`train-vela`: rated captions in, a metric's folder out."""
+"""`captions train-vela`: rated captions in, a metric's folder out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from revise_captions.vela.training.loop import (
 from revise_captions.vela.training.settings import VelaSettings
 
 _WINDOW = 64
-COMMAND = "train-vela"
+COMMAND = "captions train-vela"
 STATE = "state.safetensors"
 Say = Callable[[str], None]
 
@@ -361,7 +361,7 @@ def _card(
 def _write_test_scores(
     out: Path, trainer: VelaTrainer, known: TrainingSet, perspectives: Sequence[str]
 ) -> None:
-    """A file of scores for each perspective, as `evaluate-metric` reads them."""
+    """A file of scores for each perspective, as `captions evaluate-metric` reads them."""
     rows = known.rows("test")
     if not rows:
         return

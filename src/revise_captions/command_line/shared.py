@@ -17,12 +17,7 @@ from typing import Any
 
 import click
 
-#: `context_settings` of every command.
-SETTINGS: dict[str, Any] = {
-    "show_default": True,
-    "max_content_width": 100,
-    "help_option_names": ["-h", "--help"],
-}
+from revise_captions.command_line.options import option
 
 
 class OutputPath(click.Path):
@@ -79,12 +74,6 @@ def _read_config(
         )
     context.default_map = {**(context.default_map or {}), **values}
     return value
-
-
-def _start_log(_: click.Context, __: click.Parameter, verbosity: int) -> None:
-    from revise_captions import log
-
-    log.configure(verbosity)
 
 
 _OPTIONS: dict[str, Mapping[str, Any]] = {
@@ -223,80 +212,10 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "help": "Bootstrap resamples and permutations behind intervals and tests.",
     },
     "--seed": {"type": int, "default": 0, "help": "Seed of every random choice."},
-    "--verbose": {
-        "count": True,
-        "show_default": False,
-        "expose_value": False,
-        "callback": _start_log,
-        "help": "Log what happens to standard error; -vv also logs details.",
-    },
 }
-_SHORT = {"--verbose": "-v"}
-
-#: The sections of a command's help, in their order; a command shows those that it has options for.
-SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Input and output": (
-        *("--out", "--image-field", "--caption-field", "--captioner-field", "--image-root"),
-        *("--allow-urls", "--limit", "--resume", "--force", "--config"),
-    ),
-    "Models": (
-        *("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples"),
-        *("--device", "--dtype"),
-        *("--batch-size", "--compile", "--trust-remote-code"),
-    ),
-    "What is flagged and kept": (
-        *("--threshold", "--target-precision", "--rounds", "--guard", "--on-unfixable"),
-        *("--allow-unscored", "--max-quarantine"),
-    ),
-    "Inspection": (
-        *("--dry-run", "--report", "--group-by", "--people", "--replicates", "--verify"),
-        *("--reference-field", "--judge", "--parser"),
-    ),
-    "Large jobs": ("--stage", "--shard", "--runner", "--replicas", "--ray-address"),
-}
-
-
-class NamedChoice(click.Choice):  # type: ignore[type-arg]
-    """A choice that answers a misspelled name with the nearest one."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The chosen name. Raises `click.BadParameter` for another."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(value), [str(choice) for choice in self.choices], n=1)
-            if not near:
-                raise
-            said = f"{error.message} Did you mean {near[0]}?"
-            raise click.BadParameter(said, ctx, param) from None
-
-
-class SectionedCommand(click.Command):
-    """A command whose help has `SECTIONS`, and in each the options in the order given there."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        records = {
-            parameter.opts[-1]: record
-            for parameter in self.get_params(ctx)
-            if (record := parameter.get_help_record(ctx)) is not None and record[1]
-        }
-        for title, names in SECTIONS.items():
-            if rows := [records.pop(name) for name in names if name in records]:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-        with formatter.section("Other options"):
-            formatter.write_dl(list(records.values()))
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def version_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `-V` and `--version`."""
-    version = click.version_option(None, "-V", "--version", package_name="revise-captions")
-    return version(command)
 
 
 def shared(*names: str, **changes: Any) -> Decorator:
@@ -309,8 +228,19 @@ def shared(*names: str, **changes: Any) -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
-            spellings = [_SHORT[name], name] if name in _SHORT else [name]
-            command = click.option(*spellings, **{**_OPTIONS[name], **changes})(command)
+            command = click.option(name, **{**_OPTIONS[name], **changes})(command)
         return command
 
     return decorate
+
+
+def shared_option(name: str, **changes: Any) -> Any:
+    """A dataclass field that is a shared option.
+
+    Args:
+        name: Its spelling, such as `--critic`.
+        changes: As in `option`: what replaces the declared keywords.
+    """
+    told: dict[str, Any] = {**_OPTIONS[name], **changes}
+    default = told.pop("default", False if told.pop("is_flag", False) else None)
+    return option(default, told.pop("help"), **told)

@@ -9,51 +9,14 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from typing import ClassVar, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 import click
 
-from revise_captions.outside_text import masked, plain
-
-#: What this process was called as, if not by the command's own name: `captions rate`.
-_PROGRAM: ContextVar[str] = ContextVar("program", default="")
-
-
-@contextlib.contextmanager
-def program(name: str) -> Iterator[None]:
-    """Has the command that runs here name itself so, in its help and its messages."""
-    token = _PROGRAM.set(name)
-    try:
-        yield
-    finally:
-        _PROGRAM.reset(token)
-
-
-class RenamedOptions(click.Command):
-    """A command that also takes renamed options under their old names, which its help hides."""
-
-    #: The present spelling of an option by its old one.
-    OLD: ClassVar[dict[str, str]] = {
-        "--regime": "--attention-mode",
-        "--change-regime": "--change-attention-mode",
-        "--no-change-regime": "--no-change-attention-mode",
-    }
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [self._present(argument) for argument in args])
-
-    def _present(self, argument: str) -> str:
-        name, equals, value = argument.partition("=")
-        return f"{self.OLD.get(name, name)}{equals}{value}"
-
-
-def echo(text: str, *, err: bool = False) -> None:
-    """Prints text that may come from outside: control characters in it are spelled out."""
-    # An error that cannot be said (standard error is full, too) must not become a traceback.
-    with contextlib.suppress(*((OSError,) if err else ())):
-        click.echo(plain(text), err=err)
+from revise_captions.command_line.command import Command, CommandGroup
+from revise_captions.command_line.printing import echo
+from revise_captions.outside_text import masked
 
 
 class Terminated(BaseException):
@@ -92,37 +55,31 @@ def terminable() -> Iterator[None]:
 
 
 def run_command(
-    command: click.Command,
-    name: str,
-    arguments: Sequence[str] | None = None,
-    *,
-    go_on: Callable[[], str] = str,
-    interrupted: str = "interrupted",
+    command: click.Command, name: str, arguments: Sequence[str] | None = None
 ) -> NoReturn:
     """Runs `command` and exits with a status that scripts can act on, without a traceback.
 
     Status: 0, or the number that the command returned; 2 for a mistake in the command line or the
     input, and for a file or standard output that cannot be read or written; 3 if a model stopped
     answering or memory ran out; 4 if nothing can be judged; 130 after Ctrl-C, 143 after SIGTERM,
-    129 after SIGHUP. A closed output pipe ends in silence.
+    129 after SIGHUP. A closed output pipe ends in silence. After status 3 and those of signals, a
+    command of ours (`command_line.command`) says how to continue.
 
     Args:
         command: The command.
-        name: Its name in messages, unless `program` gives it another.
+        name: Its name in messages.
         arguments: The command line, `sys.argv[1:]` by default.
-        go_on: Makes the line that says how to continue, after status 3 and those of signals.
-        interrupted: What to say after Ctrl-C and other signals.
     """
+    from revise_captions.command_line.extras import missing
     from revise_captions.errors import EngineDead, UserError
-    from revise_captions.extras import missing
 
     _occupy_closed_streams()
     # Pillow's limit of pixels; ours is in the record's reason.
     warnings.filterwarnings("ignore", "Image size .* exceeds limit")
-    name = _PROGRAM.get() or name
+    given = sys.argv[1:] if arguments is None else arguments
     try:
         with terminable():
-            status = command.main(arguments, name, standalone_mode=False)
+            status = command.main(list(given), name, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()  # now, while what goes wrong can be said
     except click.ClickException as error:
@@ -140,10 +97,10 @@ def run_command(
         echo(f"{name}: {lacking}", err=True)
         sys.exit(lacking.status)
     except EngineDead as error:
-        echo(f"{name}: {error}{_indented(go_on())}", err=True)
+        echo(f"{name}: {error}{_go_on(command, given)}", err=True)
         sys.exit(3)
     except MemoryError:
-        echo(f"{name}: out of memory{_indented(go_on())}", err=True)
+        echo(f"{name}: out of memory{_go_on(command, given)}", err=True)
         sys.exit(3)
     except OSError as error:
         _forget_output()
@@ -151,10 +108,10 @@ def run_command(
             echo(f"{name}: {error.filename or 'standard output'}: {error.strerror}", err=True)
         sys.exit(1 if isinstance(error, BrokenPipeError) else 2)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
+        echo(f"{name}: interrupted{_go_on(command, given)}", err=True)
         sys.exit(130)
     except Terminated as error:
-        echo(f"{name}: {interrupted}{_indented(go_on())}", err=True)
+        echo(f"{name}: interrupted{_go_on(command, given)}", err=True)
         sys.exit(128 + error.signal)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -181,5 +138,9 @@ def _forget_output() -> None:
         os.dup2(null, sys.stdout.fileno())
 
 
-def _indented(line: str) -> str:
+def _go_on(command: click.Command, given: Sequence[str]) -> str:
+    """A command's own line on how to continue."""
+    if not isinstance(command, Command | CommandGroup):
+        return ""
+    line = command.go_on(given)
     return f"\n  {line}" if line else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.outside_text import masked
 
 LOGGER = logging.getLogger("revise_captions")

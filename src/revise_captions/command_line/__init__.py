@@ -1,0 +1,1 @@
+"""What makes a command: options from dataclass fields, help, how it runs and ends, `captions`."""
