@@ -124,7 +124,7 @@ def unknown(kind: Kind, given: str, *, also: Iterable[str] = (), hint: str = "")
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """`: did you mean NAME?` for the known name nearest to a misspelled one, else nothing."""
-    near = get_close_matches(given, list(known), n=1)
+    near = get_close_matches(given.lower(), list(known), n=1)
     return f": did you mean {near[0]}?" if near else ""
 
 

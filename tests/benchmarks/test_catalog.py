@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,6 @@ from commands import outcome, program
 from PIL import Image
 
 from revise_captions.benchmarks import entries
-from revise_captions.benchmarks.catalog.benchmark import PACKAGE
 from revise_captions.benchmarks.catalog.table import benchmark, benchmarks
 from revise_captions.benchmarks.checks import count
 from revise_captions.benchmarks.types import Example, HumanScore, Preference
@@ -19,14 +18,18 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
 
 main = program(caption_benchmarks)
+ROOT = Path(__file__).parents[2]
+OURS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
+    "revise_captions.benchmarks"
+]
 
 # --- the table ------------------------------------------------------------------------------------
 
 
 def test_every_benchmark_names_a_reader_and_what_is_missing(tmp_path):
     for name, entry in benchmarks().items():
-        module, _, function = entry.reader.partition(":")
-        assert callable(getattr(import_module(f"{PACKAGE}.{module}"), function))
+        assert entry.name == name
+        assert callable(entry.opened())
         with pytest.raises(UserError, match=f"{name}: there is no ") as error:
             list(entry.read(tmp_path))
         assert entry.source in str(error.value)
@@ -49,8 +52,9 @@ def test_the_table_is_lazy():
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(UserError, match="known are: annotations, caparena, chocolate"):
+    with pytest.raises(UserError, match="'choc': did you mean chocolate") as error:
         benchmark("choc")
+    assert error.value.hint == f"installed are: {', '.join(sorted(OURS))}"
 
 
 def test_counts_by_name():

@@ -250,7 +250,7 @@ def test_other_mistakes(command, folder):
     assert "there is no score file nowhere.csv" in command("plain", folder, "nowhere.csv")[2]
     twice = command("plain", folder, "floor:length", "floor:length")[2]
     assert "two score files have the same name" in twice
-    assert "there is no benchmark “plane”" in command("plane", folder)[2]
+    assert "there is no benchmark 'plane'" in command("plane", folder)[2]
 
 
 @needs_data

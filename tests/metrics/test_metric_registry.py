@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -115,30 +113,6 @@ def test_a_critics_score_is_the_mean_of_its_sentences(tmp_path):
     assert scored(plain, [item])[0].value == pytest.approx(0.55)
     assert scored(contextual, [item])[0].value == pytest.approx(0.55)  # the page is not judged
     assert scored(contextual, [MetricInput("A dog.", item.image)])[0].reason == "no context"
-
-
-def test_a_package_of_ones_own_is_found(tmp_path, install, capsys):
-    """The ten lines of docs/metrics.md, as an installer lays them down, through the command."""
-    package = HERE.parent / "support/shouting_metric"
-    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
-    ((group, declared),) = project["entry-points"].items()
-    sources = {"shouting_metric": (package / "shouting_metric.py").read_text()}
-    install(project["name"], group, declared, sources)
-    assert load_metric("shouting").score([MetricInput("No!!")])[0].value == -2
-    rows = [
-        {"id": str(k), "image": f"{k}.png", "model": "m", "caption": "a" + "!" * k,
-         "scores": [{"axis": "calm", "value": 5 - k, "rater": "r"}]}
-        for k in range(4)
-    ]  # fmt: skip
-    (tmp_path / "captions.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    call = ["plain", str(tmp_path), "metric:shouting", "metric:length", "--level", "segment"]
-    with pytest.raises(SystemExit) as stopped:
-        main([*call, "--replicates", "100", "--json", str(tmp_path / "out.json")])
-    assert stopped.value.code == 0
-    figures = json.loads((tmp_path / "out.json").read_text())["figures"]
-    (pearson,) = [f for f in figures if (f["metric"], f["name"]) == ("shouting", "pearson")]
-    assert pearson["value"] == pytest.approx(1)
-    assert "shouting:1.0" in capsys.readouterr().out  # in the signature
 
 
 def test_options_reach_the_metric():

@@ -171,12 +171,16 @@ def test_a_circle_is_found():
     assert circle({"a": {"b"}, "b": {"c"}}) == []
 
 
-def test_no_folder_has_more_than_fifteen_modules():
-    crowded = {
+#: Folders of more than 15 modules, each with why it is not two.
+CROWDED: dict[str, str] = {}
+
+
+def test_a_folder_with_many_modules_has_a_reason():
+    counts = {
         folder: len(list((ROOT / folder).glob("[!_]*.py")))
         for folder in {*FOLDERS, *(str(path.parent.relative_to(ROOT)) for path in scripts())}
     }
-    assert {folder: count for folder, count in crowded.items() if count > 15} == {}
+    assert {folder for folder, count in counts.items() if count > 15} == CROWDED.keys()
 
 
 def test_a_public_class_name_means_one_thing():

@@ -1,6 +1,6 @@
 """One benchmark: what it is, where to get it, and what must have been read from it.
 
-Nothing here reads a file, imports a reader or touches the network: a reader is named as
+Nothing here reads a file or touches the network. A reader is a function, or is named as
 `module:function` and imported when its benchmark is opened.
 """
 
@@ -15,7 +15,6 @@ from revise_captions.benchmarks.types import Item
 from revise_captions.errors import UserError
 
 Reader = Callable[[Path], Iterator[Item]]
-PACKAGE = "revise_captions.benchmarks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Benchmark:
         licence: Of the data.
         source: Where to get it; nothing is fetched.
         files: Patterns below the folder, each of which must match (`a|b`: either).
-        reader: `module:function`, imported when the benchmark is read.
+        reader: A function of the folder, or `module:function`, imported when it is read.
         labels: What people said, and of what.
         expected: Counts by subset (“published”, …), as far as the source states them.
         published: Figures that others report on it, by system.
@@ -42,7 +41,7 @@ class Benchmark:
     licence: str
     source: str
     files: tuple[str, ...]
-    reader: str
+    reader: Reader | str
     labels: str
     expected: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     published: Mapping[str, str] = field(default_factory=dict)
@@ -61,9 +60,15 @@ class Benchmark:
             UserError: A file is missing, or a row is not as published.
         """
         self.require(folder)
+        return self.opened()(folder)
+
+    def opened(self) -> Reader:
+        """The reader, imported if it is only named."""
+        if not isinstance(self.reader, str):
+            return self.reader
         module, _, function = self.reader.partition(":")
-        reader: Reader = getattr(importlib.import_module(f"{PACKAGE}.{module}"), function)
-        return reader(folder)
+        reader: Reader = getattr(importlib.import_module(module), function)
+        return reader
 
     def require(self, folder: Path) -> None:
         """Checks that the files are there.

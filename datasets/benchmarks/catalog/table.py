@@ -1,12 +1,10 @@
-"""The table of all benchmarks, by name."""
+"""Benchmarks by name, ours and those of other installed packages: `registry.BENCHMARKS`."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
-from revise_captions.benchmarks.catalog import captions, scores, sentences
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.errors import UserError
+from revise_captions.registry import BENCHMARKS, load, names
 
 
 def benchmark(name: str) -> Benchmark:
@@ -19,19 +17,17 @@ def benchmark(name: str) -> Benchmark:
         Its entry; nothing has been read.
 
     Raises:
-        UserError: There is no such name.
+        UserError: There is no such name, or its package declares something else.
     """
-    known = benchmarks()
-    if name not in known:
-        near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
+    found = load(BENCHMARKS, name)
+    if not isinstance(found, Benchmark) or found.name != name:
         raise UserError(
-            f"there is no benchmark “{name}”", hint=f"{hint}known are: {', '.join(sorted(known))}"
+            f"the benchmark {name!r} is {getattr(found, 'name', type(found).__name__)!r}",
+            hint="its package has to declare a `Benchmark` of that name",
         )
-    return known[name]
+    return found
 
 
 def benchmarks() -> dict[str, Benchmark]:
     """All benchmarks by name."""
-    tables = (sentences.TABLE, scores.TABLE, captions.TABLE)
-    return {entry.name: entry for table in tables for entry in table}
+    return {name: benchmark(name) for name in names(BENCHMARKS)}
