@@ -88,9 +88,9 @@ def test_scores_are_those_of_the_test_split(home, trained):
     assert "descriptiveness" in found.output
 
 
-def test_batches_and_windows_change_nothing(home, trained):
+def test_batches_change_nothing(home, trained):
     score(home, "metric", "data/rated.jsonl", "one.jsonl")
-    score(home, "metric", "data/rated.jsonl", "other.jsonl", "--window", "7", "--batch-size", "3")
+    score(home, "metric", "data/rated.jsonl", "other.jsonl", "--batch-size", "3")
     for one, other in zip(lines(home / "one.jsonl"), lines(home / "other.jsonl"), strict=True):
         assert one.keys() == other.keys()
         assert one["relevance"] == pytest.approx(other["relevance"], abs=2e-5)

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from revise_captions.command_line.command import command, interrupted_whole
+from revise_captions.command_line.command import command
 from revise_captions.command_line.shared import (
-    COUNT,
     EXISTING_FOLDER,
     OUT_FILE,
     shared,
@@ -23,12 +22,14 @@ Examples:
   captions evaluate-metric longcap-arena DIR VELA=scores.jsonl --field relevance
 """
 
+_MODELS = ("language", "pair", "cache", "batch_size", "device")
+
 
 @command(
     name="vela",
     heading="Measure captions and metrics",
     epilog=EPILOG,
-    go_on=interrupted_whole,
+    go_on=lambda _: "repeat the command with --resume to continue",
 )
 @click.argument("metric", metavar="METRIC", type=EXISTING_FOLDER)
 @click.argument("source", metavar="IN")
@@ -49,19 +50,34 @@ Examples:
     help="Where the metric's image and text towers are.  [default: where they were trained]",
 )
 @click.option("--cache", type=OUT_FILE, help="Keep features in this file, for the next run.")
-@click.option("--window", type=COUNT, default=64, help="Captions, and images, held at a time.")
 @shared("--batch-size", help="Prompts per forward pass.")
 @shared("--device")
+@shared("--resume")
 @shared("--force", help="Overwrite OUT.")
-def score_vela(metric: Path, source: str, out: Path, **options: Any) -> None:
+def score_vela(
+    metric: Path,
+    source: str,
+    out: Path,
+    reference_field: str,
+    resume: bool,
+    force: bool,
+    **options: Any,
+) -> int:
     """Score long captions with a trained VELA metric.
 
     Score the captions in IN with the trained METRIC, a folder that captions train-vela wrote.
 
     OUT (JSON Lines) gets one line for each caption: a score in [0, 1] for each perspective, or the
-    reason why there is none, and how many tokens did not fit. Rows that cannot be read go to
+    reason why there is none, and how many tokens did not fit. Rows that cannot be scored go to
     NAME.quarantine.jsonl, if OUT is NAME.jsonl. Means with 95 % bootstrap intervals are printed.
     """
-    from revise_captions.vela.score_file import ScoreJob, run
+    from revise_captions.runs.options import InputOptions
+    from revise_captions.runs.outputs import quarantine_status
+    from revise_captions.runs.score_file import ScoreOptions
+    from revise_captions.vela.score_file import VelaModels, run
 
-    run(ScoreJob(metric, source, out, **options))
+    models = {name: options.pop(name) for name in _MODELS}
+    inputs = InputOptions(source, **options)
+    files = ScoreOptions(inputs, str(out), resume=resume, force=force)
+    written = run(VelaModels(metric, **models), files, reference_field)
+    return quarantine_status("captions vela", written) if written is not None else 0

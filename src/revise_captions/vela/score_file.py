@@ -1,153 +1,101 @@
-"""What `captions vela` does: captions in, a file of scores out, a window at a time."""
+"""`captions vela`: what VELA brings to a run over a file."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from PIL import Image
 
 from revise_captions.command_line.printing import echo
-from revise_captions.errors import BadRecord
-from revise_captions.io.fields import Fields
-from revise_captions.io.images import load_image
-from revise_captions.io.readers import Source, open_source
-from revise_captions.io.rows import BadRow, dumps
-from revise_captions.io.writing import check_writable, replacing, write_json_lines
 from revise_captions.records import Record
-from revise_captions.runs.paths import quarantine_path
-from revise_captions.signature import signature
-from revise_captions.stats.paired_tests import Floats, measured
+from revise_captions.runs.outputs import OutputCounts
+from revise_captions.runs.score_file import ScoreOptions, image_name, say_quarantine, score_file
+from revise_captions.stats.means import mean_over
+from revise_captions.vela import card as cards
 from revise_captions.vela.branches import VelaItem
-from revise_captions.vela.feature_cache import FeatureCache, check_cache
+from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.pairs.load import needs_image
 from revise_captions.vela.trained import Vela, VelaScore, load_vela
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreJob:
-    """The arguments of `captions vela`; see its `--help`."""
+class VelaModels:
+    """Which metric, and where its models are; see `captions vela --help`."""
 
     metric: Path
-    source: str
-    out: Path
-    image_field: str | None = None
-    caption_field: str | None = None
-    reference_field: str = "references"
-    image_root: Path | None = None
-    allow_urls: bool = False
-    limit: int | None = None
     language: str = ""
     pair: str = ""
     cache: Path | None = None
-    window: int = 64
     batch_size: int = 16
     device: str = "auto"
-    force: bool = False
 
 
-@dataclass(slots=True)
-class ScoreCounts:
-    """What a run found.
+@dataclass(frozen=True, slots=True)
+class _Caption:
+    """A caption to score; `row` is what its line says before the scores."""
 
-    Attributes:
-        scores: Of each perspective, (image, score) of each scored caption.
-        unscored: Captions without a score, by reason.
-        cut_prompt: Captions whose prompt lost tokens.
-        cut_pair: Captions that the text tower read in part.
-        bad: Rows for the quarantine.
-    """
-
-    scores: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
-    unscored: Counter[str] = field(default_factory=Counter)
-    cut_prompt: int = 0
-    cut_pair: int = 0
-    bad: list[BadRow] = field(default_factory=list)
+    image: str
+    row: Mapping[str, Any]
+    item: VelaItem
 
 
-def run(job: ScoreJob) -> ScoreCounts:
-    """Scores the file and prints the means. Raises UserError before anything is written."""
-    quarantine = quarantine_path(str(job.out))
-    reads: list[Path | str] = [job.metric, job.source, job.language, job.pair]
-    for path in (job.out, quarantine):
-        check_writable(path, reads, force=job.force)
-    check_cache(job.cache, reads)
-    captions = tuple(filter(None, (job.caption_field or "").split(",")))
-    counts = ScoreCounts()
-    with FeatureCache(job.cache) as cache:
-        vela = load_vela(
-            job.metric,
-            language=job.language,
-            pair=job.pair,
-            device=job.device,
-            batch_size=job.batch_size,
-            cache=cache,
-        )
-        source = open_source(
-            job.source,
-            fields=Fields(job.image_field, captions),
-            need_image=vela.branches.sees,
-            limit=job.limit,
-        )
-        own = signature(vela.settings)
-        try:
-            with replacing(job.out) as file:
-                for row in _rows(job, source, vela, counts):
-                    file.write(dumps({**row, "signature": own}).encode() + b"\n")
-        finally:
-            source.close()
-    if counts.bad:
-        write_json_lines(quarantine, (row.as_json() for row in counts.bad))
-    for line in summary(counts, quarantine):
-        echo(line)
-    echo(own)
-    return counts
+@dataclass(frozen=True, slots=True)
+class VelaFile:
+    """A trained metric as a `FileMetric`."""
 
+    vela: Vela
+    reference_field: str
 
-def _rows(
-    job: ScoreJob, source: Source, vela: Vela, counts: ScoreCounts
-) -> Iterator[dict[str, Any]]:
-    """A line for each caption, in order."""
-    records = iter(source)
-    while window := list(islice(records, job.window)):
-        found = list(_captions(job, window, source, vela, counts))
-        scores = vela.score([item for *_, item in found])
-        for (record, name, _), score in zip(found, scores, strict=True):
-            _count(counts, record, score)
-            yield _line(record, name, score, several=len(record.captions) > 1)
-        done = sum(map(len, counts.scores.values())) // max(1, len(counts.scores))
-        echo(f"{done:,} captions scored", err=True)
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return self.vela.settings
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {"reference-field": self.reference_field}
 
-def _captions(
-    job: ScoreJob,
-    window: Sequence[Record | BadRow],
-    source: Source,
-    vela: Vela,
-    counts: ScoreCounts,
-) -> Iterator[tuple[Record, str, VelaItem]]:
-    for row in window:
-        if isinstance(row, BadRow):
-            counts.bad.append(row)
-            continue
-        image = None
-        try:
-            if vela.branches.sees:
-                image = load_image(
-                    row.image,
-                    root=job.image_root,
-                    folder=None if job.image_root else source.folder,
-                    allow_urls=job.allow_urls,
-                )
-        except BadRecord as error:
-            counts.bad.append(BadRow.of(row, source.name, error))
-            continue
-        references = references_of(row.fields.get(job.reference_field))
-        for name, caption in row.captions.items():
-            yield row, name, VelaItem(caption, references, image)
+    @property
+    def plain(self) -> _Caption:
+        image = Image.new("RGB", (64, 64)) if self.vela.branches.sees else None
+        return _Caption("", {}, VelaItem("A dog.", ("A dog.",), image))
+
+    def read(self, record: Record, image: Image.Image | None) -> Sequence[_Caption]:
+        references = references_of(record.fields.get(self.reference_field))
+        named = {"id": record.fields["id"]} if "id" in record.fields else {}
+        several = len(record.captions) > 1
+        return [
+            _Caption(
+                image_name(record),
+                {**named, "caption_field": name} if several else named,
+                VelaItem(caption, references, image),
+            )
+            for name, caption in record.captions.items()
+        ]
+
+    def score(self, items: Sequence[_Caption]) -> Sequence[VelaScore]:
+        return self.vela.score([caption.item for caption in items])
+
+    def line(self, item: _Caption, score: VelaScore) -> Mapping[str, Any]:
+        if score.reason:
+            return {**item.row, "unscored": score.reason}
+        line = {**item.row, **{name: round(value, 6) for name, value in score.values.items()}}
+        cut = {"prompt": score.cut_prompt, "pair": score.cut_pair}
+        return line | ({"truncated_tokens": cut} if any(cut.values()) else {})
+
+    def kept(self, item: _Caption, score: VelaScore) -> Mapping[str, Any]:
+        cut = {"cut_prompt": score.cut_prompt, "cut_pair": score.cut_pair}
+        return {"image": item.image, "values": score.values, "unscored": score.reason, **cut}
+
+    def view(self, item: _Caption, score: VelaScore) -> Mapping[str, Any]:
+        return self.line(item, score)
+
+    def terminal(self, item: _Caption, score: VelaScore, *, color: bool) -> str:
+        figures = (f"{name} {value:.4f}" for name, value in score.values.items())
+        return score.reason or ", ".join(figures)
 
 
 def references_of(value: object) -> tuple[str, ...]:
@@ -156,47 +104,50 @@ def references_of(value: object) -> tuple[str, ...]:
     return tuple(text for text in values if isinstance(text, str) and text.strip())
 
 
-def _line(record: Record, name: str, score: VelaScore, *, several: bool) -> dict[str, Any]:
-    line: dict[str, Any] = {"line": record.line}
-    if "id" in record.fields:
-        line["id"] = record.fields["id"]
-    if several:
-        line["caption_field"] = name
-    if score.reason:
-        return line | {"unscored": score.reason}
-    line |= {perspective: round(value, 6) for perspective, value in score.values.items()}
-    cut = {"prompt": score.cut_prompt, "pair": score.cut_pair}
-    return line | ({"truncated_tokens": cut} if any(cut.values()) else {})
+def run(
+    models: VelaModels, options: ScoreOptions, reference_field: str = "references"
+) -> OutputCounts | None:
+    """Scores the file and prints the means; see `score_file`.
+
+    Returns:
+        How many rows were written; None where `--resume` found all of them in OUT.
+    """
+    card, _ = cards.load(models.metric)
+    with FeatureCache(models.cache) as cache:
+
+        def load() -> VelaFile:
+            vela = load_vela(
+                models.metric,
+                language=models.language,
+                pair=models.pair,
+                device=models.device,
+                batch_size=models.batch_size,
+                cache=cache,
+            )
+            return VelaFile(vela, reference_field)
+
+        reads: list[Path | str] = [models.metric, models.language, models.pair]
+        looks = card.pair is not None and needs_image(models.pair or card.pair.name)
+        found = score_file(options, load, looks=looks, reads=reads)
+    if found is None:
+        return None
+    for line in summary(found.kept, card.perspectives):
+        echo(line)
+    say_quarantine(found.written)
+    echo(found.signature)
+    return found.written
 
 
-def _count(counts: ScoreCounts, record: Record, score: VelaScore) -> None:
-    if score.reason:
-        counts.unscored[score.reason] += 1
-    image = record.image.path or record.image.url or f"line {record.line}"
-    for perspective, value in score.values.items():
-        counts.scores.setdefault(perspective, []).append((image, value))
-    counts.cut_prompt += score.cut_prompt > 0
-    counts.cut_pair += score.cut_pair > 0
-
-
-def _mean(values: Floats, _: Floats) -> float:
-    return float(values.mean()) if len(values) else float("nan")
-
-
-def summary(counts: ScoreCounts, quarantine: Path) -> Iterator[str]:
+def summary(kept: Sequence[Mapping[str, Any]], perspectives: Sequence[str]) -> Iterator[str]:
     """Means with intervals over images, and what was left out or cut."""
-    if not counts.scores:
-        yield "no caption was scored"
-    for perspective, scored in counts.scores.items():
-        values = np.array([value for _, value in scored])
-        found = measured(_mean, values, values, [image for image, _ in scored])
-        spread = "" if found.low is None else f"  [{found.low:.4f}, {found.high:.4f}]"
-        yield f"{perspective:<16} {found.value:.4f}{spread}  ({len(scored):,} captions)"
-    for reason, count in counts.unscored.most_common():
+    images = [one["image"] for one in kept]
+    for perspective in perspectives:
+        values = [one["values"].get(perspective) for one in kept]
+        yield mean_over(values, images).line(perspective, "captions")
+    reasons = Counter(one["unscored"] for one in kept if one["unscored"])
+    for reason, count in reasons.most_common():
         yield f"{count:,} captions unscored: {reason}"
-    if counts.cut_prompt:
-        yield f"{counts.cut_prompt:,} captions: the prompt was too long and lost text"
-    if counts.cut_pair:
-        yield f"{counts.cut_pair:,} captions: the text tower read only their beginning"
-    if counts.bad:
-        yield f"{len(counts.bad):,} rows could not be read: see {quarantine}"
+    if prompts := sum(one["cut_prompt"] > 0 for one in kept):
+        yield f"{prompts:,} captions: the prompt was too long and lost text"
+    if pairs := sum(one["cut_pair"] > 0 for one in kept):
+        yield f"{pairs:,} captions: the text tower read only their beginning"

@@ -11,6 +11,11 @@ from revise_captions.vela.pairs.critic_pair import WAYS, CriticPair
 from revise_captions.vela.pairs.dual_encoder import load_dual_encoder
 
 
+def needs_image(name: str) -> bool:
+    """Whether the branch of this name looks at images, without loading it."""
+    return name != text_pair.NAME
+
+
 def load_pair(name: str, *, device: str = "auto", dtype: str = "auto") -> PairEncoder:
     """VELA's I2C branch by name.
 
