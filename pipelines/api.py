@@ -48,7 +48,7 @@ MEMORY = "memory"
 #: Options of files and commands: a function that is given records has no use for them.
 _OF_FILES = frozenset(
     ("source", "limit", "shard", "out", "resume", "force", "dry_run", "report", "group_by")
-) | {"config", "runner", "replicas", "ray_address", "allow_unscored", "max_quarantine"}
+) | {"config", "strict", "runner", "replicas", "ray_address", "allow_unscored", "max_quarantine"}
 _CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard}
 
 Given = InputOptions | ModelOptions | VerifyOptions | RunOptions

@@ -119,4 +119,6 @@ def collect_preferences(**options: Any) -> int:
         from revise_captions.pipelines.preferences.run import collect
 
         written = collect(job)
+    if written is None:
+        return 0
     return quarantine_status("captions preferences", written)

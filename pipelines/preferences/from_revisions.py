@@ -14,6 +14,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.schema import from_json
 from revise_captions.pipelines.output.writers import check_output
+from revise_captions.pipelines.preferences.finished import is_complete
 from revise_captions.pipelines.preferences.options import PreferenceOptions
 from revise_captions.pipelines.preferences.rows import conversation
 from revise_captions.pipelines.preferences.sampling import PROMPT
@@ -24,14 +25,19 @@ from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts, write_rows
 
 
-def pairs_of_revisions(options: PreferenceOptions) -> OutputCounts:
+def pairs_of_revisions(options: PreferenceOptions) -> OutputCounts | None:
     """Writes a pair for each caption with an accepted rewrite, and prints what they are.
+
+    Returns:
+        As `run.collect`.
 
     Raises:
         UserError: IN cannot be read, or OUT not be written.
     """
     sums, captions = SideSums(), 0
     with closing(open_input(options.inputs, options.out)) as source:
+        if is_complete(source, options):
+            return None
         check_output(source, options.out, force=options.force, reads=options.reads())
 
         def rows(row: Row, result: RowResult) -> Iterator[dict[str, Any]]:

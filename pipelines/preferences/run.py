@@ -13,6 +13,7 @@ from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import Source, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.output.writers import check_output
+from revise_captions.pipelines.preferences.finished import is_complete
 from revise_captions.pipelines.preferences.options import PreferenceOptions
 from revise_captions.pipelines.preferences.pairs import Candidate, preferences
 from revise_captions.pipelines.preferences.rows import pair_row
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
     from revise_captions.dcscore.load import UnitScoring
 
 
-def collect(options: PreferenceOptions) -> OutputCounts:
+def collect(options: PreferenceOptions) -> OutputCounts | None:
     """Writes preference pairs for the images of a file, and prints what they are.
 
     Returns:
-        How many rows made pairs or none, and how many could not be processed.
+        How many rows made pairs or none, and how many could not be processed; None where
+        `--resume` found the finished run.
 
     Raises:
         UserError: Something that the user can mend.
@@ -45,6 +47,8 @@ def collect(options: PreferenceOptions) -> OutputCounts:
     options.check()
     refuse_unfinished(options.run)
     with closing(open_images(options)) as source:
+        if is_complete(source, options):
+            return None
         reads = options.reads()
         check_output(source, options.out, force=options.force, resume=options.resume, reads=reads)
         policy, scoring = _load(options)

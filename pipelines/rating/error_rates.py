@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.outside_text import csv_cell
+from revise_captions.outside_text import csv_name
 from revise_captions.pipelines.rating.autorater import RatedCaptioners
 from revise_captions.pipelines.rating.formats import (
     latex_table,
@@ -106,5 +106,5 @@ def as_csv(found: Mapping[str, Any]) -> str:
     writer.writerow(["captioner", "kind", "sentences", "rate", "low", "high"])
     for row in found["table"]:
         for kind, cell in row["kinds"].items():
-            writer.writerow([csv_cell(row["captioner"]), csv_cell(kind), *cell.values()])
+            writer.writerow([csv_name(row["captioner"]), csv_name(kind), *cell.values()])
     return text.getvalue()

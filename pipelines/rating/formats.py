@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revise_captions.outside_text import csv_cell, markdown_cell, plain
+from revise_captions.outside_text import csv_name, markdown_cell, plain
 from revise_captions.stats.leaderboard import COLUMNS, Leaderboard, Ratings
 
 HEADINGS = {
@@ -143,5 +143,5 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
         writer = csv.DictWriter(text, list(rows[0]))
         writer.writeheader()
         for row in rows:
-            writer.writerow({**row, "captioner": csv_cell(str(row["captioner"]))})
+            writer.writerow({**row, "captioner": csv_name(str(row["captioner"]))})
     return text.getvalue()

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
+from functools import cache
 from html import escape
+from urllib.parse import quote
 
 # Controls, line and paragraph separators, bidi embeddings, overrides and isolates, byte-order
 # marks, lone surrogates: they would change how the text reads, or cannot be encoded at all.
@@ -68,6 +71,12 @@ def csv_cell(text: str) -> str:
     return f"'{text}" if risky else text
 
 
+def csv_name(name: str) -> str:
+    """A name as a cell: as `csv_cell`, and nothing in it that would hide or turn the text."""
+    spelled = re.sub("[\u061c\u200e\u200f]", lambda found: f"U+{ord(found.group()):04X}", name)
+    return csv_cell(plain(spelled))
+
+
 def masked(text: str, *secrets: str | None) -> str:
     """A message with `***` for secrets and for whatever looks like a key or bearer token.
 
@@ -80,8 +89,25 @@ def masked(text: str, *secrets: str | None) -> str:
 
 
 def without_secrets(text: str, *secrets: str | None) -> str:
-    """The text with `***` for these secrets."""
+    """The text with `***` for these secrets, however a server may spell them."""
+    spelled = {one for s in secrets if s and len(s) >= SHORTEST for one in _spellings(s)}
     # the longest first: one may be part of another
-    for secret in sorted((s for s in secrets if s and len(s) >= SHORTEST), key=len, reverse=True):
+    for secret in sorted(spelled, key=len, reverse=True):
         text = text.replace(secret, MASK)
     return text
+
+
+@cache
+def _spellings(secret: str) -> frozenset[str]:
+    """A secret as it is, backward, percent-encoded, in hexadecimal digits, and inside base64.
+
+    In base64 three bytes make four letters, so a text that stands in another one is spelled in one
+    of three ways, but for letters at its ends that hold bits of its neighbors.
+    """
+    data = secret.encode("utf-8", "surrogatepass")
+    found = {secret, secret[::-1], quote(data, safe=""), data.hex(), data.hex().upper()}
+    for before in range(3):
+        letters = b64encode(bytes(before) + data).decode()
+        own = letters[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+        found |= {own, own.replace("+", "-").replace("/", "_")}
+    return frozenset(found)

@@ -9,12 +9,15 @@ import json
 import math
 import socket
 import time
+import tracemalloc
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 import chat_server
 import numpy as np
 import pytest
+import zstandard
 from chat_server import MODEL, Manners, Raw, serving, truth
 from PIL import Image
 
@@ -226,7 +229,7 @@ def test_a_server_whose_first_scores_are_none_is_the_users_error():
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (Raw(b"garbage", headers={"Content-Encoding": "gzip"}), "DecodingError"),
+        (Raw(b"garbage", headers={"Content-Encoding": "gzip"}), "is compressed (gzip)"),
         (Raw(b"[" * 100_000), "not JSON"),
         (Raw(b'{"choices": ' + b"[" * 100_000), "not JSON"),
         (Raw(b"[" * 100_000, 500), "500"),
@@ -310,11 +313,43 @@ def test_an_answer_that_does_not_end_is_given_up(pace, said):
         assert time.monotonic() - began < 5
 
 
-def test_an_answer_that_inflates_is_given_up(monkeypatch):
+def _twice(data: bytes) -> bytes:
+    return gzip.compress(gzip.compress(data))
+
+
+@pytest.mark.parametrize(
+    ("packed", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("gzip, gzip", _twice),
+        ("zstd", zstandard.compress),
+        ("br", gzip.compress),
+    ],
+)
+def test_a_compressed_answer_is_refused_unread(packed, pack):
+    body = pack(bytes(1 << 24))
+    asked: list[str] = []
+    raw = Raw(body, headers={"Content-Encoding": packed})
+    manners = Manners("vllm", spoil=lambda text, answer: raw)
+    with serving(manners) as url:
+        client = http.Http(url, tries=2, sleep=lambda seconds: None)
+        client._client.event_hooks["request"] = [
+            lambda request: asked.append(request.headers["accept-encoding"])
+        ]
+        tracemalloc.start()
+        try:
+            with pytest.raises(http.Refused, match="its answer is compressed"):
+                client.post("chat/completions", {"messages": [{"content": "x"}]})
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert asked == ["identity"]  # and once: asking again would bring the same
+    assert peak < 4 << 20
+
+
+def test_an_answer_without_end_is_given_up(monkeypatch):
     monkeypatch.setattr(http, "LARGEST_ANSWER", 1 << 20)
-    bomb = gzip.compress(bytes(1 << 24))
-    headers = {"Content-Encoding": "gzip"}
-    manners = Manners("vllm", spoil=lambda text, answer: Raw(bomb, headers=headers))
+    manners = Manners("vllm", spoil=lambda text, answer: Raw(bytes(1 << 22)))
     with serving(manners) as url:
         client = http.Http(url, tries=2, sleep=lambda seconds: None)
         with pytest.raises(http.Unanswered, match="longer than 1,048,576 bytes"):
@@ -362,6 +397,8 @@ ECHOES = {
         json.dumps({"error": "".join(f"#{ord(c):04x}" for c in said)}).replace("#", "\\u").encode(),
         400,
     ),
+    "base64": lambda said: Raw(b"no such key: " + b64encode(said.encode()), 401),
+    "backward": lambda said: Raw(said[::-1].encode(), 500),
 }
 
 
@@ -376,7 +413,8 @@ def test_a_key_that_the_server_repeats_is_masked(monkeypatch, caplog, echo):
     assert isinstance(answer, Completion) is (echo == "answer")
     assert "***" in said
     for text in (said, *(record.getMessage() for record in caplog.records)):
-        assert all(KEY[k : k + 6] not in text for k in range(len(KEY) - 6))
+        for spelled in (KEY, KEY[::-1], b64encode(f"Bearer {KEY}".encode()).decode()[12:-4]):
+            assert all(spelled[k : k + 6] not in text for k in range(len(spelled) - 6))
 
 
 def test_a_refusal_at_the_start_masks_the_key(monkeypatch):

@@ -139,6 +139,58 @@ def test_truncated_tar_is_an_error(tmp_path):
         list(open_source(str(path)))
 
 
+def _of_rows(*numbers: int) -> list[tuple[str, bytes]]:
+    return [(f"{n}.{s}", b"A cat.") for n in numbers for s in ("jpg", "txt")]
+
+
+@pytest.mark.parametrize("more", [1, 3])
+def test_rows_behind_the_end_of_a_tar_are_counted(tmp_path, caplog, more):
+    path = write_tar(tmp_path / "in.tar", _of_rows(1, 2))
+    for part in range(more):
+        later = write_tar(tmp_path / "later.tar", _of_rows(3 + 2 * part, 4 + 2 * part))
+        path.write_bytes(path.read_bytes() + later.read_bytes())
+    found = f"{path} has {2 * more} more rows behind its end-of-archive mark, after row 2"
+    source = open_source(str(path))
+    assert source.count() == len(list(source)) == len(list(source)) == 2
+    assert [r.getMessage() for r in caplog.records] == [f"{found}: they are not read"]
+    with pytest.raises(UserError, match=f"{2 * more} more rows"):
+        open_source(str(path), strict=True).count()
+
+
+def test_what_is_no_tar_behind_the_end_of_a_tar_is_counted_in_bytes(tmp_path, caplog):
+    path = write_tar(tmp_path / "in.tar", _of_rows(1))
+    path.write_bytes(path.read_bytes() + b"x" * 1000)
+    assert len(list(open_source(str(path)))) == 1
+    assert "has 1,000 more bytes behind its end-of-archive mark" in caplog.text
+
+
+def test_a_tar_that_was_cut_between_two_members_is_told(tmp_path, caplog):
+    path = write_tar(tmp_path / "in.tar", _of_rows(1, 2, 3))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 4 * 1024])  # a member takes a block for its header and one for itself
+    assert len(list(open_source(str(path)))) == 2
+    assert "no end-of-archive mark: it may have been cut after row 2" in caplog.text
+    with pytest.raises(UserError, match="may have been cut"):
+        list(open_source(str(path), strict=True))
+
+
+def test_a_damaged_header_is_not_the_end_of_a_tar(tmp_path):
+    path = write_tar(tmp_path / "in.tar", _of_rows(1, 2, 3))
+    whole = bytearray(path.read_bytes())
+    whole[4 * 1024 : 4 * 1024 + 100] = b"\xff" * 100
+    path.write_bytes(whole)
+    with pytest.raises(UserError, match="no whole tar"):
+        list(open_source(str(path)))
+
+
+def test_a_whole_tar_lacks_nothing(tmp_path, caplog):
+    for mode in ("w", "w:gz"):
+        write_tar(tmp_path / "in.tar", _of_rows(1, 2), mode)
+        source = open_source(str(tmp_path / "in.tar"), strict=True)
+        assert source.count() == len(list(source)) == 2
+    assert not caplog.records
+
+
 def test_too_much_under_one_key_is_a_bad_row_and_the_next_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(webdataset, "MAX_ROW", 1000)
     monkeypatch.setattr(webdataset, "MAX_MEMBERS", 5)

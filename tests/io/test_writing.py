@@ -81,6 +81,19 @@ def test_a_folder_that_may_not_be_written(folder, monkeypatch):
     assert said(folder, caught.value) == ("the folder full is not writable", "")
 
 
+def test_what_killed_runs_left_goes_before_the_work_begins(folder):
+    names = ["new.0123abcd.partial", "new.89abcdef.stdin", "file.0123abcd.partial"]
+    for name in [*names, "new.0123abcd.part", "newer.0123abcd.partial"]:
+        (folder / name).write_text("x")
+    live = writing.working_file(folder / "new", "stdin")
+    writing.check_writable(folder / "new")
+    left = {path.name for path in folder.iterdir()}
+    assert left.isdisjoint(names[:2])
+    kept = {names[2], "new.0123abcd.part", "newer.0123abcd.partial", live.path.name}
+    assert left >= kept
+    live.remove()
+
+
 def test_a_new_folder_is_new(folder):
     writing.check_new_folder(folder / "new")
     for name, message in (("full", "full is not empty"), ("file", "file is no folder")):

@@ -23,21 +23,21 @@ from revise_captions.registry import COMMANDS, names
 PRECIOUS = "name,score\nprecious,1\n"
 #: What a command needs where types do not say it. There are `in.jsonl` and the folder `data`.
 NEEDED: Mapping[str, Mapping[str, str]] = {
-    "captions annotate convert": {"name": "chocolate"},
+    "annotate convert": {"name": "chocolate"},
     "benchmarks export": {"name": "chocolate"},
     "benchmarks run": {"name": "decapbench"},
     "calibrate": {"critic": "bundled"},
-    "captions evaluate-metric": {"benchmark": "chocolate", "scores": "in.jsonl"},
+    "evaluate-metric": {"benchmark": "chocolate", "scores": "in.jsonl"},
     "finetune": {"base": "bundled", "minutes": "1"},
-    "captions finetune-metric": {"metric": "clipscore"},
+    "finetune-metric": {"metric": "clipscore"},
     "rate": {"inputs": "in.jsonl"},
-    "captions stress-metric": {"metrics": "mine=in.jsonl"},
+    "stress-metric": {"metrics": "mine=in.jsonl"},
     "merge": {"shards": "in.jsonl"},
     "preferences": {"policy": "smollm2"},
-    "captions train-preferences dpo": {"policy": "smollm2", "data": "in.jsonl"},
-    "captions train-preferences grpo": {"policy": "smollm2", "data": "in.jsonl"},
-    "captions train-preferences reward": {"policy": "smollm2", "data": "in.jsonl"},
-    "captions train-vela": {"perspective": "mean"},
+    "train-preferences dpo": {"policy": "smollm2", "data": "in.jsonl"},
+    "train-preferences grpo": {"policy": "smollm2", "data": "in.jsonl"},
+    "train-preferences reward": {"policy": "smollm2", "data": "in.jsonl"},
+    "train-vela": {"perspective": "mean"},
 }
 
 

@@ -40,7 +40,8 @@ def test_wrong_options_are_one_line(command, tmp_path):
         (("in.jsonl", "o.jsonl", "--shard", "3/3"), "no shard 3/3"),
         (("in.jsonl", "o.jsonl", "--shard", "x"), "expected I/N"),
         (("in.jsonl", "o.jsonl", "--report", "no/r.html"), "no folder no"),
-        (("in.jsonl", "o.jsonl", "--report", "o.jsonl"), "would overwrite the output"),
+        (("in.jsonl", "o.jsonl", "--report", "o.jsonl"), "of OUT and of --report"),
+        (("in.jsonl", "o.json", "--report", "o.html"), "would overwrite the output"),
         (
             ("in.jsonl", "o.jsonl", "--threshold", "0.5", "--target-precision", "0.9"),
             "contradict",

@@ -137,8 +137,14 @@ def test_a_run_that_died_goes_on_to_the_same_bytes(images, models, capsys):
     code, _, said = outcome(main, capsys, *asked)
     assert (code, "exists" in said) == (2, True)
     code, _, said = outcome(main, capsys, *asked, "--resume")
-    assert (code, "there is nothing to resume" in said) == (2, True)
+    assert (code, "out.jsonl is already complete: " in said) == (0, True)
     assert (images / "out.jsonl").read_bytes() == whole
+    (images / "other.jsonl").write_text('{"image": "b.png"}\n')
+    code, _, said = outcome(main, capsys, "other.jsonl", *asked[1:], "--resume")
+    assert (code, "there is nothing to resume" in said) == (2, True), "of other images"
+    (images / "out.jsonl").write_text('{"somebody": "else"}\n')
+    code, _, said = outcome(main, capsys, *asked, "--resume")
+    assert (code, "there is nothing to resume" in said) == (2, True)
 
 
 def test_given_captions_are_compared_with_each_other(images, models, capsys):

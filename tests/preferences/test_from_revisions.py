@@ -44,3 +44,6 @@ def test_a_revised_caption_is_preferred_where_a_rewrite_was_accepted(command, ca
     assert (code, "could be processed" in said) == (5, True)
     # nothing is overwritten without a word
     assert outcome(main, capsys, "revised.jsonl", "pairs.jsonl", "--from-revisions")[0] == 2
+    again = ("revised.jsonl", "pairs.jsonl", "--from-revisions", "--resume")
+    code, _, said = outcome(main, capsys, *again)
+    assert (code, "pairs.jsonl is already complete: " in said) == (0, True)

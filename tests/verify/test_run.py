@@ -216,6 +216,11 @@ def test_a_cut_run_goes_on(command: Command, verify, monkeypatch):  # noqa: F811
     assert code == 0, err
     assert done == [1, 2]
     assert Path("v.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    code, _, err = verify("out.jsonl", "v.jsonl", "--resume")
+    assert (code, "v.jsonl is already complete: " in err) == (0, True)
+    Path("copy.jsonl").write_bytes(Path("out.jsonl").read_bytes())  # whole, and never verified
+    code, _, err = verify("out.jsonl", "copy.jsonl", "--resume")
+    assert (code, "there is nothing to resume" in err) == (2, True)
 
 
 def test_the_function_gives_verifications_too(monkeypatch, tmp_path):

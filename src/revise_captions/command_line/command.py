@@ -40,7 +40,7 @@ OTHERS = "From other packages"
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Input and output": (
         *("--out", "--image-field", "--caption-field", "--captioner-field", "--image-root"),
-        *("--allow-urls", "--limit", "--resume", "--force", "--config"),
+        *("--allow-urls", "--limit", "--strict", "--resume", "--force", "--config"),
     ),
     "Models": (
         *("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples"),

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from revise_captions.command_line.options import option
+from revise_captions.errors import UserError
 
 
 class OutputPath(click.Path):
@@ -29,7 +30,7 @@ class OutputPath(click.Path):
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path. Raises `click.BadParameter` if another option has the same."""
+        """The path. Raises `UserError` if another option has the same."""
         path = super().convert(value, param, ctx)
         if ctx is None or param is None or str(path) == "-":
             return path
@@ -37,7 +38,8 @@ class OutputPath(click.Path):
         real = os.path.realpath(os.fsdecode(path))
         mine = param.opts[-1] if isinstance(param, click.Option) else param.make_metavar(ctx)
         if other := next((name for name, at in taken.items() if at == real and name != mine), ""):
-            self.fail(f"{value} is the file of {other}, too: choose another name", param, ctx)
+            hint = "choose another name for one of them"
+            raise UserError(f"{value} is the file of {mine} and of {other}", hint=hint)
         taken[mine] = real
         return path
 
@@ -95,6 +97,11 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "[default: the folder of the input]",
     },
     "--allow-urls": {"is_flag": True, "help": "Download images given as public http(s) URLs."},
+    "--strict": {
+        "is_flag": True,
+        "help": "Stop where the input may lack rows, such as a tar archive that was cut; without "
+        "this option a warning says so.",
+    },
     "--limit": {"type": COUNT, "help": "Stop after this many records."},
     # models
     "--critic": {

@@ -107,6 +107,8 @@ def _marked(state: str, text: str, color: bool) -> str:
 class UnitPage:
     """One self-contained HTML page: the means, then captions and references with their marks."""
 
+    mark = TITLE
+
     def __init__(self) -> None:
         self.views: list[Mapping[str, Any]] = []
 

@@ -153,6 +153,7 @@ def open_source(
     limit: int | None = None,
     spool: Path | None = None,
     window: int = WINDOW,
+    strict: bool = False,
 ) -> Source:
     """Opens an input, and finds the fields that hold images and captions.
 
@@ -166,6 +167,7 @@ def open_source(
             a run reads its input twice; it goes to a temporary folder by default. Relative image
             paths then start in the current folder.
         window: Rows per window.
+        strict: Whether an archive that may lack rows is an error, and not a warning.
 
     Returns:
         A repeatable stream of records and bad rows.
@@ -177,7 +179,7 @@ def open_source(
     if not 0 <= index < count:
         hint = "shards of n are numbered 0/n to (n-1)/n"
         raise UserError(f"there is no shard {index}/{count}", hint=hint)
-    source = open_rows(name, spool)
+    source = open_rows(name, spool, strict=strict)
     readable = (row.data for row in source.read() if isinstance(row, Row))
     try:
         known = recognize(
@@ -191,9 +193,9 @@ def open_source(
     return replace(source, fields=known, shard=shard, limit=limit, window=window)
 
 
-def open_rows(name: str, spool: Path | None = None) -> Source:
+def open_rows(name: str, spool: Path | None = None, *, strict: bool = False) -> Source:
     """As `open_source`, for rows that no records are made of: fields are not searched for."""
-    source = _open(name, spool)
+    source = _open(name, spool, strict)
     lines = read_signatures(source.path)
     if not lines:
         return source
@@ -204,24 +206,39 @@ def open_rows(name: str, spool: Path | None = None) -> Source:
     return replace(source, read=read)
 
 
-def _open(name: str, spool: Path | None) -> Source:
+def _open(name: str, spool: Path | None, strict: bool) -> Source:
     if name == "-" or Path(name).is_fifo():
         copy = _spool(name, spool)
         try:
-            opened = _open_file(name, copy.path, kind_of_content(copy.path, name))
+            kind = kind_of_content(copy.path, name)
+            opened = _open_file(name, copy.path, kind, strict=strict)
         except BaseException:
             copy.remove()
             raise
         return replace(opened, folder=Path(), copy=copy)
     if Path(name).is_file():
         path = Path(name)
-        return _open_file(name, path, kind_of_file(path))
+        return _open_file(name, path, kind_of_file(path), strict=strict)
     if Path(name).is_dir() and (kind := kind_of_folder(Path(name))) is not InputKind.HUB:
         return _open_folder(name, Path(name), kind)
     return _open_hub(name)
 
 
-def _open_file(name: str, path: Path, kind: InputKind) -> Source:
+def _lacking(strict: bool) -> Callable[[str], None]:
+    """Says once what an input lacks, however often it is read; with `strict` it ends the run."""
+    said: set[str] = set()
+
+    def lacking(text: str) -> None:
+        if strict:
+            raise UserError(text, hint="get the whole file, or leave --strict out")
+        if text not in said:
+            said.add(text)
+            logger.warning(text)
+
+    return lacking
+
+
+def _open_file(name: str, path: Path, kind: InputKind, *, strict: bool = False) -> Source:
     from revise_captions.io import jsonl, webdataset
     from revise_captions.io.layouts import coco, delimited
 
@@ -242,8 +259,9 @@ def _open_file(name: str, path: Path, kind: InputKind) -> Source:
             read = partial(delimited.delimited_rows, path, name)
             count_all = partial(delimited.count_rows, path, name)
         case InputKind.TAR:
-            read = partial(webdataset.tar_rows, path, name)
-            count_all = partial(webdataset.count_groups, path)
+            lacking = _lacking(strict)
+            read = partial(webdataset.tar_rows, path, name, lacking)
+            count_all = partial(webdataset.count_groups, path, name, lacking)
         case _:
             from revise_captions.io import arrow
 

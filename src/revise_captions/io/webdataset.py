@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +14,9 @@ from typing import IO, Any
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.jsonl import chunks, parse
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.text.formatting import plural
+
+logger = logging.getLogger(__name__)
 
 MAX_ROW = 128 << 20
 """Bytes of all members under one key; a larger row goes to the quarantine without being read."""
@@ -69,39 +73,99 @@ class Group:
             self.members = self.members or [(member, None)]
 
 
-def tar_groups(path: Path, name: str) -> Iterator[Group]:
-    """Raises `UserError` for a damaged or truncated archive, or one that inflates beyond reason."""
-    group: Group | None = None
-    suffixes: set[str] = set()
+#: Takes a line that says what an archive lacks, or what of it was not read; may raise `UserError`.
+Lacking = Callable[[str], None]
+
+
+def tar_groups(path: Path, name: str, lacking: Lacking = logger.warning) -> Iterator[Group]:
+    """The groups of an archive, in order.
+
+    Args:
+        path: The archive.
+        name: Its name in messages.
+        lacking: Hears, after the last group, that rows may be missing: there is no end-of-archive
+            mark, as after a cut between two members, or there is more behind it.
+
+    Raises:
+        UserError: It is damaged or cut within a member, or inflates beyond reason.
+    """
+    rows = 0
     try:
-        # Streaming ("r|"): one pass, also through compression.
-        with tarfile.open(
-            fileobj=_Inflated(path, name), mode="r|", bufsize=1 << 20, tarinfo=_Header
-        ) as archive:
-            for member in archive:
-                match = _NAME.fullmatch(member.name) if member.isfile() else None
-                key = match[1] if match else None
-                suffix = match[2].lower() if match else ""
-                # The same suffix again is the next row, even under the same key.
-                if group is not None and (key != group.key or key is None or suffix in suffixes):
-                    yield group
-                    group = None
-                if group is None:
-                    group, suffixes = Group(key), set()
-                if group.count < MAX_MEMBERS:
-                    suffixes.add(suffix)
-                group.add(archive, member)
-                if key is None:  # while its content can be read
-                    yield group
-                    group = None
-                archive.members = []  # type: ignore[attr-defined]  # tarfile remembers all of them
-        if group is not None:
-            yield group
+        with _opened(_Inflated(path, name)) as archive:
+            for group in _groups(archive):
+                rows += group.key is not None
+                yield group
+            if not archive.ended:
+                found = "has no end-of-archive mark: it may have been cut after row"
+                lacking(f"{name} {found} {rows:,}")
+            elif behind := _behind(archive.fileobj):
+                found = f"has {behind} behind its end-of-archive mark, after row {rows:,}"
+                lacking(f"{name} {found}: they are not read")
     except (UserError, MemoryError):
         raise
     except Exception as error:  # tarfile raises many types on damaged headers
         hint = "is the file whole? `tar -tf` will tell"
         raise UserError(f"{name} is no whole tar archive: {error}", hint=hint) from None
+
+
+def _groups(archive: _Archive) -> Iterator[Group]:
+    """Consecutive members of one key; the same suffix again is the next row, under that key too."""
+    group: Group | None = None
+    suffixes: set[str] = set()
+    for member in archive:
+        match = _NAME.fullmatch(member.name) if member.isfile() else None
+        key = match[1] if match else None
+        suffix = match[2].lower() if match else ""
+        if group is not None and (key != group.key or key is None or suffix in suffixes):
+            yield group
+            group = None
+        if group is None:
+            group, suffixes = Group(key), set()
+        if group.count < MAX_MEMBERS:
+            suffixes.add(suffix)
+        group.add(archive, member)
+        if key is None:  # while its content can be read
+            yield group
+            group = None
+        archive.members = []  # type: ignore[attr-defined]  # tarfile remembers all of them
+    if group is not None:
+        yield group
+
+
+def _behind(stream: Any) -> str:
+    """What follows an end-of-archive mark: how many rows or bytes; "" for nothing but zeros."""
+    rows = size = 0
+    while block := stream.read(tarfile.BLOCKSIZE):
+        if not block.strip(b"\0"):
+            continue
+        stream = _Joined(block, stream)
+        try:
+            with _opened(stream) as archive:
+                rows += sum(group.key is not None for group in _groups(archive))
+                stream = archive.fileobj
+        except (tarfile.TarError, ValueError):
+            size += len(block)
+            while block := stream.read(1 << 20):
+                size += len(block)
+    if rows:
+        return plural(rows, "more row")
+    return plural(size, "more byte") if size else ""
+
+
+def _opened(stream: Any) -> _Archive:
+    """Streaming: one pass, also through compression."""
+    return _Archive.open(fileobj=stream, mode="r|", bufsize=1 << 20)
+
+
+class _Joined:
+    """A block that was read ahead, and the stream that it is from."""
+
+    def __init__(self, first: bytes, rest: Any) -> None:
+        self._first, self._rest = first, rest
+
+    def read(self, size: int) -> bytes:
+        block, self._first = self._first, b""
+        return block or bytes(self._rest.read(size))
 
 
 class _Inflated(io.RawIOBase):
@@ -136,17 +200,35 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(found)
         return super()._proc_member(archive)  # type: ignore[misc]
 
+    @classmethod
+    def fromtarfile(cls, archive: Any) -> Any:
+        """The next header. tarfile takes a damaged one, behind others, for the archive's end."""
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            archive.ended = True
+            raise
+        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
+            raise tarfile.ReadError(str(error)) from None
 
-def tar_rows(path: Path, name: str) -> Iterator[Row | BadRow]:
+
+class _Archive(tarfile.TarFile):
+    """`ended`: whether the end-of-archive mark was read."""
+
+    tarinfo = _Header
+    ended = False
+
+
+def tar_rows(path: Path, name: str, lacking: Lacking = logger.warning) -> Iterator[Row | BadRow]:
     """Rows `{"__key__": …, "jpg": bytes, "txt": text, "json": object, …}`, suffixes in lower case;
     `line` is the row's number in the archive."""
-    rows = (group for group in tar_groups(path, name) if group.key is not None)
+    rows = (group for group in tar_groups(path, name, lacking) if group.key is not None)
     for number, group in enumerate(rows, 1):
         yield group_row(group, name, number)
 
 
-def count_groups(path: Path) -> int:
-    return sum(group.key is not None for group in tar_groups(path, str(path)))
+def count_groups(path: Path, name: str, lacking: Lacking = logger.warning) -> int:
+    return sum(group.key is not None for group in tar_groups(path, name, lacking))
 
 
 def _bytes(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

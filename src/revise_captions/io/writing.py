@@ -7,7 +7,7 @@
 
 They are created exclusively, so a link that waits under the name is not followed, and stay locked
 while their process lives: one that is not locked was left by a run that was killed, and the next
-run that writes NAME removes it.
+run that may write NAME removes it.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def check_writable(
         UserError: The folder is missing or read-only; the path is a device, a pipe, or a link to
             one; it is what the command reads, or an image; it exists and may not be replaced; or
             an input has the name of one of its working files.
+
+    What killed runs left of their work on the path is removed, whatever this run will write.
     """
     if not path.parent.is_dir():
         raise UserError(f"there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")
@@ -68,6 +70,8 @@ def check_writable(
         if _is_working_name(read, path):
             hint = "rename the input, or choose another name for the output"
             raise UserError(f"{read} has the name of a working file of {path}", hint=hint)
+    for kind in _KINDS:
+        _remove_stale_of(path, kind)
     if not os.path.lexists(path):
         return
     head = head_of(path)
@@ -256,9 +260,7 @@ def working_file(path: Path, kind: str, *, folder: bool = False) -> WorkingFile:
         kind: `partial` or `stdin`.
         folder: Whether to create a folder.
     """
-    for entry in os.scandir(path.parent):
-        if _working_name(path, kind).fullmatch(entry.name):
-            _remove_stale(Path(entry.path))
+    _remove_stale_of(path, kind)
     while True:
         work = path.with_name(f"{_short(path)}.{secrets.token_hex(4)}.{kind}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -283,6 +285,14 @@ def _locked(descriptor: int, work: Path) -> bool:
         return False
     except OSError:
         return True  # a file system without locks, where nothing is taken for stale either
+
+
+def _remove_stale_of(path: Path, kind: str) -> None:
+    name = _working_name(path, kind)
+    with os.scandir(path.parent) as entries:
+        stale = [Path(entry.path) for entry in entries if name.fullmatch(entry.name)]
+    for work in stale:
+        _remove_stale(work)
 
 
 def _remove_stale(work: Path) -> None:

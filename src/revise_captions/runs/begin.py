@@ -48,10 +48,7 @@ def is_complete(
 
     `signature_of` finds in a row of OUT what its run signed it with; "" in a row of something else.
     """
-    out = Path(options.out)
-    if not options.resume or options.force or journal_path(options.out).exists():
-        return False
-    if options.out == "-" or not out.exists():
+    if not stands_alone(options):
         return False
     with suppress(UserError), closing(open_rows(options.out)) as written:
         rows = [row for row in islice(written.rows(), 1) if isinstance(row, Row)]
@@ -62,13 +59,20 @@ def is_complete(
         if signature and done == sum(1 for _ in source.rows()):
             by = settings_of(signature)
             models = ", ".join(f"{name} {by[name]}" for name in _KNOWN_BY if name in by)
-            echo(
-                f"{out} is already complete: {plural(done - bad, 'row')}, {bad:,} in quarantine "
-                f"({models})\n  --force does the run again",
-                err=True,
-            )
+            say_complete(options, f"{plural(done - bad, 'row')}, {bad:,} in quarantine ({models})")
             return True
     return False
+
+
+def stands_alone(options: Destination) -> bool:
+    """Whether `--resume` finds OUT there, and no unfinished run beside it."""
+    if not options.resume or options.force or options.out == "-":
+        return False
+    return Path(options.out).exists() and not journal_path(options.out).exists()
+
+
+def say_complete(options: Destination, found: str) -> None:
+    echo(f"{options.out} is already complete: {found}\n  --force does the run again", err=True)
 
 
 def open_journal(options: Destination, decisive: Mapping[str, Any]) -> Journal:

@@ -47,6 +47,7 @@ def open_input(inputs: InputOptions, out: str, *, need_image: bool = True) -> So
         shard=parse_shard(inputs.shard),
         limit=inputs.limit,
         spool=Path("stdout" if out == "-" else out),
+        strict=inputs.strict,
     )
 
 

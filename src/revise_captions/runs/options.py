@@ -26,6 +26,7 @@ class InputOptions:
         "the outputs.",
         metavar="I/N",
     )
+    strict: bool = shared_option("--strict")
     config: Path | None = shared_option("--config")
 
     @property

@@ -120,7 +120,14 @@ class FileScores:
 
 
 class ScorePage(Protocol):
-    """A page of scores, made from views in the input's order."""
+    """A page of scores, made from views in the input's order.
+
+    Attributes:
+        mark: What every such page has in its head, by which it is known again.
+    """
+
+    @property
+    def mark(self) -> str: ...
 
     def add(self, view: Mapping[str, Any]) -> None:
         """Takes what `FileMetric.view` made of an item."""
@@ -156,7 +163,7 @@ def score_file(
         EngineDead: A model stopped answering; the journal makes the run resumable.
     """
     refuse_unfinished(options)
-    _check_page(options, reads)
+    _check_page(options, page, reads)
     with closing(open_input(options.inputs, options.out, need_image=looks)) as source:
         if is_complete(source, options, lambda row: str(row.get("signature", ""))):
             return None
@@ -188,11 +195,11 @@ def score_file(
     return found
 
 
-def _check_page(options: ScoreOptions, reads: Sequence[Path | str]) -> None:
-    if options.html is None:
+def _check_page(options: ScoreOptions, page: ScorePage | None, reads: Sequence[Path | str]) -> None:
+    if options.html is None or page is None:
         return
-    inputs = [options.inputs.source, *reads]
-    check_writable(options.html, inputs, force=options.force or options.resume)
+    inputs, mark = [options.inputs.source, *reads], page.mark.encode()
+    check_writable(options.html, inputs, force=options.force, ours=lambda head: mark in head)
     if options.html.resolve() == Path(options.out).resolve():
         raise UserError(f"--html {options.html} is OUT", hint="name another file")
 

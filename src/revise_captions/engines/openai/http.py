@@ -27,8 +27,10 @@ logger = logging.getLogger(__name__)
 TRIES = 5
 #: Seconds: the first pause's upper bound, doubled each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-#: Bytes of an answer, decompressed. The longest are lists of log-probabilities, of some kilobytes.
+#: Bytes of an answer. The longest are lists of log-probabilities, of some kilobytes.
 LARGEST_ANSWER = 64 << 20
+#: A kilobyte that was packed twice inflates to a gigabyte, so answers are asked for as they are.
+_PLAIN = {"Accept-Encoding": "identity"}
 _AGAIN = frozenset({408, 409, 425, 429})
 Check = Callable[[dict[str, Any]], bool]
 
@@ -97,7 +99,7 @@ class Http:
             ) from None
         self.base, self._tries, self._key, self._timeout = base, tries, key, timeout
         self._client = httpx.Client(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            headers={**_PLAIN, **({"Authorization": f"Bearer {key}"} if key else {})},
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             timeout=httpx.Timeout(timeout, connect=10.0),
             follow_redirects=False,
@@ -168,9 +170,18 @@ class Http:
         return found
 
     def _content(self, response: Any) -> bytes:
-        """The answer's body. Raises `_FailedTry` where it is too large or drips in too slowly."""
+        """The answer's body, as it was sent.
+
+        Raises:
+            _FailedTry: It is too large, or drips in too slowly.
+            Refused: It is compressed, which nobody asked for.
+        """
+        packed = response.headers.get("content-encoding", "").strip().lower()
+        if packed not in ("", "identity"):
+            detail = f"its answer is compressed ({packed[:40]}); expected it as it is"
+            raise Refused(response.status_code, detail)
         content, deadline = bytearray(), time.monotonic() + self._timeout
-        for part in response.iter_bytes():
+        for part in response.iter_raw():
             content += part
             if len(content) > LARGEST_ANSWER:
                 raise _FailedTry(f"its answer is longer than {LARGEST_ANSWER:,} bytes")
