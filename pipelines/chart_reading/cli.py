@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument, option
 
 EPILOG = """
 \b
@@ -17,35 +20,27 @@ Examples:
 """
 
 
-@command(
-    name="read-chart",
-    heading="Correct captions",
-    epilog=EPILOG,
-)
-@click.argument(
-    "images",
-    nargs=-1,
-    required=True,
-    metavar="IMAGE…",
-    type=click.Path(path_type=Path, exists=True),
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "text", "csv", "json", "jsonl"]),
-    default="table",
-    help="How to print: tables for people, the text that a critic reads, a CSV row per mark, one "
-    "JSON object by image, or a JSON line per image.",
-)
-def read_chart(images: tuple[Path, ...], form: str) -> int:
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """Which charts, and how they are printed."""
+
+    images: tuple[Path, ...] = argument("IMAGE…", type=click.Path(path_type=Path, exists=True))
+    form: Literal["table", "text", "csv", "json", "jsonl"] = option(
+        "table",
+        "How to print: tables for people, the text that a critic reads, a CSV row per mark, one "
+        "JSON object by image, or a JSON line per image.",
+        name="format",
+    )
+
+
+@command(ReadingOptions, name="read-chart", heading="Correct captions", epilog=EPILOG)
+def read_chart(options: ReadingOptions) -> int:
     """Print the values that a chart shows.
 
-    Print what the charts in IMAGE… show: titles, axes, series, values.
-
-    A folder stands for the images in it. Values that were measured rather than printed in the chart
-    stand behind ~. Several images are read at once, and printed in their order. The exit status is
-    4 if nothing could be read in any image.
+    With them come titles, axes and series. A folder stands for the images in it. Values that were
+    measured rather than printed in the chart stand behind ~. Several images are read at once, and
+    printed in their order. The exit status is 4 if nothing could be read in any image.
     """
     from revise_captions.pipelines.chart_reading.run import print_readings
 
-    return print_readings(images, form)
+    return print_readings(options.images, options.form)

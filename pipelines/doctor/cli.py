@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
-
-import click
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.options import argument
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import shared
+from revise_captions.command_line.shared import shared_option
 
 if TYPE_CHECKING:
     from revise_captions.io.readers import Source
@@ -27,31 +28,36 @@ Examples:
 """
 
 
-@command(
-    name="doctor",
-    heading="Correct captions",
-    epilog=EPILOG,
-    sections=SECTIONS,
-)
-@click.argument("source", metavar="[IN]", required=False)
-@shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
-@shared("--critic", "--critic-profile", "--reviser", "--engine")
-def doctor(source: str | None, **options: Any) -> int:
+@dataclass(frozen=True, slots=True)
+class DoctorOptions:
+    """The options of the run that is planned."""
+
+    source: str = argument("[IN]", default="")
+    image_field: str | None = shared_option("--image-field")
+    caption_field: str | None = shared_option("--caption-field")
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    critic: str = shared_option("--critic")
+    critic_profile: Path | None = shared_option("--critic-profile")
+    reviser: str | None = shared_option("--reviser")
+    engine: str = shared_option("--engine")
+
+
+@command(DoctorOptions, name="doctor", heading="Correct captions", epilog=EPILOG, sections=SECTIONS)
+def doctor(options: DoctorOptions) -> int:
     """Check an input and this machine; name the command to run.
 
-    Look at 32 records across IN and at this machine, and name the command to run.
-
-    Says how IN was read, how many images open, whether the bundled critic can judge them, which
-    memory and extras there are, and whether the named models and servers can be reached. Writes
-    nothing. The exit status is that of the run to expect: 2 for a model that cannot be had, 4 if
-    nothing could be judged, 5 if no record could be processed.
+    Looks at 32 records across IN, and says how it was read, how many images open, whether the
+    bundled critic can judge them, which memory and extras there are, and whether the named models
+    and servers can be reached. Writes nothing. The exit status is that of the run to expect: 2 for
+    a model that cannot be had, 4 if nothing could be judged, 5 if no record could be processed.
     """
     from revise_captions.pipelines.doctor import advice, machine
     from revise_captions.pipelines.job.missing_images import missing_images
     from revise_captions.pipelines.options import JobOptions
     from revise_captions.runs.inputs import open_input
 
-    job = JobOptions.of({"source": source or "", **options})
+    job, source = JobOptions.of(asdict(options)), options.source
     found = None
     if source:
         with closing(open_input(job.inputs, "captions-doctor", need_image=True)) as opened:

@@ -57,7 +57,7 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     second = first.changed(against)
 
     # OUT is never written: standard input is copied beside a file of that name
-    with closing(open_input(job.inputs, "captions check-engine")) as source:
+    with closing(open_input(job.inputs, "check-engine")) as source:
         records = drawn(source, sample)
         result = check(first, second, records, image_loader(source, job.inputs))
     echo(json.dumps(result, indent=1) if as_json else as_text(result))

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import click
+from dataclasses import dataclass
 
 from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import OUT
+from revise_captions.command_line.shared import OUT, shared_option
 
 
-@command(
-    name="merge",
-    heading="Large jobs and engines",
-)
-@click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT", type=OUT)
-@click.argument("shards", metavar="SHARD…", nargs=-1, required=True)
-@click.option("--force", is_flag=True, help="Replace OUT.")
-def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class MergeOptions:
+    """What is joined, and into what."""
+
+    source: str = argument("IN")
+    out: str = argument("OUT", type=OUT)
+    shards: tuple[str, ...] = argument("SHARD…")
+    force: bool = shared_option("--force", help="Replace OUT.")
+
+
+@command(MergeOptions, name="merge", heading="Large jobs and engines")
+def merge_shards(options: MergeOptions) -> None:
     """Join the outputs of shards.
 
-    Join the outputs of `revise-captions IN SHARD --shard I/N`, given in the order of I, into
-    OUT: the same bytes as one run over IN writes. Quarantines are joined too.
+    What `revise-captions IN SHARD --shard I/N` wrote, given in the order of I, is joined into OUT:
+    the same bytes as one run over IN writes. Quarantines are joined too.
 
     IN is what the shards were made from. A row that is missing, doubled or out of place is an
     error, and OUT is then not written.
@@ -29,7 +33,8 @@ def merge_shards(source: str, out: str, shards: tuple[str, ...], force: bool) ->
     from revise_captions.pipelines.job.merge import merge
     from revise_captions.text.formatting import plural
 
-    written = merge(source, shards, out, force=force)
+    out = options.out
+    written = merge(options.source, options.shards, out, force=options.force)
     echo(f"{plural(written.rows, 'row')} in {out}")
     if written.quarantine is not None:
         echo(f"{plural(written.quarantined, 'row')} in {written.quarantine}")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.options import argument
 from revise_captions.command_line.shared import (
     LOCAL_ENGINES,
     OUT,
-    shared,
+    shared_option,
 )
 
 EPILOG = """
@@ -22,29 +22,51 @@ Examples:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class VerifyRevisionsOptions:
+    """A run's options, as far as they concern the checks of what it has written."""
+
+    source: str = argument("IN")
+    out: str = argument("OUT", type=OUT)
+    config: Path | None = shared_option("--config")
+    verify: str = shared_option("--verify", default="text")
+    reference_field: str | None = shared_option("--reference-field")
+    judge: str = shared_option("--judge")
+    parser: str = shared_option("--parser")
+    critic: str = shared_option("--critic")
+    critic_profile: Path | None = shared_option("--critic-profile")
+    adapter: str | None = shared_option("--adapter")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    engine: str = shared_option(
+        "--engine", type=LOCAL_ENGINES, help="Inference engine for the critic."
+    )
+    image_field: str | None = shared_option("--image-field")
+    caption_field: str | None = shared_option(
+        "--caption-field",
+        help="Field that holds the caption, as given to revise-captions.  "
+        "[default: detected by name]",
+    )
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    batch_size: int = shared_option("--batch-size", help="Claims per forward pass of the critic.")
+    dtype: str = shared_option("--dtype")
+    device: str = shared_option("--device")
+    limit: int | None = shared_option("--limit")
+    resume: bool = shared_option("--resume")
+    force: bool = shared_option("--force")
+    report: Path | None = shared_option("--report")
+    group_by: str | None = shared_option("--group-by")
+
+
 @command(
+    VerifyRevisionsOptions,
     name="verify",
     heading="Correct captions",
     epilog=EPILOG,
     sections=SECTIONS,
     go_on=lambda _: "repeat the command with --resume to continue",
 )
-@click.argument("source", metavar="IN")
-@click.argument("out", metavar="OUT", type=OUT)
-@shared("--config")
-@shared("--verify", default="text")
-@shared("--reference-field", "--judge", "--parser")
-@shared("--critic", "--critic-profile", "--adapter", "--trust-remote-code")
-@shared("--engine", type=LOCAL_ENGINES, help="Inference engine for the critic.")
-@shared("--image-field")
-@shared(
-    "--caption-field",
-    help="Field that holds the caption, as given to revise-captions.  [default: detected by name]",
-)
-@shared("--image-root", "--allow-urls")
-@shared("--batch-size", help="Claims per forward pass of the critic.")
-@shared("--dtype", "--device", "--limit", "--resume", "--force", "--report", "--group-by")
-def verify_revisions(**options: Any) -> None:
+def verify_revisions(options: VerifyRevisionsOptions) -> None:
     """Check revisions by other means than the critic's verdict.
 
     Check the revisions in IN, the output of revise-captions, by more than its critic's verdicts.
@@ -55,4 +77,4 @@ def verify_revisions(**options: Any) -> None:
     from revise_captions.pipelines.options import JobOptions
     from revise_captions.pipelines.verify_revisions.run import verify_file
 
-    verify_file(JobOptions.of(options))
+    verify_file(JobOptions.of(asdict(options)))
