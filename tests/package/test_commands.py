@@ -96,7 +96,7 @@ def test_secrets_in_errors_are_masked(capsys, monkeypatch):
 
 
 def test_the_commands_print_through_echo():
-    """posh's colored text is made of parts that are spelled out already; it has colors."""
+    """A metric's colored text is made of parts that are spelled out already; it has colors."""
     root = Path(__file__).parents[2]
     found = [
         f"{path.relative_to(root)}: {ast.unparse(node)[:40]}"
@@ -108,6 +108,6 @@ def test_the_commands_print_through_echo():
     ]
     assert sorted(line for line in found if "number_floors" not in line) == [
         "src/revise_captions/command_line/printing.py: click.echo(plain(text), err=err)",
-        "src/revise_captions/dcscore/run.py: click.echo(for_terminal(scored, color=sy",
         "src/revise_captions/posh/score_file.py: click.echo(for_terminal(score, color=sys",
+        "src/revise_captions/runs/score_file.py: click.echo(text + '\\n')",
     ]
