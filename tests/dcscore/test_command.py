@@ -144,3 +144,24 @@ def test_a_finished_run_has_nothing_to_resume(tmp_path, scorer, capsys):
     written(tmp_path / "in.jsonl", [*ROWS, ROWS[0]])
     with pytest.raises(UserError, match="exists"):
         run(DcscoreOptions(out, InputOptions(source=source), resume=True), scorer)
+
+
+def test_a_row_that_the_metric_raises_on_is_quarantined_alone(tmp_path, scorer):
+    class Broken:
+        settings = scorer.settings
+
+        def score(self, tasks):
+            if any("quokka" in task.caption for task in tasks):
+                raise ZeroDivisionError("no such animal")
+            return scorer.score(tasks)
+
+    rows = [ROWS[0], {**ROWS[0], "caption": "A quokka."}, ROWS[0]]
+    source, out = written(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    found = run(DcscoreOptions(out, InputOptions(source=source)), Broken())
+    assert (found.rows, found.quarantined) == (2, 2)
+    one, three = map(json.loads, out.read_text("utf-8").splitlines())
+    assert (one["line"], three["line"]) == (1, 3)
+    assert one["units"] == three["units"]
+    bad = json.loads(found.quarantine.read_text("utf-8").splitlines()[0])
+    assert bad["line"] == 2
+    assert "ZeroDivisionError: no such animal" in bad["detail"]
