@@ -56,7 +56,7 @@ def test_what_cannot_be_tried(capsys, tmp_path):
     assert "--critic" in out
     assert "\x1b[2J" not in out
     for image, caption, said in (
-        (tmp_path / "none.png", "A man.", "image not found"),
+        (tmp_path / "none.png", "A man.", "none.png' does not exist"),
         (tmp_path / "noise.png", "  ", "empty caption"),
     ):
         code, _, err = outcome(main, capsys, image, caption)

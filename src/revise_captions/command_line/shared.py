@@ -1,11 +1,11 @@
 """Command-line options that several commands share, each declared once.
 
-A command names the options it takes; keywords adjust them where its own meaning differs:
+A field of a command's options names the one it is; keywords adjust what differs:
 
-    @click.command(epilog=EPILOG, context_settings=SETTINGS)
-    @shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
-    @shared("--batch-size", help="Prompts per forward pass.")
-    def command(**options: Any) -> None: ...
+    caption_field: str | None = shared_option("--caption-field")
+    batch_size: int = shared_option("--batch-size", help="Prompts per forward pass.")
+
+`shared` gives them to a command without such a class.
 """
 
 from __future__ import annotations
