@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from transformers import PaliGemmaForConditionalGeneration, PreTrainedTokenizerFast
 
 CARD = "critic.json"
+#: What a critic's settings name the reviser that goes with it by.
+GOES_WITH = "goes-with"
 _CHAT = {chat_prompts.VERSION}
 
 
@@ -37,6 +39,7 @@ class CriticCard:
         calibration: Figures on the validation split, as `calibration.Calibration` writes them.
         speed: Sentences per second, and the hardware they were measured on.
         training: Data, settings and figures of the training.
+        goes_with: Name of the reviser that rewrites what this critic flags, where none is named.
     """
 
     attention_mode: AttentionMode
@@ -48,6 +51,7 @@ class CriticCard:
     calibration: Mapping[str, Any] = field(default_factory=dict)
     speed: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+    goes_with: str = ""
 
     @property
     def map(self) -> ProbabilityMap:
@@ -90,9 +94,12 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
     return card
 
 
-def map_settings(card: CriticCard) -> dict[str, str]:
-    """What a signature says of the card's map of P(factual): nothing if there is none."""
-    return {"probability-map": str(card.map)} if card.probability_map else {}
+def card_settings(card: CriticCard) -> dict[str, str]:
+    """What a signature says of a card: its map of P(factual), and the reviser that goes with it."""
+    return {
+        **({"probability-map": str(card.map)} if card.probability_map else {}),
+        **({GOES_WITH: card.goes_with} if card.goes_with else {}),
+    }
 
 
 def asks_by_chat(folder: Path) -> bool:

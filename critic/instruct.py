@@ -11,10 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from revise_captions.critic import chat_prompts
+from revise_captions.critic.named_fixes import with_named_fixes
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.critic.protocol import LEAST_MASS, ExplainRequest, JudgeRequest
 from revise_captions.engines.protocol import AnswerScores, Engine, Failed
-from revise_captions.records import Unscored, Verdict
+from revise_captions.records import Rationale, Unscored, Verdict
 
 #: New tokens of a rationale.
 MAX_RATIONALE = 96
@@ -56,11 +57,15 @@ class InstructCritic:
         answers = iter(self.engine.answer_logprobs(asked, chat_prompts.WORDS) if asked else [])
         return [[self._verdict(next(answers)) for _ in request.asked] for request in requests]
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
-        """A rationale per request; "" where the engine gave none."""
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
+        """A rationale per request, with the fixes that it names; "" where the engine gave none."""
         asked = [chat_prompts.rationale(r.image, r.text, r.spans, r.index) for r in requests]
         written = self.engine.generate(asked, MAX_RATIONALE) if asked else []
-        return ["" if isinstance(w, Failed) else rationale_in(w.text) for w in written]
+        texts = ["" if isinstance(w, Failed) else rationale_in(w.text) for w in written]
+        return [
+            with_named_fixes(text, r.spans[r.index].of(r.text))
+            for text, r in zip(texts, requests, strict=True)
+        ]
 
     def _verdict(self, answer: AnswerScores | Failed) -> Verdict:
         if isinstance(answer, Failed):

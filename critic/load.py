@@ -213,17 +213,17 @@ def _calibrated(
 
 
 def _routed(own: Critic) -> Critic:
-    """The bundled critic with the critic of charts beside it, where what reads them is installed.
+    """The bundled critic, and behind it the critic of charts, where what reads them is installed.
 
-    The card's threshold, not the run's, is the scale: P(factual) does not depend on --threshold.
+    The domain gate goes first, so that runs without charts cost what they cost without them.
     """
     from revise_captions.critic.charts.critic import ChartCritic
     from revise_captions.critic.charts.language import chart_language
-    from revise_captions.critic.routed import HasDomain, RoutedCritic
+    from revise_captions.critic.charts.missing import MissingChartCritic
+    from revise_captions.critic.panel import PanelCritic
 
-    assert isinstance(own, HasDomain)
-    charts = None if _absent() else ChartCritic(language=chart_language())
-    return RoutedCritic(own, charts, read_card(BUNDLED).threshold)
+    charts: Critic = MissingChartCritic() if _absent() else ChartCritic(language=chart_language())
+    return PanelCritic({"picturebook": own, "charts": charts})
 
 
 def _absent() -> list[str]:

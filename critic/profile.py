@@ -17,9 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import (
+    Acceptance,
+    AcceptsImages,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+)
 from revise_captions.errors import UserError
-from revise_captions.records import Verdict
+from revise_captions.records import Rationale, Verdict
 from revise_captions.runs.window_images import PreparesImages
 from revise_captions.stats.error_correction import ErrorRates, measured_share
 from revise_captions.stats.probability_maps import ProbabilityMap
@@ -258,8 +264,14 @@ class CalibratedCritic:
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         return [[self._mapped(v) for v in row] for row in self.critic.judge(requests)]
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         return self.critic.explain(requests)
+
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        """What the critic's gate says; a critic without one takes every image."""
+        if isinstance(self.critic, AcceptsImages):
+            return self.critic.accepts(images)
+        return [Acceptance(mine=True)] * len(images)
 
     def prepare(self, image: Image) -> None:
         """Hands the image to a critic that prepares images."""

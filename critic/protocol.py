@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from PIL import Image
 
-from revise_captions.records import Span, Verdict
+from revise_captions.records import Rationale, Span, Unscored, Verdict
 
 #: With a smaller answer mass (the probability of Yes and No together) a sentence is unscored.
 LEAST_MASS = 0.5
@@ -59,13 +59,17 @@ class ExplainRequest:
     index: int
 
 
-#: Completes a critic's verdicts on requests, where images are outside its domain.
-Beyond = Callable[[Sequence[JudgeRequest], list[list[Verdict]]], list[list[Verdict]]]
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who judges an image.
 
+    Attributes:
+        expert: Of a panel, the expert's name; "" where one critic judges everything.
+        threshold: P(factual) below which a sentence is nonfactual there.
+    """
 
-def as_judged(_: Sequence[JudgeRequest], verdicts: list[list[Verdict]]) -> list[list[Verdict]]:
-    """The verdicts as they are."""
-    return verdicts
+    expert: str
+    threshold: float
 
 
 class Critic(Protocol):
@@ -99,17 +103,55 @@ class Critic(Protocol):
         """
         ...
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
-        """Writes rationales.
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
+        """Says what is wrong with sentences.
 
         Args:
             requests: Sentences judged nonfactual.
 
         Returns:
-            For each request what is wrong, and what is there instead; "" where the critic has no
-            answer.
+            A rationale per request, the boxes of its fixes in pixels of the request's image; its
+            text is "" where the critic has no answer.
 
         Raises:
             EngineDead: The model stopped answering for good.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A gate's answer about an image.
+
+    Attributes:
+        mine: Whether the image is of the kind that the critic is for.
+        unscored: Why the critic cannot judge it all the same, such as a chart that is unreadable.
+    """
+
+    mine: bool
+    unscored: Unscored | None = None
+
+
+@runtime_checkable
+class AcceptsImages(Protocol):
+    """A critic with a gate: it is not for every image."""
+
+    def accepts(self, images: Sequence[Image.Image]) -> list[Acceptance]:
+        """Whether it takes each image, in order. Raises `EngineDead` as `judge` does."""
+        ...
+
+
+@runtime_checkable
+class ChoosesByImage(Protocol):
+    """A critic that is several, of which the image chooses one."""
+
+    def chosen(self, images: Sequence[Image.Image]) -> list[Chosen]:
+        """Who judges each image. Raises `EngineDead` as `judge` does."""
+        ...
+
+
+def chosen(critic: Critic, images: Sequence[Image.Image]) -> list[Chosen]:
+    """Who judges each image: whom the critic chooses by it, else the critic itself."""
+    if isinstance(critic, ChoosesByImage):
+        return critic.chosen(images)
+    return [Chosen("", critic.threshold)] * len(images)

@@ -7,21 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
-from revise_captions.records import Verdict
+from revise_captions.records import Rationale, Verdict
 
 Judge = Callable[[JudgeRequest, int], Verdict]
-Explain = Callable[[ExplainRequest], str]
+Explain = Callable[[ExplainRequest], str | Rationale]
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCritic:
-    """`verdicts`: by sentence text, or a function of (request, sentence index).
+    """`verdicts`: by sentence text, or a function of (request, sentence index). `rationales`
+    likewise, as text or with fixes.
 
     Sentences that the mapping does not name get `default`. `delay`: seconds that each call sleeps.
     """
 
     verdicts: Mapping[str, Verdict] | Judge = field(default_factory=dict)
-    rationales: Mapping[str, str] | Explain = field(default_factory=dict)
+    rationales: Mapping[str, str | Rationale] | Explain = field(default_factory=dict)
     default: Verdict = field(default_factory=lambda: Verdict(0.9, assessable=True))
     threshold: float = 0.5
     settings: Mapping[str, str] = field(default_factory=lambda: {"critic": "scripted"})
@@ -34,11 +35,13 @@ class ScriptedCritic:
             for request in requests
         ]
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         time.sleep(self.delay)
         if callable(self.rationales):
-            return [self.rationales(request) for request in requests]
-        return [self.rationales.get(r.spans[r.index].of(r.text), "") for r in requests]
+            found = [self.rationales(request) for request in requests]
+        else:
+            found = [self.rationales.get(r.spans[r.index].of(r.text), "") for r in requests]
+        return [one if isinstance(one, Rationale) else Rationale(one) for one in found]
 
     def _verdict(self, request: JudgeRequest, index: int, said: str) -> Verdict:
         if callable(self.verdicts):

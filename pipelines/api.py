@@ -191,8 +191,9 @@ def _results(
     if stage != "critique" and not isinstance(reviser, str | None):
         rewriter = reviser
     elif stage != "critique":
-        check_reviser(job.models, settings_of(earlier).get("critic"), judge)
-        rewriter = load_reviser_of(job.models, judge)
+        before = settings_of(earlier)
+        check_reviser(job.models, before, judge)
+        rewriter = load_reviser_of(job.models, judge, before)
     loaded, settings = assembled(judge, rewriter, job.models, job.run, job.verify, earlier)
     images: LoadImage | None = load if stage != "revise" else None
     items = as_records(chain(first, stream), fields)

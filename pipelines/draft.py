@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PIL import Image
 
@@ -14,14 +14,27 @@ NOT_JUDGED = Verdict(None)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A caption under way. `stale`: index of the first sentence to judge (again), None if none."""
+    """A caption under way.
 
-    image: Image.Image | None  # None where the stage looks at none
+    Attributes:
+        image: As the critic sees it; None where the stage looks at none.
+        caption: The original text.
+        sentences: What was found out so far.
+        rounds: How often the reviser has been asked.
+        stale: Index of the first sentence to judge (again), None if none.
+        error: See `Revision`.
+        threshold: See `Revision`; of who judged it last.
+        expert: See `Revision`.
+    """
+
+    image: Image.Image | None
     caption: str
     sentences: tuple[Sentence, ...]
     rounds: int = 0
     stale: int | None = 0
     error: str = ""
+    threshold: float = 0.5
+    expert: str = ""
 
 
 def new_draft(image: Image.Image | None, caption: str, spans: Sequence[Span]) -> Draft:
@@ -73,12 +86,14 @@ def compose(caption: str, sentences: Sequence[Sentence]) -> tuple[str, tuple[Spa
     return "".join(parts), tuple(spans)
 
 
-def flagged(draft: Draft, threshold: float) -> list[int]:
+def flagged(draft: Draft) -> list[int]:
     """Indices of the sentences that stand in the caption and are judged nonfactual in it."""
     return [
         k
         for k, sentence in enumerate(draft.sentences)
-        if (p := sentence.now.p_factual) is not None and p < threshold and not sentence.dropped
+        if (p := sentence.now.p_factual) is not None
+        and p < draft.threshold
+        and not sentence.dropped
     ]
 
 
@@ -86,21 +101,23 @@ def revision_of(draft: Draft, signature: str) -> Revision:
     """The draft as a result. A rewrite still pending does not stand in the revised caption."""
     standing = [settled(s) if s.attempts else s for s in draft.sentences]
     revised, _ = compose(draft.caption, standing)
-    return Revision(draft.caption, revised, draft.sentences, draft.rounds, signature, draft.error)
+    return Revision(
+        draft.caption,
+        revised,
+        draft.sentences,
+        draft.rounds,
+        signature,
+        draft.error,
+        draft.threshold,
+        draft.expert,
+    )
 
 
 def settled(sentence: Sentence) -> Sentence:
     """The sentence without a rewrite that no critic has judged yet."""
     if sentence.pending is None:
         return sentence
-    return Sentence(
-        sentence.span,
-        sentence.verdict,
-        sentence.now,
-        sentence.rationale,
-        sentence.attempts[:-1],
-        sentence.dropped,
-    )
+    return replace(sentence, attempts=sentence.attempts[:-1])
 
 
 def resumed(image: Image.Image | None, revision: Revision) -> Draft:
@@ -108,5 +125,12 @@ def resumed(image: Image.Image | None, revision: Revision) -> Draft:
     waiting = [k for k, s in enumerate(revision.sentences) if s.pending is not None]
     stale = min(waiting, default=None)
     return Draft(
-        image, revision.caption, revision.sentences, revision.rounds, stale, revision.error
+        image,
+        revision.caption,
+        revision.sentences,
+        revision.rounds,
+        stale,
+        revision.error,
+        revision.threshold,
+        revision.expert,
     )

@@ -52,7 +52,6 @@ def try_caption(image: str, caption: str, **options: Any) -> int:
     from revise_captions.pipelines.api import revise
     from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED
     from revise_captions.runs.progress import announced
-    from revise_captions.signature import settings_of
 
     text = sys.stdin.read() if caption == "-" else caption
     with announced(f"loading the critic {options['critic']} …"):
@@ -61,23 +60,25 @@ def try_caption(image: str, caption: str, **options: Any) -> int:
     if isinstance(result, BadRow):
         raise UserError(f"{str(result.reason).replace('_', ' ')}: {result.detail}")
     (revision,) = result.revisions.values()
-    threshold = float(settings_of(revision.signature)["threshold"])
     console = Console()
-    for line, style in shown(revision, threshold):
+    for line, style in shown(revision):
         console.print(plain(line), style=style or None, markup=False, highlight=False)
     judged = any(sentence.verdict.unscored is None for sentence in revision.sentences)
     return DONE if judged else NOTHING_JUDGED
 
 
-def shown(revision: Revision, threshold: float) -> Iterator[Styled]:
+def shown(revision: Revision) -> Iterator[Styled]:
     """The sentences with their verdicts and rewrites, then the caption as it now stands."""
     reasons = set()
     for sentence in revision.sentences:
-        yield from _sentence(sentence, revision.caption, threshold)
+        yield from _sentence(sentence, revision.caption, revision.threshold)
         if sentence.verdict.unscored is not None:
             reasons.add(sentence.verdict.unscored)
     yield "", ""
-    yield f"threshold {threshold:.4f}: a sentence with a lower P(factual) is flagged", "dim"
+    yield (
+        f"threshold {revision.threshold:.4f}: a sentence with a lower P(factual) is flagged",
+        "dim",
+    )
     if revision.revised_caption != revision.caption:
         yield "", ""
         yield revision.revised_caption, "bold"
@@ -100,8 +101,8 @@ def _sentence(sentence: Sentence, caption: str, threshold: float) -> Iterator[St
     good = p >= threshold
     mark, style = ("✓", "green") if good else ("✗", "red")
     yield f"{mark}  {p:8.4f}  {text}", style
-    if sentence.rationale:
-        yield f"             why: {sentence.rationale}", ""
+    if sentence.rationale is not None and sentence.rationale.text:
+        yield f"             why: {sentence.rationale.text}", ""
     for attempt in sentence.attempts:
         after = "" if attempt.p_after is None else f"{attempt.p_after:.4f}  "
         if attempt.accepted:

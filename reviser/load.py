@@ -148,12 +148,7 @@ def load_reviser(
     where, number = device_and_dtype(spec.device, spec.dtype)
     kind = str(number).removeprefix("torch.")
     if spec.kind == "edit":
-        edits = _load_edit(spec, device=where, dtype=kind, batch_size=batch_size or 16)
-        if spec.name != "bundled":
-            return edits
-        from revise_captions.reviser.bundled_model.charts_first import ChartsFirst
-
-        return ChartsFirst(edits)
+        return _load_edit(spec, device=where, dtype=kind, batch_size=batch_size or 16)
     from revise_captions.reviser.instruct import load_instruct
 
     return load_instruct(

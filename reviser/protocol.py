@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from revise_captions.records import Fix
+
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
@@ -14,10 +16,12 @@ class RewriteRequest:
     Attributes:
         context: The caption before the sentence; of a long one, its end.
         sentence: The sentence, without list marks.
-        rationale: What is wrong, and what is there instead.
+        rationale: What is wrong, and what is there instead, in words.
         failed: Earlier rewrites of the sentence that were refused, oldest first.
         after: The caption after the sentence; of a long one, its beginning.
-        critic: Who flagged it, as in `Verdict.critic`.
+        fixes: What the rationale says as data, with spans of `sentence`; () where the critic names
+            none.
+        expert: Who of a panel flagged it, as in `Revision.expert`.
     """
 
     context: str
@@ -25,7 +29,8 @@ class RewriteRequest:
     rationale: str
     failed: tuple[str, ...] = ()
     after: str = ""
-    critic: str = ""
+    fixes: tuple[Fix, ...] = ()
+    expert: str = ""
 
 
 class Reviser(Protocol):

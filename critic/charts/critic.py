@@ -10,14 +10,16 @@ place of the claim that is farthest off.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 
 from PIL.Image import Image
 
 from revise_captions.charts import Chart
-from revise_captions.critic.charts.by_image import ByImage
+from revise_captions.critic.by_image import ByImage
 from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
 from revise_captions.critic.charts.language import ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, places_of
@@ -29,16 +31,15 @@ from revise_captions.critic.charts.weights import (
     EvidenceWeights,
     read_weights,
 )
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.checkpoints import GOES_WITH
+from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
 from revise_captions.engines.smollm2 import INSTALL
-from revise_captions.records import Unscored, Verdict
+from revise_captions.records import Rationale, Unscored, Verdict
 
 logger = logging.getLogger(__name__)
 
 #: Changes whenever the same reading could give another answer.
 VERSION = "charts-8"
-#: What stands in this critic's verdicts, and in their rows.
-CHARTS = "charts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,8 @@ class ChartCritic:
         self.settings: Mapping[str, str] = {
             "critic": f"charts@{self.weights.digest}",
             "prompt": VERSION,
+            "reads": "charts",
+            GOES_WITH: "charts",
             "rapidocr": version("rapidocr"),
             "language": "none" if language is None else language.name,
         }
@@ -140,6 +143,25 @@ class ChartCritic:
         found = self._readings.get(image)
         return self._readings.put(image, read_image(image)) if found is None else found
 
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        """Whether each image is a chart, in some milliseconds where its colors are not those of
+        one, else by OCR, which takes a second: in threads. A chart without a value is unreadable.
+        """
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            return list(pool.map(self._accepted, images))
+
+    def _accepted(self, image: Image) -> Acceptance:
+        import numpy as np
+
+        from revise_captions.charts.gate import may_be_chart
+
+        if not may_be_chart(np.asarray(image.convert("RGB"))):
+            return Acceptance(mine=False)
+        reading = self.reading(image)
+        if not reading.is_chart:
+            return Acceptance(mine=False)
+        return Acceptance(True, None if reading.readable else Unscored.UNREADABLE_CHART)
+
     def take(self, image: Image, reading: ChartReading) -> None:
         """Takes a reading for the image's, such as one that is known to be right."""
         self._readings.put(image, reading)
@@ -151,7 +173,7 @@ class ChartCritic:
     def _judged(self, request: JudgeRequest) -> list[Verdict]:
         reading = self.reading(request.image)
         if not reading.readable:
-            return [Verdict(None, Unscored.UNREADABLE_CHART, critic=CHARTS)] * len(request.asked)
+            return [Verdict(None, Unscored.UNREADABLE_CHART)] * len(request.asked)
         if not self._told:
             self._told = True
             logger.warning("charts are judged without SmolLM2, and less well: %s", INSTALL)
@@ -163,19 +185,19 @@ class ChartCritic:
             if change not in found:
                 caption = [*sentences[:index], said, *sentences[index + 1 :]]
                 found[change] = self._probabilities(reading, caption)
-            verdicts.append(Verdict(found[change][index], critic=CHARTS))
+            verdicts.append(Verdict(found[change][index]))
         return verdicts
 
     def _probabilities(self, reading: ChartReading, sentences: Sequence[str]) -> list[float]:
         found = evidence_of(reading, sentences, self.language)
         return self.weights.probabilities(NAMES, [one.values for one in found])
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """What the chart shows in the place of what each sentence claims; "" where it decided by
         no claim."""
         return [self._explained(request) for request in requests]
 
-    def _explained(self, request: ExplainRequest) -> str:
+    def _explained(self, request: ExplainRequest) -> Rationale:
         reading = self.reading(request.image)
         sentence = request.spans[request.index].of(request.text)
-        return rationale_of(sentence, reading.charts, reading.lines, reading.places)
+        return Rationale(rationale_of(sentence, reading.charts, reading.lines, reading.places))

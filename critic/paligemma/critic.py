@@ -16,6 +16,7 @@ import torch
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.gates.image_domain import DomainGate, tower_states
 from revise_captions.critic.gates.language import Vocabulary
+from revise_captions.critic.named_fixes import with_named_fixes
 from revise_captions.critic.paligemma.batching import (
     batched,
     device_alive,
@@ -55,9 +56,9 @@ from revise_captions.critic.paligemma.queries import (
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.paligemma.vision_cache import VisionFeatures, encode_images, pixels_of
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, as_judged
+from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
 from revise_captions.engines.batches import reported
-from revise_captions.records import Unscored, Verdict
+from revise_captions.records import Rationale, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -142,7 +143,7 @@ class PaliGemmaCritic:
         packed: bool = True,
     ) -> None:
         self.model, self.tokenizer, self.card = model.eval(), tokenizer, card
-        self.map, self.beyond = card.map, as_judged
+        self.map = card.map
         self.vocabulary, self.gate = vocabulary, gate
         self.threshold, self.settings, self.batch_size = threshold, settings, batch_size
         self.packed = packed and card.attention_mode is not AttentionMode.PREFIX
@@ -191,9 +192,23 @@ class PaliGemmaCritic:
             for row, number, verdict in self._verdicts(done, answers):
                 verdicts[row.request][number] = verdict
             self._drop_factual(requests, verdicts)
-        return self.beyond(requests, verdicts)
+        return verdicts
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        """Whether each image is of the kinds that the critic was trained on, as its gate sees it.
+
+        What the tower computes for that is kept for `judge`.
+
+        Raises:
+            EngineDead: The device failed, or has no memory for a single image.
+        """
+        if self.gate is None:
+            return [Acceptance(mine=True)] * len(images)
+        with torch.inference_mode(), device_alive():
+            features = self._encoded(images)
+        return [Acceptance(features.inside[features.index[id(image)]]) for image in images]
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """A rationale per request, greedily decoded.
 
         It is "" where the prompt is longer than the critic's context, or does not fit in memory.
@@ -220,7 +235,10 @@ class PaliGemmaCritic:
                             written = self._rationales(some, requests, features)
                             for prompt, ids in zip(some, written, strict=True):
                                 texts[prompt.request] = self.tokenizer.decode(ids).strip()
-        return texts
+        return [
+            with_named_fixes(text, r.spans[r.index].of(r.text))
+            for text, r in zip(texts, requests, strict=True)
+        ]
 
     def features(self, images: Sequence[Image]) -> torch.Tensor:
         """What the domain gate reads (`tower_states`): float32 (images, patches, 4 × hidden)."""

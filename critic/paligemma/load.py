@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.critic.adapters import check_base, with_adapter
-from revise_captions.critic.checkpoints import CriticCard, map_settings, read_card
+from revise_captions.critic.checkpoints import CriticCard, card_settings, read_card
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders, weights_digest
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
@@ -114,7 +114,7 @@ def _settings(card: CriticCard, dtype: torch.dtype, place: str, compiled: bool) 
         "dtype": str(dtype).removeprefix("torch."),
         "device": place.split(":")[0],
         "transformers": __version__,
-        **map_settings(card),
+        **card_settings(card),
         **({"compiled": f"torch {torch_version}"} if compiled else {}),
         **({} if card.calibration else {CALIBRATION: UNCALIBRATED}),
     }

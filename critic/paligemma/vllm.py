@@ -15,11 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from revise_captions.critic.checkpoints import CriticCard, map_settings, read_card
+from revise_captions.critic.by_image import ByImage
+from revise_captions.critic.checkpoints import CriticCard, card_settings, read_card
 from revise_captions.critic.gates.language import Vocabulary, read_vocabulary
 from revise_captions.critic.hub_names import check_hub_names
 from revise_captions.critic.instruct import factual
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders
+from revise_captions.critic.named_fixes import with_named_fixes
 from revise_captions.critic.paligemma.packing import (
     AttentionMode,
     Branch,
@@ -35,7 +37,7 @@ from revise_captions.critic.paligemma.queries import (
 )
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
-from revise_captions.critic.protocol import ExplainRequest, JudgeRequest, as_judged
+from revise_captions.critic.protocol import Acceptance, ExplainRequest, JudgeRequest
 from revise_captions.engines.batches import in_batches
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.engines.vllm.requests import (
@@ -48,7 +50,7 @@ from revise_captions.engines.vllm.requests import (
 )
 from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained
-from revise_captions.records import Span, Unscored, Verdict
+from revise_captions.records import Rationale, Span, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -87,13 +89,14 @@ class VllmCritic:
         settings: Mapping[str, str],
     ) -> None:
         self.vllm, self.tokenizer, self.card = vllm, tokenizer, card
-        self.map, self.beyond = card.map, as_judged
+        self.map = card.map
         self.vocabulary, self.gate, self.size, self.images = vocabulary, gate, size, images
         self.threshold, self.settings = threshold, settings
+        self._gated: ByImage[bool] = ByImage()
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
         """One verdict per sentence of `spans[first:]`, in input order."""
-        inside = self._inside(requests)
+        inside = self._inside([request.image for request in requests])
         resized = self._resized([request.image for request in requests])
         verdicts: list[list[Verdict]] = []
         places: list[tuple[int, int]] = []
@@ -112,9 +115,13 @@ class VllmCritic:
                 prompts.append(self._prompt(trunk, branch, resized[id(request.image)]))
         for (number, place), verdict in zip(places, self._verdicts(prompts), strict=True):
             verdicts[number][place] = verdict
-        return self.beyond(requests, verdicts)
+        return verdicts
 
-    def explain(self, requests: Sequence[ExplainRequest]) -> list[str]:
+    def accepts(self, images: Sequence[Image]) -> list[Acceptance]:
+        """Whether each image is of the kinds that the critic was trained on, as its gate tells."""
+        return [Acceptance(mine) for mine in self._inside(images)]
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
         """A rationale per request, greedily decoded; "" where the prompt is over the context."""
         from vllm import SamplingParams
 
@@ -146,7 +153,10 @@ class VllmCritic:
         for number, found in zip(numbers, written, strict=True):
             if not isinstance(found, Failed):
                 texts[number] = found.text
-        return texts
+        return [
+            with_named_fixes(text, r.spans[r.index].of(r.text))
+            for text, r in zip(texts, requests, strict=True)
+        ]
 
     def check(self) -> None:
         """Asks about one sentence of a grey image.
@@ -186,10 +196,16 @@ class VllmCritic:
         distinct = {id(image): image for image in images}
         return {k: Image.fromarray(resized(image, self.size)) for k, image in distinct.items()}
 
-    def _inside(self, requests: Sequence[JudgeRequest]) -> list[bool]:
-        if self.gate is None or not requests:
-            return [True] * len(requests)
-        return self.gate([request.image for request in requests])
+    def _inside(self, images: Sequence[Image]) -> list[bool]:
+        """Whether each image is of the domain; what the gate said once is remembered."""
+        if self.gate is None:
+            return [True] * len(images)
+        new = list(
+            {id(image): image for image in images if self._gated.get(image) is None}.values()
+        )
+        for image, inside in zip(new, self.gate(new) if new else [], strict=True):
+            self._gated.put(image, inside)
+        return [bool(self._gated.get(image)) for image in images]
 
     def _outputs(self, prompts: Sequence[VllmRequest], options: Any, new: int) -> list[Any]:
         return self.vllm.outputs(prompts, options, new + self.images + 1)
@@ -321,7 +337,7 @@ def load_vllm_critic(
             **settings,
             "attention-mode": str(card.attention_mode),
             "prompt": card.prompt,
-            **map_settings(card),
+            **card_settings(card),
             **({} if card.calibration else {CALIBRATION: UNCALIBRATED}),
         },
     )

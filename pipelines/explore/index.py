@@ -3,7 +3,7 @@
 captions   one row a caption: what it is sorted and filtered by, its text, and `body`, the
            compressed JSON that its page shows
 tags       why something was not done, kinds of error: several of one caption
-about      signature, threshold, counts; written last, so a file without it is no index
+about      signature, counts; written last, so a file without it is no index
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from revise_captions.pipelines.rating.autorater import CAPTIONER_FIELDS
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.summary import Tally
 from revise_captions.runs.paths import quarantine_path
-from revise_captions.signature import settings_of
+from revise_captions.signature import of_expert, settings_of
 
-VERSION = "1"
+VERSION = "2"
 #: Values of a filter that the page offers; the others are found by searching.
 OFFERED = 200
 _BATCH = 500
@@ -76,7 +76,7 @@ class RunIndex:
     Attributes:
         run: Whose it is.
         db: The database, for one thread at a time.
-        about: Signature, threshold, summary, and the values that filters offer, with counts.
+        about: Signature, summary, and the values that filters offer, with counts.
         source: The run itself, where its images are found.
     """
 
@@ -84,10 +84,6 @@ class RunIndex:
     db: sqlite3.Connection
     about: Mapping[str, Any]
     source: Source
-
-    @property
-    def threshold(self) -> float:
-        return float(self.about["threshold"])
 
 
 def open_index(run: RunFile, tell: Any = lambda text: None) -> RunIndex:
@@ -168,9 +164,8 @@ class _Filling:
 def _fill(db: sqlite3.Connection, source: Source, run: RunFile, tell: Any) -> dict[str, Any]:
     signature = _signature(source)
     settings = settings_of(signature)
-    threshold = float(settings["threshold"])
-    found = _Filling(Tally(threshold=threshold, group_by=run.group_field or "model"))
-    rows = enumerate(_rows(source, run, threshold, found))
+    found = _Filling(Tally(group_by=run.group_field or "model"))
+    rows = enumerate(_rows(source, run, found))
     while batch := list(islice(rows, _BATCH)):
         marks = ", ".join("?" * 12)
         db.executemany(
@@ -183,15 +178,16 @@ def _fill(db: sqlite3.Connection, source: Source, run: RunFile, tell: Any) -> di
         done = batch[-1][0] + 1
         if done % 20_000 == 0:
             tell(f"{done:,} captions")
+    experts = found.tally.experts_seen()
     kinds: dict[str, list[tuple[str, int]]] = {"reason": [], "kind": []}
     for (kind, value), count in found.tags.most_common():
         kinds[kind].append((value, count))
     return {
         "signature": signature,
-        "threshold": threshold,
         "summary": found.tally.to_json(
-            errors=known_errors(settings),
-            calibrated=settings.get(CALIBRATION) != UNCALIBRATED,
+            errors={name: known_errors(of_expert(settings, name)) for name in experts},
+            calibrated=UNCALIBRATED
+            not in (of_expert(settings, name).get(CALIBRATION) for name in experts),
         ),
         "unreadable": found.unreadable,
         "offered": {
@@ -219,16 +215,14 @@ _Values = tuple[Any, ...]
 _Tags = list[tuple[str, str]]
 
 
-def _rows(
-    source: Source, run: RunFile, threshold: float, found: _Filling
-) -> Iterator[tuple[_Values, _Tags]]:
+def _rows(source: Source, run: RunFile, found: _Filling) -> Iterator[tuple[_Values, _Tags]]:
     """The values of each caption's row, and its tags: those of the run, then the quarantined."""
     for judged in captions_in(source):
         if isinstance(judged, BadRow):
             found.unreadable += 1
             continue
         try:
-            yield _caption(judged, source, run, threshold, found)
+            yield _caption(judged, source, run, found)
         except (LookupError, TypeError, ValueError, AttributeError):
             found.unreadable += 1  # a `revision` that another program changed
     path = quarantine_path(run.path)
@@ -239,13 +233,13 @@ def _rows(
 
 
 def _caption(
-    judged: RunCaption, source: Source, run: RunFile, threshold: float, found: _Filling
+    judged: RunCaption, source: Source, run: RunFile, found: _Filling
 ) -> tuple[_Values, _Tags]:
     row, sentences = judged.row, judged.stored["sentences"]
     model = _model(row.data, run.group_field)
-    outcome = outcome_of(sentences, threshold)
+    outcome = outcome_of(judged.stored)
     labeled = [error_types(judged, s) for s in sentences] if "sentences" in row.data else ()
-    ranked = ranking(judged.caption, sentences, threshold, labeled)
+    ranked = ranking(judged.caption, judged.stored, labeled)
     image = row_image(row.data, source.fields)
     name = image_name(image)
     body = {

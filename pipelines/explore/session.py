@@ -21,7 +21,7 @@ from revise_captions.pipelines.explore.comparison import Comparison, compare
 from revise_captions.pipelines.explore.decisions import Decisions, decisions_path
 from revise_captions.pipelines.explore.index import RunFile, RunIndex, open_index, unpacked
 from revise_captions.pipelines.output.outcomes import Outcome
-from revise_captions.pipelines.report.chart_view import ChartView
+from revise_captions.pipelines.report.chart_view import ChartView, of_charts
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.records import ImageRef
 from revise_captions.runs.paths import quarantine_path
@@ -129,6 +129,11 @@ class ExploreSession:
         folder = self.index.source.folder
         return load_image(ref, root=self.image_root, folder=folder, keep=reduced)
 
+    def stored_row(self, number: int) -> ReportRow:
+        """A caption as it is shown, without its image. Raises `LookupError`."""
+        with self.lock:
+            return self.stored(number).row
+
     def with_chart(self, number: int) -> ReportRow:
         """A caption with its image and what is read in the chart.
 
@@ -136,8 +141,7 @@ class ExploreSession:
             BadRecord: The image cannot be read.
             LookupError: There is no such caption, or a critic of charts did not judge it.
         """
-        with self.lock:
-            row = self.stored(number).row
+        row = self.stored_row(number)
         if not of_chart(row):
             raise LookupError(f"caption {number} is not of a chart")
         image = self.picture(number)
@@ -154,8 +158,8 @@ class ExploreSession:
 
 def of_chart(row: ReportRow) -> bool:
     """Whether a critic of charts judged the caption, and this install can read the chart."""
-    judged = row.revision is not None and row.revision.get("critic")
-    return bool(judged) and find_spec("rapidocr") is not None
+    judged = row.revision is not None and of_charts(row.revision)
+    return judged and find_spec("rapidocr") is not None
 
 
 def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> ExploreSession:

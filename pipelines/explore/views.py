@@ -20,6 +20,7 @@ from revise_captions.pipelines.report.cards import (
     Deciding,
     as_jpeg,
     deciding_of,
+    has_boxes,
     render_card,
     render_tables,
     shown_picture,
@@ -53,7 +54,6 @@ class ExploreViews:
             ]
         values = {
             "title": self.title,
-            "threshold": session.index.threshold,
             "unreadable": about["unreadable"],
             "decisions": session.decisions.path.name,
             "comparison": comparison,
@@ -97,7 +97,7 @@ class ExploreViews:
             row = self.session.stored(number).row
             why = "a revision that revise-captions did not write"
             bad = replace(row, revision=None, reason=why, detail=repr(error))
-            return render_card(self.templates, bad, number, None, self.session.index.threshold)
+            return render_card(self.templates, bad, number, None)
 
     def _shown(self, number: int) -> Markup:
         session = self.session
@@ -106,9 +106,10 @@ class ExploreViews:
         if session.has_picture(stored):
             at = f"image/{number}"
             image = {"uri": at, "large": f"{at}/large", "width": None}
+            if has_boxes(stored.row):
+                image = {"uri": f"{at}/marked", "large": f"{at}/large/marked", "width": None}
             if of_chart(stored.row):
-                image["large"] = f"{at}/large/marked"
-                reading = {"tables": f"tables/{number}", "marked": f"{at}/marked"}
+                reading = {"tables": f"tables/{number}"}
         beside = []
         if session.comparison is not None and stored.row.revision is not None:
             beside = sentence_pairs(session.index, session.comparison, number)
@@ -117,7 +118,6 @@ class ExploreViews:
             stored.row,
             number,
             image,
-            session.index.threshold,
             decide=partial(self._deciding, stored.row),
             beside=beside,
             reading=reading,
@@ -131,10 +131,9 @@ class ExploreViews:
         """A caption's image as JPEG; `marked` outlines what its notes are about. Raises alike."""
         if not marked:
             return as_jpeg(self.session.picture(number), side)[0]
-        row = self.session.with_chart(number)
-        assert row.image is not None
-        row.image.thumbnail((side, side))  # before, so that outlines stay as wide as they are drawn
-        shown = shown_picture(row, self.session.index.threshold)
+        image = self.session.picture(number)
+        image.thumbnail((side, side))  # before, so that outlines stay as wide as they are drawn
+        shown = shown_picture(replace(self.session.stored_row(number), image=image))
         assert shown is not None
         return as_jpeg(shown, side)[0]
 

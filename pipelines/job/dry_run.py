@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.critic.checkpoints import card_settings
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.images import resolve_path
 from revise_captions.io.readers import Source
@@ -120,7 +121,7 @@ def _models(
         threshold: object = job.models.threshold
         if job.run.stage == "revise":
             named["critic"] = f"none; {earlier.get('critic', 'an earlier stage')} flagged"
-            threshold = earlier["threshold"] if threshold is None else threshold
+            threshold = earlier.get("threshold") if threshold is None else threshold
         elif _is_on_hub(job.models):
             named["critic"] = f"{job.models.critic} (from the hub; not looked at)"
         elif (
@@ -140,11 +141,11 @@ def _models(
         return card, named | {"reviser": "none"}, trouble
     try:
         if not _is_on_hub(job.models):
-            check_reviser(job.models, earlier.get("critic"))
+            check_reviser(job.models, earlier or ({} if card is None else _named_by(card)))
         elif job.models.reviser is None:
             return card, named | {"reviser": "the critic, if it is an instruct model"}, trouble
-        name = job.models.reviser or "bundled"
-        if job.models.reviser is None and job.models.critic != "bundled":
+        name = job.models.reviser or (card.goes_with if card is not None else "bundled")
+        if job.models.reviser is None and not (card and card.goes_with):
             return card, named | {"reviser": "the critic"}, trouble
         reviser = resolve_reviser(name)
         named["reviser"] = f"{name}{f' ({reviser.source})' if reviser.source else ''}"
@@ -246,3 +247,8 @@ def as_text(findings: Mapping[str, Any]) -> str:
     lines += findings["gate"]
     lines += ["", *(f"{name:16} {value}" for name, value in findings["settings"].items())]
     return "\n".join([*lines, "", f"{'time':16} {findings['estimate']}"])
+
+
+def _named_by(card: CriticCard) -> Mapping[str, str]:
+    """What a critic's settings will say of the reviser that goes with it."""
+    return {"critic": "named", **card_settings(card)}

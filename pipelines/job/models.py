@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.critic.checkpoints import GOES_WITH
+from revise_captions.critic.panel import EXPERTS, experts_of
 from revise_captions.errors import UserError
 from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import Row
@@ -24,8 +26,8 @@ from revise_captions.runs.progress import announced
 from revise_captions.signature import settings_of, signature
 
 if TYPE_CHECKING:
-    from revise_captions.critic.instruct import InstructCritic
     from revise_captions.critic.protocol import Critic
+    from revise_captions.engines.protocol import Engine
     from revise_captions.io.readers import Source
     from revise_captions.reviser.protocol import Reviser
 
@@ -42,19 +44,21 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
         check_references(source, job.verify.reference_field)
     rows = (row.data for row in source.rows() if isinstance(row, Row))
     earlier = earlier_signature(rows, stage)
+    before = settings_of(earlier)
     if stage != "critique":
-        check_reviser(job.models, settings_of(earlier).get("critic"))
+        check_reviser(job.models, before)
     critic = reviser = None
     if stage == "revise" and job.models.critic_profile is not None:
         from revise_captions.critic.known_errors import expect_profile
 
-        expect_profile(settings_of(earlier), job.models.critic_profile)
+        expect_profile(before, job.models.critic_profile)
     if stage != "revise":
         with announced(f"loading the critic {job.models.critic} …"):
             critic = load_critic_of(job.models)
     if stage != "critique":
         with announced(f"loading the reviser {job.models.reviser or ''} …".replace("  ", " ")):
-            reviser = load_reviser_of(job.models, critic)
+            check_reviser(job.models, before, critic)
+            reviser = load_reviser_of(job.models, critic, before)
     return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
 
 
@@ -80,66 +84,78 @@ def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
 
 
 def check_reviser(
-    models: ModelOptions, earlier: str | None = None, critic: Critic | None = None
+    models: ModelOptions, earlier: Mapping[str, str] | None = None, critic: Critic | None = None
 ) -> None:
-    """Raises `UserError` where no reviser is named, and none goes with the critic by itself.
+    """Raises `UserError` where no reviser is named, and none goes with a critic by itself.
 
     Args:
         models: What the options name.
-        earlier: The critic of an earlier stage, as its signature names it.
+        earlier: The settings of an earlier stage; {} or None where there was none.
         critic: The critic, where it is loaded already.
     """
-    from revise_captions.critic.load import resolve_critic
-
     if models.reviser is not None:
         return
-    named = models.critic
-    if critic is not None:
-        instruct, named = _rewriting(critic) is not None, critic.settings.get("critic", "given")
-    elif named == "bundled":
-        instruct, named = False, earlier or "bundled@"
-    else:
-        instruct = resolve_critic(named, engine=models.engine).kind == "instruct"
-    if instruct or named.startswith(("bundled@", "charts@")) or named == "charts":
-        return
-    raise UserError(
-        f"the critic {named} needs a reviser: it judges and explains, but cannot rewrite",
-        hint="name one with --reviser, such as Qwen/Qwen3-14B; `drop` deletes what is flagged; "
-        "`smollm2` rewrites English offline, `bundled` without it picture-book sentences only",
-    )
+    settings = critic.settings if critic is not None else earlier or {}
+    for name, own in experts_of(settings).items() if settings else ():
+        if GOES_WITH not in own and _engine_of(critic, name) is None:
+            raise UserError(
+                f"the critic {own.get('critic', 'given')} needs a reviser: it judges and explains, "
+                "but cannot rewrite",
+                hint="name one with --reviser, such as Qwen/Qwen3-14B; `drop` deletes what is "
+                "flagged; `smollm2` rewrites English offline, `bundled` without it picture-book "
+                "sentences only",
+            )
 
 
-def _rewriting(critic: Critic) -> InstructCritic | None:
-    """The critic if it is an instruct model, which can also rewrite; without its profile."""
+def _engine_of(critic: Critic | None, expert: str) -> Engine | None:
+    """The engine of a critic, or of a panel's expert, that is a model for instructions and so can
+    rewrite; None for others."""
     from revise_captions.critic.instruct import InstructCritic
+    from revise_captions.critic.panel import PanelCritic
     from revise_captions.critic.profile import CalibratedCritic
 
-    own = critic.critic if isinstance(critic, CalibratedCritic) else critic
-    return own if isinstance(own, InstructCritic) else None
+    own = critic.experts.get(expert) if isinstance(critic, PanelCritic) else critic
+    own = own.critic if isinstance(own, CalibratedCritic) else own
+    return own.engine if isinstance(own, InstructCritic) else None
 
 
-def load_reviser_of(models: ModelOptions, critic: Critic | None = None) -> Reviser:
-    """The reviser that the options name; by default the bundled one, or an instruct critic itself.
+def load_reviser_of(
+    models: ModelOptions, critic: Critic | None = None, earlier: Mapping[str, str] | None = None
+) -> Reviser:
+    """The reviser that the options name; by default those that go with the critic's experts, an
+    instruct critic itself among them.
 
     Args:
-        critic: The run's critic, loaded.
+        models: What the options name.
+        critic: The run's critic, loaded; None in stage `revise`.
+        earlier: The settings of an earlier stage, which name what goes with its critic.
     """
     from revise_captions.reviser.chat import ChatReviser
     from revise_captions.reviser.content_words import read_dictionary
     from revise_captions.reviser.load import load_reviser
+    from revise_captions.reviser.panel import PanelReviser
 
     read_dictionary()
-    if models.reviser is None and critic is not None and (own := _rewriting(critic)) is not None:
-        return ChatReviser(own.engine)
-    of_charts = critic is not None and critic.settings.get("critic", "").startswith("charts@")
-    return load_reviser(
-        models.reviser or ("charts" if of_charts else "bundled"),
-        engine=models.engine,
-        device=models.device,
-        dtype=models.dtype,
-        batch_size=models.batch_size,
-        trust_remote_code=models.trust_remote_code,
-    )
+
+    def load(name: str) -> Reviser:
+        return load_reviser(
+            name,
+            engine=models.engine,
+            device=models.device,
+            dtype=models.dtype,
+            batch_size=models.batch_size,
+            trust_remote_code=models.trust_remote_code,
+        )
+
+    if models.reviser is not None:
+        return load(models.reviser)
+    settings = critic.settings if critic is not None else earlier or {}
+    revisers: dict[str, Reviser] = {}
+    for expert, own in experts_of(settings).items():
+        engine = _engine_of(critic, expert)
+        named = own.get(GOES_WITH, "bundled")
+        revisers[expert] = load(named) if engine is None else ChatReviser(engine)
+    return revisers[""] if "" in revisers else PanelReviser(revisers)
 
 
 def assembled(
@@ -155,12 +171,7 @@ def assembled(
     Raises `UserError` where this stage does not fit the one before.
     """
     before = settings_of(earlier)
-    if critic is None:
-        threshold = models.threshold
-        if threshold is None:
-            threshold = float(before["threshold"])
-    else:
-        threshold = critic.threshold
+    if critic is not None:
         mine, theirs = critic.settings.get("critic"), before.get("critic")
         if theirs is not None and theirs != mine:
             raise UserError(
@@ -170,13 +181,14 @@ def assembled(
             )
     guard = run.guard or ("strict" if reviser is None or reviser.strict else "warn")
     settings = RevisionSettings(run.stage, run.rounds, run.on_unfixable, guard)
-    named = named_settings(critic, reviser, threshold, settings)
+    named = named_settings(critic, reviser, settings, models.threshold)
     verifier = None
     if verify.verify != "none":
         from revise_captions.pipelines.verify.load import load_verifier
 
-        verifier = load_verifier(verify, models, critic, threshold)
-    return LoadedModels(critic, reviser, threshold, signature(named), verifier), settings
+        verifier = load_verifier(verify, models, critic)
+    again = models.threshold if critic is None else None
+    return LoadedModels(critic, reviser, signature(named), verifier, again), settings
 
 
 def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
@@ -188,7 +200,7 @@ def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
         return ""
     found = (stored_signature(row) for row in islice(rows, FIRST_ROWS))
     earlier = next(filter(None, found), "")
-    if stage == "revise" and "threshold" not in settings_of(earlier):
+    if stage == "revise" and "critic" not in settings_of(earlier):
         raise UserError(
             "--stage revise goes on with what --stage critique wrote, and there is no `revision` "
             f"in the first {FIRST_ROWS} rows",
@@ -198,15 +210,21 @@ def earlier_signature(rows: Iterable[Mapping[str, Any]], stage: Stage) -> str:
 
 
 def named_settings(
-    critic: Critic | None, reviser: Reviser | None, threshold: float, settings: RevisionSettings
+    critic: Critic | None,
+    reviser: Reviser | None,
+    settings: RevisionSettings,
+    threshold: float | None = None,
 ) -> dict[str, str]:
-    """What the signature says. Not the stage: run in turn, they end where `all` ends."""
+    """What the signature says. Not the stage: run in turn, they end where `all` ends.
+
+    `threshold`: that of a stage without a critic, where it is not the one before's.
+    """
     named: dict[str, str] = {} if critic is None else dict(critic.settings)
-    named |= {
-        "threshold": f"{threshold:.4f}",
-        "rounds": str(settings.rounds),
-        "on-unfixable": settings.on_unfixable,
-    }
+    if critic is not None and EXPERTS not in critic.settings:
+        threshold = critic.threshold
+    if threshold is not None:
+        named["threshold"] = f"{threshold:.4f}"
+    named |= {"rounds": str(settings.rounds), "on-unfixable": settings.on_unfixable}
     if reviser is not None:
         named |= {**reviser.settings, "guard": settings.guard, "guards": guards.VERSION}
     return named
@@ -224,7 +242,7 @@ def run_settings(
         }
     return {
         **verification,
-        **named_settings(models.critic, models.reviser, models.threshold, settings),
+        **named_settings(models.critic, models.reviser, settings, models.threshold),
         "stage": settings.stage,
         "batch-size": job.models.batch_size,
         "window": WINDOW,

@@ -110,7 +110,7 @@ def _no_cluster(address: str | None, error: OSError) -> UserError:
 
 
 def describe(job: JobOptions) -> tuple[LoadedModels, dict[str, Any]]:
-    """What the driver must know of models that it never loads: threshold, signature, settings.
+    """What the driver must know of models that it never loads: signature, settings.
 
     They are loaded once on a worker for it.
     """
@@ -145,13 +145,12 @@ def process(
     job: JobOptions,
     journal: Journal,
     progress: Progress,
-    threshold: float,
     check: Check,
 ) -> None:
     """Journals every window that is not done yet, wherever it is computed.
 
-    Raises `EngineDead` and `UserError` as the local runner does. `threshold`: of the counts that
-    are shown. `check` may end the run at the first window that comes back.
+    Raises `EngineDead` and `UserError` as the local runner does. `check` may end the run at the
+    first window that comes back.
     """
     finished = journal.finished()
     progress.skip(WINDOW * len(finished))
@@ -163,7 +162,7 @@ def process(
             if not len(journal):
                 check(results)
             journal.append(row["window"], row["digest"], results)
-            counts = outcomes_of(results, threshold)
+            counts = outcomes_of(results)
             progress.advance(len(results), sentences_of(results), counts)
 
 
@@ -301,7 +300,7 @@ class Replica:
             window = pickle.loads(content)
             loaded = next(with_images([window], self.load, self.models.critic))
             done = revise_window(loaded, self.models, self.settings)
-            return pickle.dumps(journalled(done, self.models, self.settings)), ""
+            return pickle.dumps(journalled(done, self.settings)), ""
         except EngineDead as dead:
             return pickle.dumps((str(dead), "")), _DEAD
         except UserError as error:

@@ -22,10 +22,21 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest
+from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest, chosen
+from revise_captions.io.decoding import full_size
 from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
-from revise_captions.records import Attempt, Sentence, Span, UnknownWord, Verdict, Why
+from revise_captions.records import (
+    Attempt,
+    Box,
+    Fix,
+    Rationale,
+    Sentence,
+    Span,
+    UnknownWord,
+    Verdict,
+    Why,
+)
 from revise_captions.reviser.guards import check
 from revise_captions.reviser.protocol import (
     KnowsWords,
@@ -35,6 +46,8 @@ from revise_captions.reviser.protocol import (
 )
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from revise_captions.pipelines.verify.verifier import Verifier
 
 #: How much of the text before a sentence the reviser sees (its end); a bound per request.
@@ -53,13 +66,16 @@ class RevisionSettings:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModels:
-    """A run's models: stage `critique` needs no reviser, `revise` only the critic's threshold."""
+    """A run's models: stage `critique` needs no reviser, `revise` no critic.
+
+    `threshold`: what flags sentences in stage `revise`, where that is not the stage before's.
+    """
 
     critic: Critic | None
     reviser: Reviser | None
-    threshold: float
     signature: str
     verifier: Verifier | None = None
+    threshold: float | None = None
 
 
 def run_stages(
@@ -92,11 +108,9 @@ def _rewrite_open(
     open_ = [
         k
         for k, draft in enumerate(drafts)
-        if draft.stale is None
-        and draft.rounds < settings.rounds
-        and flagged(draft, models.threshold)
+        if draft.stale is None and draft.rounds < settings.rounds and flagged(draft)
     ]
-    revised = revise([drafts[k] for k in open_], models.reviser, models.threshold, settings.guard)
+    revised = revise([drafts[k] for k in open_], models.reviser, settings.guard)
     result = list(drafts)
     for k, draft in zip(open_, revised, strict=True):
         result[k] = draft
@@ -108,13 +122,19 @@ def judge(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
     result = list(drafts)
     while todo := [i for i, draft in enumerate(result) if draft.stale is not None]:
         views = [compose(result[i].caption, result[i].sentences) for i in todo]
-        asked = [
+        paragraphs = [
             _paragraph(result[i], text, spans) for i, (text, spans) in zip(todo, views, strict=True)
         ]
-        answers = iter(critic.judge([paragraph for paragraph in asked if paragraph is not None]))
-        for i, (_, spans), paragraph in zip(todo, views, asked, strict=True):
-            verdicts = next(answers) if paragraph is not None else []
-            result[i] = _settle(result[i], spans, verdicts, critic.threshold)
+        asked = [paragraph for paragraph in paragraphs if paragraph is not None]
+        whose = iter(chosen(critic, [paragraph.image for paragraph in asked]))
+        answers = iter(critic.judge(asked))
+        for i, (_, spans), paragraph in zip(todo, views, paragraphs, strict=True):
+            if paragraph is None:
+                result[i] = _settle(result[i], spans, [])
+            else:
+                who = next(whose)
+                draft = replace(result[i], threshold=who.threshold, expert=who.expert)
+                result[i] = _settle(draft, spans, next(answers))
     return result
 
 
@@ -126,9 +146,7 @@ def _paragraph(draft: Draft, text: str, spans: Sequence[Span | None]) -> JudgeRe
     return JudgeRequest(draft.image, text, kept, first) if first < len(kept) else None
 
 
-def _settle(
-    draft: Draft, spans: Sequence[Span | None], verdicts: Sequence[Verdict], threshold: float
-) -> Draft:
+def _settle(draft: Draft, spans: Sequence[Span | None], verdicts: Sequence[Verdict]) -> Draft:
     """Takes over the verdicts from `draft.stale` on; stale is then what a refusal changed."""
     assert draft.stale is not None
     sentences = list(draft.sentences)
@@ -145,7 +163,8 @@ def _settle(
             sentence.span, first, verdict, sentence.rationale, sentence.attempts, sentence.dropped
         )
         if _undecided(sentence, draft.rounds):
-            sentence = replace(sentence, attempts=_decided(sentence.attempts, verdict, threshold))
+            decided = _decided(sentence.attempts, verdict, draft.threshold)
+            sentence = replace(sentence, attempts=decided)
             if taken_back is None and not sentence.attempts[-1].accepted:
                 taken_back = index
         sentences[index] = sentence
@@ -191,9 +210,7 @@ def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
     places: list[tuple[int, int]] = []
     claims: list[ExplainRequest] = []
     for i, draft in enumerate(drafts):
-        wanted = [
-            k for k in flagged(draft, critic.threshold) if draft.sentences[k].rationale is None
-        ]
+        wanted = [k for k in flagged(draft) if draft.sentences[k].rationale is None]
         if not wanted:
             continue
         assert draft.image is not None
@@ -205,16 +222,42 @@ def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
     rationales = critic.explain(claims) if claims else []
     changes: list[dict[int, Sentence]] = [{} for _ in drafts]
     for (i, k), rationale in zip(places, rationales, strict=True):
-        changes[i][k] = replace(drafts[i].sentences[k], rationale=rationale)
+        image = drafts[i].image
+        assert image is not None
+        told = _in_full_pixels(rationale, image)
+        changes[i][k] = replace(drafts[i].sentences[k], rationale=told)
     return [_changed(draft, change) for draft, change in zip(drafts, changes, strict=True)]
 
 
-def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: str) -> list[Draft]:
+def _in_full_pixels(rationale: Rationale, image: Image.Image) -> Rationale:
+    """The rationale with its boxes in pixels of the image as it was before it was reduced."""
+    full = full_size(image)
+    if full == image.size:
+        return rationale
+    sides = [full[k % 2] / image.size[k % 2] for k in range(4)]
+    return replace(
+        rationale,
+        fixes=tuple(
+            replace(
+                fix,
+                evidence=tuple(replace(one, box=_scaled(one.box, sides)) for one in fix.evidence),
+            )
+            for fix in rationale.fixes
+        ),
+    )
+
+
+def _scaled(box: Box, sides: Sequence[float]) -> Box:
+    left, top, right, bottom = (round(a * b) for a, b in zip(box, sides, strict=True))
+    return left, top, right, bottom
+
+
+def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]:
     """One more rewrite for every flagged sentence. Guards refuse some; the critic judges the rest.
 
     A sentence whose tries all failed is tried again, the reviser seeing what failed.
     """
-    asked = [_requests(draft, threshold) for draft in drafts]
+    asked = [_requests(draft) for draft in drafts]
     flat = [request for requests in asked for request in requests.values()]
     foreign = reviser.foreign(flat) if isinstance(reviser, KnowsWords) else [False] * len(flat)
     known = [request for request, unknown in zip(flat, foreign, strict=True) if not unknown]
@@ -239,9 +282,9 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, threshold: float, guard: s
     return result
 
 
-def _requests(draft: Draft, threshold: float) -> dict[int, RewriteRequest]:
+def _requests(draft: Draft) -> dict[int, RewriteRequest]:
     """What the reviser is asked, by sentence. The rest is the caption before this round."""
-    wanted = flagged(draft, threshold)
+    wanted = flagged(draft)
     if not wanted:
         return {}
     text, spans = compose(draft.caption, draft.sentences)
@@ -256,12 +299,24 @@ def _requests(draft: Draft, threshold: float) -> dict[int, RewriteRequest]:
         requests[k] = RewriteRequest(
             context,
             _without_mark(span.of(text)),
-            sentence.rationale or "",
+            sentence.rationale.text if sentence.rationale is not None else "",
             failed,
             text[span.end : span.end + CONTEXT_CHARACTERS],
-            sentence.now.critic,
+            _standing_fixes(sentence, len(list_mark(span.of(text)))),
+            draft.expert,
         )
     return requests
+
+
+def _standing_fixes(sentence: Sentence, mark: int) -> tuple[Fix, ...]:
+    """The fixes as spans of the text behind a list mark of so many characters; none once a rewrite
+    stands there, as they are about the original text."""
+    if sentence.rationale is None or sentence.accepted is not None:
+        return ()
+    moved = (
+        (fix, Span(fix.span.start - mark, fix.span.end - mark)) for fix in sentence.rationale.fixes
+    )
+    return tuple(replace(fix, span=span) for fix, span in moved if span.start >= 0)
 
 
 _MARKS = re.compile(r"(?:(?:[-*•–>]|#{1,6}|\d{1,3}[.)])[^\S\n]+)+(?=\S)")
@@ -295,13 +350,13 @@ def _attempt(
 def drop_unfixable(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
     """Removes the sentences that stayed nonfactual. What follows them is judged again."""
     result = list(drafts)
-    while any(flagged(draft, critic.threshold) for draft in result):
-        result = judge([_drop_flagged(draft, critic.threshold) for draft in result], critic)
+    while any(flagged(draft) for draft in result):
+        result = judge([_drop_flagged(draft) for draft in result], critic)
     return result
 
 
-def _drop_flagged(draft: Draft, threshold: float) -> Draft:
-    gone = flagged(draft, threshold)
+def _drop_flagged(draft: Draft) -> Draft:
+    gone = flagged(draft)
     if not gone:
         return draft
     sentences = tuple(

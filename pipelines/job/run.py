@@ -64,7 +64,7 @@ def run(job: JobOptions) -> dict[str, Any]:
         decisive = run_settings(models, settings, job)
         with open_journal(job.run, decisive) as journal:
             # In order from the first row on; after a resume, the journal is counted in the end.
-            tallied = None if len(journal) else RunTally(source, models.threshold, job.run)
+            tallied = None if len(journal) else RunTally(source, job.run)
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
                 journal_windows(
                     *(source, job.inputs, models, settings, journal, progress, tallied),
@@ -130,7 +130,7 @@ def _run_on_ray(source: Source, job: JobOptions) -> dict[str, Any]:
         models, decisive = ray_runner.describe(job)
         with open_journal(job.run, decisive) as journal:
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
-                ray_runner.process(job, journal, progress, models.threshold, _check_of(job.run))
+                ray_runner.process(job, journal, progress, _check_of(job.run))
             return finish(source, job, models, decisive, journal, progress)
 
 
@@ -152,7 +152,7 @@ def finish(
     speed = Speed(progress.seconds, progress.records, progress.sentences)
     each = None
     if tallied is None:
-        tallied = RunTally(source, models.threshold, options)
+        tallied = RunTally(source, options)
         each = partial(_tally, tallied, journal)
     doing = "writing" if each is None else "writing and tallying"
     results = shown(journal.results(), doing, progress.total)

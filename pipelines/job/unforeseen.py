@@ -42,7 +42,7 @@ def run_stages_after(
         lambda: _ask(models),
     )
     return [
-        _unscored(draft, found.error, models.threshold) if isinstance(found, Raised) else found
+        _unscored(draft, found.error) if isinstance(found, Raised) else found
         for draft, found in zip(drafts, done, strict=True)
     ]
 
@@ -75,9 +75,9 @@ def _gray() -> Image.Image:
     return Image.new("RGB", (64, 64), "gray")
 
 
-def _unscored(draft: Draft, error: Exception, threshold: float) -> Draft | BadRecord:
+def _unscored(draft: Draft, error: Exception) -> Draft | BadRecord:
     """The draft with no answer where one was due; it may be the draft that cannot be handled."""
-    silent = ScriptedCritic(default=Verdict(None, Unscored.UNEXPECTED), threshold=threshold)
+    silent = ScriptedCritic(default=Verdict(None, Unscored.UNEXPECTED), threshold=draft.threshold)
     said = _noted(error)
     try:
         with own_step(Reason.UNEXPECTED_ERROR):

@@ -47,20 +47,18 @@ class Result:
     """One record and, by caption field, what became of its captions.
 
     `verifications`: what a verifier found of them, as it stands in a row (`verify.as_json`).
-    `threshold`: the one that labels the sentences.
     """
 
     record: Record
     revisions: Mapping[str, Revision]
     verifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    threshold: float = 0.5
 
     def to_row(self) -> dict[str, Any]:
         """The record's own fields with `revised_caption` and `revision`, as the command writes
         them, but with the signature's line instead of its digest."""
         settings = [settings_of(revision.signature) for revision in self.revisions.values()]
         review = any(found.get("on-unfixable") == "flag" for found in settings)
-        row = row_result(self, self.threshold, review)
+        row = row_result(self, review)
         assert isinstance(row, RowResult)
         return {**self.record.fields, **row.revised}
 
@@ -92,14 +90,14 @@ def revise_window(
         record, image = row
         try:
             with own_step(Reason.UNEXPECTED_ERROR):
-                new = drafts_of(record, image, settings.stage)
+                new = drafts_of(record, image, settings.stage, models.threshold)
         except BadRecord as error:
             results.append(BadRow.of(record, record.source, error))
             continue
         for name, (made, earlier) in new.items():
             drafts.append(made)
             owners.append((len(results), name, merged(earlier, models.signature)))
-        results.append(Result(record, {}, threshold=models.threshold))
+        results.append(Result(record, {}))
     done: Sequence[Draft | BadRecord]
     try:
         done = rounds.run_stages(drafts, models, settings)
@@ -150,9 +148,11 @@ def verified(
 
 
 def drafts_of(
-    record: Record, image: Image.Image | None, stage: Stage
+    record: Record, image: Image.Image | None, stage: Stage, threshold: float | None = None
 ) -> dict[str, tuple[Draft, str]]:
     """A draft per caption of a record, and the signature of the stage before.
+
+    `threshold`: what flags sentences instead of the threshold that they were judged with.
 
     Stage `all` begins anew, whatever an earlier run left in the record; the others go on where the
     stage before stopped. Raises `BadRecord(BAD_REVISION)` where there is nothing to revise.
@@ -172,6 +172,8 @@ def drafts_of(
         if is_digest(revision.signature):
             detail = f"nothing says what the signature {revision.signature} stands for"
             raise BadRecord(Reason.BAD_REVISION, detail)
+        if threshold is not None:
+            revision = replace(revision, threshold=threshold)
         drafts[name] = (resumed(image, revision), revision.signature)
     return drafts
 
@@ -216,13 +218,13 @@ def journal_windows(
         asked: Sequence[Record | BadRow],
         results: Sequence[Result | BadRow],
     ) -> None:
-        rows = journalled(results, models, settings)
+        rows = journalled(results, settings)
         if not len(journal):
             check(rows)
         journal.append(number, digest, rows)
         if tallied is not None:
             tallied.add_window(asked, rows)
-        progress.advance(len(rows), sentences_of(rows), outcomes_of(rows, models.threshold))
+        progress.advance(len(rows), sentences_of(rows), outcomes_of(rows))
 
     with WindowKeeper(journal, progress) as keeper:
         for number, digest, loaded in unfinished_windows(
@@ -272,21 +274,18 @@ class WindowKeeper:
 
 
 def journalled(
-    results: Sequence[Result | BadRow], models: LoadedModels, settings: RevisionSettings
+    results: Sequence[Result | BadRow], settings: RevisionSettings
 ) -> list[RowResult | BadRow]:
     """A window's results as the journal keeps them."""
     review = settings.on_unfixable == "flag"
-    return [row_result(result, models.threshold, review) for result in results]
+    return [row_result(result, review) for result in results]
 
 
-def row_result(result: Result | BadRow, threshold: float, review: bool) -> RowResult | BadRow:
+def row_result(result: Result | BadRow, review: bool) -> RowResult | BadRow:
     """What the output row gains. With several caption fields, both keys hold objects by field."""
     if isinstance(result, BadRow):
         return result
-    parts = {
-        name: to_json(revision, threshold, review=review)
-        for name, revision in result.revisions.items()
-    }
+    parts = {name: to_json(revision, review=review) for name, revision in result.revisions.items()}
     for name, found in result.verifications.items():
         parts[name]["revision"]["verification"] = found
     if len(parts) == 1:
@@ -297,7 +296,7 @@ def row_result(result: Result | BadRow, threshold: float, review: bool) -> RowRe
     )
 
 
-def outcomes_of(rows: Sequence[RowResult | BadRow], threshold: float) -> dict[str, int]:
+def outcomes_of(rows: Sequence[RowResult | BadRow]) -> dict[str, int]:
     """What is shown of a window while the run goes on."""
     counts = dict.fromkeys(("flagged", "rewritten", "unscored", "quarantined"), 0)
     for row in rows:
@@ -306,7 +305,7 @@ def outcomes_of(rows: Sequence[RowResult | BadRow], threshold: float) -> dict[st
             continue
         for _, _, revision in captions_of(row.revised):
             for sentence in revision["sentences"]:
-                counts["flagged"] += is_flagged(sentence, threshold)
+                counts["flagged"] += is_flagged(sentence, revision["threshold"])
                 counts["rewritten"] += bool(sentence["accepted"])
                 counts["unscored"] += sentence["label"] == "unscored"
     return counts

@@ -30,7 +30,7 @@ from revise_captions.errors import UserError, mended_by_user
 from revise_captions.metrics.protocol import MetricInput, StoredImage
 from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label, scored
 from revise_captions.records import Span, kind_of_reason
-from revise_captions.signature import settings_of, signature
+from revise_captions.signature import signature
 
 logger = logging.getLogger(__name__)
 
@@ -256,7 +256,7 @@ def _joined(
             with mended_by_user(f"{entry.place}: `revision` is not of revise-captions"):
                 signature = str(entry["revision"]["signature"])
                 signatures.add(signature)
-                thresholds.add(float(settings_of(signature)["threshold"]))
+                thresholds.add(float(entry["revision"]["threshold"]))
                 _judged(entry, known[which], sentences, reasons)
         elif "spans" in entry.data:
             spans[which] = _spans(entry, "spans")
@@ -282,7 +282,8 @@ def _joined(
         )
     if sentences:
         _complete(sentences, examples, reasons)
-    threshold = thresholds.pop() if thresholds else None
+    # of a panel's experts, each with its own, none is the threshold of all
+    threshold = thresholds.pop() if len(thresholds) == 1 else None
     return Scores(name, source, captions, sentences, spans, reasons, threshold, omissions=omissions)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -74,8 +74,9 @@ def end_of(sentence: Mapping[str, Any], threshold: float) -> End:
     return End.FACTUAL if after >= threshold else End.FLAGGED
 
 
-def outcome_of(sentences: Sequence[Mapping[str, Any]], threshold: float) -> Outcome:
-    """The outcome of a caption, from its sentences."""
+def outcome_of(revision: Mapping[str, Any]) -> Outcome:
+    """The outcome of a caption, from the `revision` in its row."""
+    sentences, threshold = revision["sentences"], revision["threshold"]
     flagged = [s for s in sentences if is_flagged(s, threshold)]
     if any(s["dropped"] for s in flagged):
         return Outcome.DROPPED

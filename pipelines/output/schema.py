@@ -1,9 +1,12 @@
 """`Revision` to the JSON that stands in a row of the output, and back.
 
     "revised_caption": "…",
-    "revision": {"signature": "…", "rounds": 2, "needs_review": false, "sentences": [
+    "revision": {"signature": "…", "expert": "…", "threshold": 0.5, "rounds": 2,
+                 "needs_review": false, "sentences": [
         {"span": [0, 27], "label": "nonfactual", "reason": null, "assessable": true,
-         "p_factual": 0.0312, "share": 0.9987, "rationale": "…", "rewrite": "…",
+         "p_factual": 0.0312, "share": 0.9987, "rationale": "…", "fixes": [
+            {"span": [4, 7], "right": "…", "kind": "value", "certain": true, "basis": "…",
+             "evidence": [{"box": [10, 20, 30, 40], "label": "…"}]}], "rewrite": "…",
          "accepted": true, "why": "…", "p_after": 0.9731, "reason_after": null,
          "dropped": false, "attempts": [{"text", "accepted", "why", "round", "p_before",
          "p_after", "warning"}]}]}
@@ -13,8 +16,9 @@
 format has always had: null where the critic does not report it, absent from rows that early
 versions wrote. `p_after` is P(factual) of what stands there now,
 in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
-`error` follows `rounds` only where an exception left the caption without answers; `critic` only
-where the critic of charts judged: "charts".
+The span of a fix is one of the sentence, not of the caption; a box is in pixels of the upright
+image. `error` follows `rounds` only where an exception left the caption without answers; `expert`
+is there only where the critic is a panel.
 """
 
 from __future__ import annotations
@@ -26,7 +30,10 @@ from revise_captions.errors import BadRecord, Reason
 from revise_captions.pipelines.draft import Draft, flagged
 from revise_captions.records import (
     Attempt,
+    Evidence,
+    Fix,
     Label,
+    Rationale,
     Revision,
     Sentence,
     Span,
@@ -37,18 +44,19 @@ from revise_captions.records import (
 )
 
 
-def to_json(revision: Revision, threshold: float, *, review: bool = False) -> dict[str, Any]:
+def to_json(revision: Revision, *, review: bool = False) -> dict[str, Any]:
     """The two keys that the output row gains. `review`: say whether a person should look."""
-    sentences = [_sentence_json(sentence, threshold) for sentence in revision.sentences]
-    result: dict[str, Any] = {"signature": revision.signature, "rounds": revision.rounds}
+    threshold = revision.threshold
+    result: dict[str, Any] = {"signature": revision.signature}
+    if revision.expert:
+        result["expert"] = revision.expert
+    result |= {"threshold": threshold, "rounds": revision.rounds}
     if revision.error:
         result["error"] = revision.error
-    if named := next((s.verdict.critic for s in revision.sentences if s.verdict.critic), ""):
-        result["critic"] = named
     if review:
-        draft = Draft(None, revision.caption, revision.sentences)
-        result["needs_review"] = bool(flagged(draft, threshold))
-    result["sentences"] = sentences
+        draft = Draft(None, revision.caption, revision.sentences, threshold=threshold)
+        result["needs_review"] = bool(flagged(draft))
+    result["sentences"] = [_sentence_json(sentence, threshold) for sentence in revision.sentences]
     return {"revised_caption": revision.revised_caption, "revision": result}
 
 
@@ -63,7 +71,8 @@ def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
         "assessable": verdict.assessable,
         "p_factual": verdict.p_factual,
         "share": verdict.answer_mass,
-        "rationale": sentence.rationale,
+        "rationale": None if sentence.rationale is None else sentence.rationale.text,
+        "fixes": [_fix_json(fix) for fix in sentence.rationale.fixes] if sentence.rationale else [],
         "rewrite": shown.text if shown else None,
         "accepted": shown.accepted if shown else None,
         "why": shown.why.value if shown else None,
@@ -71,6 +80,17 @@ def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
         "reason_after": None if sentence.dropped or now.unscored is None else str(now.unscored),
         "dropped": sentence.dropped,
         "attempts": [_attempt_json(attempt) for attempt in attempts],
+    }
+
+
+def _fix_json(fix: Fix) -> dict[str, Any]:
+    return {
+        "span": list(fix.span),
+        "right": fix.right,
+        "kind": fix.kind,
+        "certain": fix.certain,
+        "basis": fix.basis,
+        "evidence": [{"box": list(one.box), "label": one.label} for one in fix.evidence],
     }
 
 
@@ -100,8 +120,10 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
     try:
         stored = row["revision"]
         items = stored["sentences"]
-        critic = _of(str, stored.get("critic", ""))
-        sentences = tuple(_sentence(item, critic) for item in items)
+        expert = _of(str, stored.get("expert", ""))
+        threshold = _share("threshold", _of(int | float, stored["threshold"]))
+        assert threshold is not None
+        sentences = tuple(_sentence(item) for item in items)
         rounds, signature = _round(stored["rounds"]), _of(str, stored["signature"])
         revised = _of(str, row["revised_caption"])
         error = _of(str, stored.get("error", ""))
@@ -119,7 +141,7 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
                 f"span {list(sentence.span)} does not fit a caption of {len(caption)} characters",
             )
         cursor = sentence.span.end
-    return Revision(caption, revised, sentences, rounds, signature, error)
+    return Revision(caption, revised, sentences, rounds, signature, error, threshold, expert)
 
 
 def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
@@ -134,7 +156,7 @@ def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
         raise ValueError(f"label is {item['label']!r:.80}")
 
 
-def _sentence(item: Mapping[str, Any], critic: str) -> Sentence:
+def _sentence(item: Mapping[str, Any]) -> Sentence:
     start, end = item["span"]
     p, unscored = item["p_factual"], item["reason"]
     reason = reason_of(unscored) if unscored is not None else None
@@ -144,7 +166,7 @@ def _sentence(item: Mapping[str, Any], critic: str) -> Sentence:
     mass = item.get("share")
     _share("share", mass)
     assessable = _of(bool | None, item["assessable"])
-    verdict = Verdict(p, reason, assessable, mass, critic)
+    verdict = Verdict(p, reason, assessable, mass)
     dropped = bool(item["dropped"])
     after, reason_after = _share("p_after", item["p_after"]), item["reason_after"]
     unscored_after = reason_of(reason_after) if reason_after is not None else None
@@ -153,10 +175,31 @@ def _sentence(item: Mapping[str, Any], critic: str) -> Sentence:
     elif (after is None) is (unscored_after is None):
         raise ValueError("a sentence has p_after or reason_after")
     else:
-        now = Verdict(after, unscored_after, assessable, critic=critic)
+        now = Verdict(after, unscored_after, assessable)
     attempts = tuple(_attempt(a) for a in item["attempts"])
-    rationale = _of(str | None, item["rationale"])
+    said = _of(str | None, item["rationale"])
+    fixes = tuple(_fix(fix, end - start) for fix in item["fixes"])
+    rationale = None if said is None else Rationale(said, fixes)
     return Sentence(Span(int(start), int(end)), verdict, now, rationale, attempts, dropped)
+
+
+def _fix(stored: Mapping[str, Any], length: int) -> Fix:
+    start, end = (_of(int, side) for side in stored["span"])
+    if not 0 <= start <= end <= length:
+        raise ValueError(f"the fix {stored['span']} is outside a sentence of {length} characters")
+    return Fix(
+        Span(start, end),
+        _of(str, stored["right"]),
+        _of(str, stored["kind"]),
+        _of(bool, stored["certain"]),
+        _of(str, stored["basis"]),
+        tuple(_evidence(one) for one in stored["evidence"]),
+    )
+
+
+def _evidence(stored: Mapping[str, Any]) -> Evidence:
+    left, top, right, bottom = (_of(int, side) for side in stored["box"])
+    return Evidence((left, top, right, bottom), _of(str, stored["label"]))
 
 
 def _attempt(stored: Mapping[str, Any]) -> Attempt:

@@ -50,8 +50,6 @@ RATER = (
     "transformers",
     "rapidocr",
 )
-#: As well, where the critic of charts judged rows beside another critic.
-RATER_OF_CHARTS = ("charts-critic", "charts-prompt", "charts-threshold", "charts-rapidocr")
 #: Fields that say who wrote a caption, best first.
 CAPTIONER_FIELDS = ("model", "captioner", "vlm_model", "model_name", "system")
 REVISED = ", revised"
@@ -65,14 +63,20 @@ Errors = Mapping[str, Mapping[str, Mapping[str, int]]]
 class RatedCaptioners:
     """Ratings, the settings that produced them, error types by captioner and image, examples.
 
-    `elsewhere` has the images that another critic judged than the rest: charts, by `bundled`.
+    `experts` names who of a panel judged an image. A panel's settings stand in `rater` as
+    `expert.key`, of each expert that judged something.
     """
 
     ratings: Ratings
     rater: Mapping[str, str]
     errors: Errors = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
-    elsewhere: frozenset[str] = frozenset()
+    experts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The experts that judged something; "" where one critic judges everything."""
+        return tuple(dict.fromkeys(self.experts.get(image, "") for image in self.ratings.images))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Counted:
     """One caption's `leaderboard.counts_of`, its error types, the rater's signature, examples.
 
     `wrong` has the flagged sentences, `unscored` the reasons of those that were not judged;
-    `critic` names the critic that judged it, where that is not the run's own.
+    `expert` names who of a panel judged it.
     """
 
     captioner: str
@@ -90,7 +94,7 @@ class Counted:
     signature: str
     wrong: tuple[BehindScore, ...] = ()
     unscored: tuple[str, ...] = ()
-    critic: str = ""
+    expert: str = ""
 
 
 def is_judged(name: str) -> bool:
@@ -142,10 +146,9 @@ def _counted(row: Mapping[str, Any], caption: str, captioner: str, image: str) -
     revision = row["revision"]
     signature = str(revision["signature"])
     settings = settings_of(signature)
-    threshold = float(settings["threshold"])
     judged = JudgedCaption(
-        captioner, image, caption, revision["sentences"], threshold, signature,
-        str(revision.get("critic") or ""),
+        captioner, image, caption, revision["sentences"], float(revision["threshold"]), signature,
+        str(revision.get("expert", "")),
     )  # fmt: skip
     kinds = _kinds(row, caption, revision["sentences"])
     yield judged.as_it_came(kinds)
@@ -163,7 +166,7 @@ class JudgedCaption:
     sentences: Sequence[Mapping[str, Any]]
     threshold: float
     signature: str
-    critic: str = ""
+    expert: str = ""
 
     def as_it_came(self, kinds: Sequence[str]) -> Counted:
         rated = [RatedSentence(Label(s["label"]), s["assessable"]) for s in self.sentences]
@@ -201,7 +204,7 @@ class JudgedCaption:
         counts = counts_of(rated, words)
         return Counted(
             captioner, self.image, counts, kinds, self.signature, tuple(wrong), reasons,
-            self.critic,
+            self.expert,
         )  # fmt: skip
 
     def _example(
@@ -268,42 +271,49 @@ def _after(sentence: Mapping[str, Any], threshold: float) -> RatedSentence | Non
 
 def rate(rows: Iterable[Counted]) -> RatedCaptioners:
     """Ratings of captions. Raises `UserError` if their raters differ."""
-    seen: dict[tuple[str, bool], dict[str, str]] = {}
+    seen: dict[tuple[str, str], dict[str, str]] = {}
     rater: dict[str, str] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
-    evidence, elsewhere = Evidence(), set()
+    evidence, experts = Evidence(), dict[str, str]()
 
     def counted() -> Iterator[tuple[str, str, tuple[float, ...]]]:
         for row in rows:
-            if (by := (row.signature, bool(row.critic))) not in seen:
-                seen[by] = rater_of(row.signature, charts=by[1])
-                _same(rater or seen[by], seen[by], "the input")
+            if (by := (row.signature, row.expert)) not in seen:
+                seen[by] = rater_of(row.signature, row.expert)
+                _same(rater, seen[by], "the input")
                 rater.update(seen[by])
             if row.errors:
                 kinds = errors.setdefault(row.captioner, {}).setdefault(row.image, {})
                 for kind, count in row.errors.items():
                     kinds[kind] = kinds.get(kind, 0) + count
             evidence.add(row.captioner, row.wrong, row.unscored)
-            if row.critic:
-                elsewhere.add(row.image)
+            if row.expert:
+                experts[row.image] = row.expert
             yield row.captioner, row.image, row.counts
 
     ratings = collect(counted())
-    return RatedCaptioners(ratings, rater, errors, evidence, frozenset(elsewhere))
+    return RatedCaptioners(ratings, rater, errors, evidence, experts)
 
 
-def rater_of(signature: str, *, charts: bool = False) -> dict[str, str]:
-    """The settings in a signature that decide a rating; `charts`: one by the critic of charts."""
+def rater_of(signature: str, expert: str = "") -> dict[str, str]:
+    """The settings in a signature that decide a rating, of a panel's expert under its name."""
     settings = settings_of(signature)
-    keys = RATER + RATER_OF_CHARTS if charts else RATER
-    return {key: settings[key] for key in keys if key in settings}
+    mark = f"{expert}." if expert else ""
+    return {mark + key: settings[mark + key] for key in RATER if mark + key in settings}
 
 
 def _same(one: Mapping[str, str], other: Mapping[str, str], where: str) -> None:
-    both = (key for key in RATER_OF_CHARTS if key in one and key in other)
-    names = [key for key in (*RATER, *both) if one.get(key) != other.get(key)]
+    """Raises `UserError` where a rater is not the same as before; other experts may join."""
+    raters = [{key.rpartition(".")[0] for key in settings} for settings in (one, other)]
+    names = [
+        key
+        for key in one.keys() | other.keys()
+        if key.rpartition(".")[0] in raters[0] & raters[1] and one.get(key) != other.get(key)
+    ]
+    if one and other and not raters[0] & raters[1] and "" in raters[0] | raters[1]:
+        names = ["critic"]
     if names:
-        named = "; ".join(f"{key}: {one.get(key)} and {other.get(key)}" for key in names)
+        named = "; ".join(f"{key}: {one.get(key)} and {other.get(key)}" for key in sorted(names))
         raise UserError(
             f"{where} was rated with different settings, which must not be mixed ({named})",
             hint="rate all captioners with the same critic and threshold",
@@ -320,9 +330,9 @@ def joined(old: RatedCaptioners, new: RatedCaptioners) -> RatedCaptioners:
         )
     rows = [*_rows(old.ratings), *_rows(new.ratings)]
     errors, evidence = {**old.errors, **new.errors}, old.evidence.joined(new.evidence)
-    elsewhere = old.elsewhere | new.elsewhere
+    experts = {**old.experts, **new.experts}
     rater = {**old.rater, **new.rater}
-    return RatedCaptioners(collect(rows), rater, errors, evidence, elsewhere)
+    return RatedCaptioners(collect(rows), rater, errors, evidence, experts)
 
 
 def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -334,12 +344,12 @@ def _rows(ratings: Ratings) -> Iterator[tuple[str, str, tuple[float, ...]]]:
 
 def write_ratings(path: Path, rated: RatedCaptioners) -> None:
     """Writes `ratings.json`: rater, counts by captioner and image, error types, examples, and
-    which images another critic judged."""
+    who of a panel judged which images."""
     counts: dict[str, dict[str, Any]] = {}
     for captioner, image, row in _rows(rated.ratings):
         counts.setdefault(captioner, {})[image] = [int(v) if v == int(v) else v for v in row]
     stored = {"rater": rated.rater, "columns": COLUMNS, "counts": counts, "errors": rated.errors}
-    stored["elsewhere"] = sorted(rated.elsewhere)
+    stored["experts"] = rated.experts
     write_json(path, stored | {"evidence": rated.evidence.as_json()})
 
 
@@ -360,7 +370,7 @@ def read_ratings(path: Path) -> RatedCaptioners:
             for who, of_images in stored.get("errors", {}).items()
         }  # fmt: skip
         evidence = Evidence.read(stored.get("evidence", {}))
-        elsewhere = frozenset(map(str, stored.get("elsewhere", ())))
-        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence, elsewhere)
+        experts = {str(image): str(name) for image, name in stored["experts"].items()}
+        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence, experts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no leaderboard's ratings: {error}") from None

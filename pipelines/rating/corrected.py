@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from revise_captions.pipelines.rating.autorater import REVISED, RatedCaptioners
 from revise_captions.stats.bootstrap import MIN_RECORDS
-from revise_captions.stats.error_correction import CorrectedShare, ErrorRates, as_written
+from revise_captions.stats.error_correction import CorrectedShare, ErrorRates, as_written, pooled
 from revise_captions.stats.leaderboard import keys_of, resamples
 from revise_captions.text.formatting import plural
 
 
 def corrected(
-    rated: RatedCaptioners, errors: ErrorRates | None, replicates: int
+    rated: RatedCaptioners, errors: Mapping[str, ErrorRates | None], replicates: int
 ) -> dict[str, CorrectedShare]:
-    """By captioner, with 95 % intervals over images and over what the critic was measured on.
+    """By captioner, with 95 % intervals over images and over what the critics were measured on.
 
-    Images that another critic judged are left out: these are not its errors. Revised captions have
-    none: the critic chose their rewrites by its own errors, which its rates on sentences as they
-    were written do not describe.
+    What each expert of a panel judged is corrected for its own errors; what one judged of whose
+    errors nothing is known is left out. Revised captions have none: the critic chose their rewrites
+    by its own errors, which its rates on sentences as they were written do not describe.
+
+    Args:
+        rated: Ratings of captioners.
+        errors: What is known of each expert's errors; "" where one critic judges everything.
+        replicates: Of the bootstrap.
     """
-    if errors is None:
-        return {}
+    parts: dict[str, list[tuple[CorrectedShare, float]]] = {}
+    judged = dict.fromkeys(rated.ratings.captioners, 0)
+    for expert, known in errors.items():
+        if known is None:
+            continue
+        for name, records, found in _of_expert(rated, expert, known, replicates):
+            judged[name] += records
+            parts.setdefault(name, []).append(found)
+    shares = {}
+    for name, found_parts in parts.items():
+        sizes = [size for _, size in found_parts]
+        drawn = [np.full(replicates, size) for size in sizes]
+        share = pooled([share for share, _ in found_parts], sizes, drawn)
+        if share is not None and judged[name] >= MIN_RECORDS:
+            shares[name] = share
+    return shares
+
+
+def _of_expert(
+    rated: RatedCaptioners, expert: str, errors: ErrorRates, replicates: int
+) -> Iterator[tuple[str, int, tuple[CorrectedShare, float]]]:
+    """By captioner: how many images the expert judged, its corrected share, and its sentences."""
     ratings = rated.ratings
-    own = np.array([image not in rated.elsewhere for image in ratings.images], dtype=bool)
+    own = np.array([rated.experts.get(i, "") == expert for i in ratings.images], dtype=bool)
     top, bottom = (sums[:, own] for sums in ratings.sums("overall"))
     images = [image for image, mine in zip(ratings.images, own, strict=True) if mine]
     drawn = resamples(top, bottom, keys_of(images), replicates)
-    found = {}
     for k, name in enumerate(ratings.captioners):
-        if name.endswith(REVISED) or np.count_nonzero(bottom[k]) < MIN_RECORDS:
+        size = float(bottom[k].sum())
+        if name.endswith(REVISED) or size == 0:
             continue
-        said = float(top[k].sum() / bottom[k].sum())
-        if (share := as_written(said, drawn[:, k], errors)) is not None:
-            found[name] = share
-    return found
+        share = as_written(float(top[k].sum()) / size, drawn[:, k], errors)
+        if share is not None:
+            yield name, int(np.count_nonzero(bottom[k])), (share, size)
 
 
 def with_corrected(
@@ -46,26 +70,32 @@ def with_corrected(
     """The overall table's rows with three more columns, where anything is known."""
     if not found:
         return rows
-    empty = CorrectedShare(None, float("nan"), float("nan"))
-    return [row | _columns(found.get(row["captioner"], empty)) for row in rows]
+    return [row | _columns(found.get(row["captioner"])) for row in rows]
 
 
-def _columns(share: CorrectedShare) -> dict[str, float | None]:
-    known = share.value is not None
+def _columns(share: CorrectedShare | None) -> dict[str, float | None]:
+    known = share is not None and share.value is not None
     return {
-        "corrected": share.value,
-        "corrected_low": share.low if known else None,
-        "corrected_high": share.high if known else None,
+        "corrected": share.value if share is not None else None,
+        "corrected_low": share.low if share is not None and known else None,
+        "corrected_high": share.high if share is not None and known else None,
     }
 
 
-def note(errors: ErrorRates, elsewhere: int = 0) -> str:
+def note(rated: RatedCaptioners, errors: Mapping[str, ErrorRates | None]) -> str:
     """What the correction rests on, and how many images are left out."""
-    kept, passed = (100 * rate.share for rate in (errors.true_kept, errors.wrong_kept))
-    text = (
-        f"Corrected by {errors.origin}: the critic calls {kept:.1f} % of the true and "
-        f"{passed:.1f} % of the wrong sentences factual. Revised captions cannot be corrected so."
-    )
-    if not elsewhere:
-        return text
-    return f"{text} Without {plural(elsewhere, 'image')} of charts, which another critic judged."
+    texts = []
+    for expert, known in errors.items():
+        if known is None:
+            continue
+        kept, passed = (100 * rate.share for rate in (known.true_kept, known.wrong_kept))
+        texts.append(
+            f"Corrected by {known.origin}: {f'“{expert}”' if expert else 'the critic'} calls "
+            f"{kept:.1f} % of the true and {passed:.1f} % of the wrong sentences factual."
+        )
+    texts.append("Revised captions cannot be corrected so.")
+    unknown = {expert for expert, known in errors.items() if known is None}
+    left = sum(rated.experts.get(image, "") in unknown for image in rated.ratings.images)
+    if left:
+        texts.append(f"Without {plural(left, 'image')} whose judge's errors nobody measured.")
+    return " ".join(texts)

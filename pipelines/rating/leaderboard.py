@@ -36,6 +36,7 @@ from revise_captions.pipelines.rating.corrected import corrected, note, with_cor
 from revise_captions.pipelines.rating.human_scores import against_people, read_people
 from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
 from revise_captions.pipelines.rating.page import page
+from revise_captions.signature import of_expert
 from revise_captions.stats.error_correction import ErrorRates
 from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
 from revise_captions.text.formatting import plural
@@ -83,7 +84,12 @@ def rate_captions(options: RatingOptions) -> dict[str, Any]:
         models = options.judging.models
         if models.critic_profile is not None:
             expect_profile(rated.rater, models.critic_profile)
-        errors = known_errors(rated.rater, models.critic, models.adapter, models.critic_profile)
+        errors = {
+            expert: known_errors(
+                of_expert(rated.rater, expert), models.critic, models.adapter, models.critic_profile
+            )
+            for expert in rated.judges
+        }
         write_ratings(stored, rated)
         return write_board(options.out, rated, options.replicates, people, errors)
 
@@ -188,7 +194,7 @@ def write_board(
     rated: RatedCaptioners,
     replicates: int,
     people: Mapping[str, float] | None = None,
-    critic_errors: ErrorRates | None = None,
+    critic_errors: Mapping[str, ErrorRates | None] | None = None,
 ) -> dict[str, Any]:
     """`leaderboard.json`, `.md`, `.tex`, `.html`, one `.csv` for each criterion, `errors.csv`."""
     controlled = length_controlled(rated.ratings)
@@ -201,11 +207,11 @@ def write_board(
         )
         for criterion, board in boards.items()
     }
-    shares = corrected(rated, critic_errors, replicates)
+    known = critic_errors or {}
+    shares = corrected(rated, known, replicates)
     tables["overall"] = with_corrected(tables["overall"], shares)
     found = as_json(boards, tables, rated, replicates)
-    known = critic_errors if shares else None
-    found["correction"] = "" if known is None else note(known, len(rated.elsewhere))
+    found["correction"] = note(rated, known) if shares else ""
     order = [standing.captioner for standing in boards["overall"].standings]
     found["errors"] = errors = error_rates.errors_of(rated, order, replicates)
     found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
@@ -269,7 +275,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         parts.append(people_as_text(found["people"]))
     if found["correction"]:
         parts.append(found["correction"])
-    if found["rater"].get(CALIBRATION) == UNCALIBRATED:
+    if UNCALIBRATED in _calibrations(found["rater"]):
         parts.append(
             "Uncalibrated: nobody measured how often this critic errs (captions calibrate does)."
         )
@@ -279,3 +285,8 @@ def as_text(found: Mapping[str, Any]) -> str:
         f"resamples and permutations over images, Holm's correction\nrater: {rater}"
     )
     return "\n\n".join(parts)
+
+
+def _calibrations(rater: Mapping[str, str]) -> set[str]:
+    """How the critic, or each expert of a panel, was calibrated."""
+    return {value for key, value in rater.items() if key.rpartition(".")[2] == CALIBRATION}

@@ -22,7 +22,8 @@ from revise_captions.pipelines.annotate.tasks.decided import (
 )
 from revise_captions.pipelines.annotate.tasks.units import RunCaption
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
-from revise_captions.pipelines.report.chart_view import ChartTable, noted
+from revise_captions.pipelines.report.chart_view import ChartTable
+from revise_captions.pipelines.report.evidence import boxes_of, outlined
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.verify.findings import findings
@@ -65,7 +66,7 @@ class Note:
     """A note under a caption about one sentence; unscored sentences share one per reason.
 
     `number` counts from 1. `tries` has the refused rewrites as edits, with their attempts; `decide`
-    is what a person may decide about the sentence.
+    is what a person may decide about the sentence; `fixes` are those of the rationale.
     """
 
     number: int
@@ -74,6 +75,16 @@ class Note:
     sentence: Mapping[str, Any]
     tries: Sequence[tuple[Markup, Mapping[str, Any]]]
     decide: Deciding | None = None
+    fixes: Sequence[ShownFix] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFix:
+    """A fix of a rationale as an edit of the words that it is about."""
+
+    change: Markup
+    certain: bool
+    basis: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +105,15 @@ class Card:
     html: Markup
 
 
-def render_cards(
-    environment: Environment, rows: Iterable[ReportRow], threshold: float
-) -> tuple[list[Card], int]:
+def render_cards(environment: Environment, rows: Iterable[ReportRow]) -> tuple[list[Card], int]:
     """The records as HTML, until the page is full, and the number that did not fit."""
     cards: list[Card] = []
     size = left_out = 0
     rows = list(rows)
-    images = _embedded([shown_picture(row, threshold) for row in rows])
+    images = _embedded([shown_picture(row) for row in rows])
     for number, (row, image) in enumerate(zip(rows, images, strict=True), 1):
         decide = partial(_decided_here, row)
-        text = render_card(environment, row, number, image, threshold, decide=decide)
+        text = render_card(environment, row, number, image, decide=decide)
         size += len(text.encode())
         if size > RECORDS_LIMIT:
             left_out += 1
@@ -118,7 +127,6 @@ def render_card(
     row: ReportRow,
     number: int,
     image: Mapping[str, object] | None,
-    threshold: float,
     *,
     decide: Callable[[int], Deciding | None] | None = None,
     beside: Sequence[object] = (),
@@ -131,14 +139,12 @@ def render_card(
         row: The record.
         number: Its number on the page, or in the run.
         image: `uri`, and `width` and `height` where they are known.
-        threshold: The run's.
         decide: Says what may be decided about a sentence, by its number.
         beside: Sentences that another run sees otherwise.
         reading: Where a server has what was read in the chart (`tables`) and the image with the
             marks outlined that the notes are about (`marked`).
     """
-    marks = list(_marks(row, threshold, decide))
-    sentences = row.revision["sentences"] if row.revision is not None else ()
+    marks = list(_marks(row, decide))
     text = environment.get_template("record.html.j2").render(
         row=row,
         number=number,
@@ -149,8 +155,8 @@ def render_card(
         revised=visible(clip(row.revised_caption, CAPTION_LIMIT)),
         found=findings(row.revision),
         tables=_tables(row),
-        ranked=ranking(row.caption, sentences, threshold, row.labeled),
-        threshold=threshold,
+        ranked=None if row.revision is None else ranking(row.caption, row.revision, row.labeled),
+        threshold=None if row.revision is None else row.revision["threshold"],
         beside=beside,
         reading=reading,
     )
@@ -190,12 +196,18 @@ def _tables(row: ReportRow) -> list[ChartTable]:
     return [] if row.chart is None else row.chart.tables()
 
 
-def shown_picture(row: ReportRow, threshold: float) -> Image.Image | None:
-    """The image; of a chart with the marks outlined that the notes are about."""
-    if row.image is None or row.chart is None:
-        return row.image
-    notes = ((mark.note.number, mark.note.sentence) for mark in _marks(row, threshold, None))
-    return row.chart.outlined(row.image, noted(row.chart, row.caption, notes))
+def has_boxes(row: ReportRow) -> bool:
+    """Whether there is anything to outline in the image."""
+    sentences = row.revision["sentences"] if row.revision is not None else ()
+    return any(boxes_of(sentence) for sentence in sentences)
+
+
+def shown_picture(row: ReportRow) -> Image.Image | None:
+    """The image, with the places outlined that the notes go by, each with its note's number."""
+    if row.image is None:
+        return None
+    notes = [(mark.note.number, boxes_of(mark.note.sentence)) for mark in _marks(row, None)]
+    return outlined(row.image, [note for note in notes if note[1]])
 
 
 def _embedded(images: Sequence[Image.Image | None]) -> list[Mapping[str, object] | None]:
@@ -236,10 +248,9 @@ _STATUS = {
 }
 
 
-def _marks(
-    row: ReportRow, threshold: float, decide: Callable[[int], Deciding | None] | None
-) -> Iterator[Mark]:
+def _marks(row: ReportRow, decide: Callable[[int], Deciding | None] | None) -> Iterator[Mark]:
     """The flagged and unscored sentences of the visible part."""
+    threshold = row.revision["threshold"] if row.revision else 0.0
     unscored: dict[str, Note] = {}
     number = 0
     for place, sentence in enumerate(row.revision["sentences"] if row.revision else ()):
@@ -266,7 +277,14 @@ def _note(number: int, sentence: Mapping[str, Any], text: str, threshold: float)
     tone, status = _STATUS[end_of(sentence, threshold)]
     if not sentence["accepted"] and tone in ("good", "unsure"):
         status = "Factual in the revised caption" if tone == "good" else "Not judged again"
-    return Note(number, tone, status, sentence, _tries(sentence, text))
+    fixes = [_shown_fix(fix, text) for fix in sentence["fixes"]]
+    return Note(number, tone, status, sentence, _tries(sentence, text), fixes=fixes)
+
+
+def _shown_fix(fix: Mapping[str, Any], text: str) -> ShownFix:
+    start, end = fix["span"]
+    change = difference(clip(text[start:end], _TEXT_LIMIT), clip(fix["right"], _TEXT_LIMIT))
+    return ShownFix(change, fix["certain"], fix["basis"])
 
 
 def _change(sentence: Mapping[str, Any], text: str) -> Markup:

@@ -7,7 +7,8 @@ among accepted rewrites, measured on such rewrites (`stats.error_correction`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ import numpy as np
 from revise_captions.pipelines.output.shares import COLUMN
 from revise_captions.stats.bootstrap import MIN_RECORDS, Sums
 from revise_captions.stats.error_correction import (
+    CorrectedShare,
     ErrorRates,
     MeasuredShare,
     RevisedParts,
     as_written,
+    pooled,
     revised,
 )
 from revise_captions.text.formatting import percent, plural
@@ -26,24 +29,53 @@ from revise_captions.text.formatting import percent, plural
 _PARTS = ("kept_after", "flagged_after", "rewritten_after")
 
 
-def corrected(
-    sums: Sums, errors: ErrorRates | None, other: Sums | None = None
+@dataclass(frozen=True, slots=True)
+class _Corrected:
+    """What one expert judged, corrected for its errors, before and after the revision."""
+
+    expert: str
+    errors: ErrorRates
+    before: CorrectedShare
+    after: CorrectedShare
+    sums: Sums
+
+
+def corrected_together(
+    experts: Mapping[str, Sums], errors: Mapping[str, ErrorRates | None]
 ) -> dict[str, Any] | None:
     """Shares of true sentences, before and after, with intervals, and what they rest on.
 
-    The intervals cover both samples: the records of the run, and the sentences that the critic was
-    measured on.
+    What each expert judged is corrected for its own errors, and counts by its number of sentences.
+    The intervals cover both samples: the records of the run, and the sentences that the experts
+    were measured on.
 
     Args:
-        sums: Of the run.
-        errors: The critic's.
-        other: The part of `sums` that another critic judged, which is left out.
+        experts: Counts of the run, by expert.
+        errors: What is known of each expert's errors.
 
     Returns:
-        None where nothing is known of the critic's errors, or the run is too small.
+        None where nothing is known of any expert's errors, or the run is too small.
     """
+    every = [_corrected(name, sums, errors.get(name)) for name, sums in experts.items()]
+    parts = [part for part in every if part is not None]
+    before = _pooled([(part.before, part.sums) for part in parts], "scored_before")
+    after = _pooled([(part.after, part.sums) for part in parts], "scored_after")
+    if before is None or after is None:
+        return None
+    names = {part.expert for part in parts}
+    others = (sums for name, sums in experts.items() if name not in names)
+    return {
+        "before": before.as_json(),
+        "after": after.as_json(),
+        "rests_on": [_basis(part) for part in parts],
+        "rewrites": int(sum(part.sums.total[COLUMN["rewritten_after"]] for part in parts)),
+        "left_out": int(sum(sums.total[COLUMN["scored_before"]] for sums in others)),
+    }
+
+
+def _corrected(name: str, sums: Sums, errors: ErrorRates | None) -> _Corrected | None:
+    """None where nothing is known of the expert's errors, or too few records are its own."""
     scored, factual = COLUMN["scored_before"], COLUMN["factual_before"]
-    sums = sums if other is None else sums - other
     if errors is None or sums.nonzero[scored] < MIN_RECORDS:
         return None
     total, drawn = sums.total, sums.resampled
@@ -60,17 +92,27 @@ def corrected(
     )
     if before is None or after is None:
         return None
+    return _Corrected(name, errors, before, after, sums)
+
+
+def _pooled(parts: Sequence[tuple[CorrectedShare, Sums]], column: str) -> CorrectedShare | None:
+    place = COLUMN[column]
+    sizes = [float(sums.total[place]) for _, sums in parts]
+    drawn = [sums.resampled[:, place] for _, sums in parts]
+    return pooled([share for share, _ in parts], sizes, drawn)
+
+
+def _basis(part: _Corrected) -> dict[str, Any]:
+    """What is known of an expert's errors."""
+    errors = part.errors
     return {
-        "before": before.as_json(),
-        "after": after.as_json(),
-        "rests_on": errors.origin,
+        "expert": part.expert,
+        "origin": errors.origin,
         "true_called_factual": _measured(errors.true_kept),
         "wrong_called_factual": _measured(errors.wrong_kept),
         "accepted_rewrites_true": (
             None if errors.rewrites_true is None else _measured(errors.rewrites_true)
         ),
-        "rewrites": int(total[COLUMN["rewritten_after"]]),
-        "left_out": 0 if other is None else int(other.total[scored]),
     }
 
 
@@ -88,17 +130,27 @@ def trust(summary: Mapping[str, Any]) -> str:
             "These shares are uncalibrated: nobody measured how often this critic errs "
             "(captions calibrate does)."
         )
-    kept, passed = found["true_called_factual"], found["wrong_called_factual"]
+    text = " ".join(map(_told, found["rests_on"]))
+    if found["left_out"]:
+        text += (
+            f" Without {plural(found['left_out'], 'sentence')} of which nobody measured how often "
+            "their judge errs."
+        )
+    unknown = any(basis["accepted_rewrites_true"] is None for basis in found["rests_on"])
+    if found["rewrites"] and unknown:
+        text += " How many accepted rewrites are true, nobody measured: bounds."
+    return text
+
+
+def _told(basis: Mapping[str, Any]) -> str:
+    """What is known of one expert's errors."""
+    kept, passed = basis["true_called_factual"], basis["wrong_called_factual"]
+    who = f"“{basis['expert']}”" if basis["expert"] else "it"
     text = (
-        f"Corrected by {found['rests_on']}: it calls {percent(kept['share'])} of true and "
+        f"Corrected by {basis['origin']}: {who} calls {percent(kept['share'])} of true and "
         f"{percent(passed['share'])} of wrong sentences factual."
     )
-    if found["left_out"]:
-        charts = plural(found["left_out"], "sentence")
-        text += f" Without {charts} about charts, which another critic judged."
-    rewrites = found["accepted_rewrites_true"]
+    rewrites = basis["accepted_rewrites_true"]
     if rewrites is not None:
-        return f"{text} Of accepted rewrites {percent(rewrites['share'])} were true."
-    if found["rewrites"]:
-        return f"{text} How many accepted rewrites are true, nobody measured: bounds."
+        text += f" Of accepted rewrites {percent(rewrites['share'])} were true."
     return text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,30 @@ GUARDS = frozenset(
 _CRITIC = frozenset({Why.NOT_FACTUAL, Why.NO_BETTER, Why.UNSCORED, Why.UNKNOWN_WORD})
 
 
+@dataclass(slots=True)
+class ExpertHistograms:
+    """Counts of P(factual) by `BINS`, before and after, of what one expert judged.
+
+    `pending` has probabilities that are not counted yet, before and after.
+    """
+
+    threshold: float
+    before: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
+    after: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
+    pending: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
+
+    def flush(self) -> None:
+        """Counts what is pending."""
+        before, after = self.pending
+        self.before += _histogram(before)
+        self.after += _histogram(after)
+        before.clear()
+        after.clear()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"bins": BINS, "before": self.before.tolist(), "after": self.after.tolist()}
+
+
 class Counts:
     """Counts that need no interval, over all captions of a run; `+=` adds a shard's.
 
@@ -45,10 +70,10 @@ class Counts:
         totals: Records, captions, sentences and attempts, by name.
         flow: Flagged sentences, by what was done and how they ended.
         outcomes: Captions, by outcome.
+        histograms: Of P(factual), by the expert that judged.
     """
 
-    def __init__(self, threshold: float) -> None:
-        self.threshold = threshold
+    def __init__(self) -> None:
         self.totals: Counter[str] = Counter()
         self.unscored: Counter[str] = Counter()
         self.unknown_words: Counter[str] = Counter()
@@ -56,10 +81,7 @@ class Counts:
         self.refused: Counter[str] = Counter()
         self.flow: Counter[tuple[str, str]] = Counter()
         self.outcomes: Counter[str] = Counter()
-        self.before = np.zeros(BINS, dtype=np.int64)
-        self.after = np.zeros(BINS, dtype=np.int64)
-        self._before: list[float] = []
-        self._after: list[float] = []
+        self.histograms: dict[str, ExpertHistograms] = {}
 
     def __iadd__(self, other: Counts) -> Counts:
         for counts in (self, other):
@@ -74,25 +96,28 @@ class Counts:
             "outcomes",
         ):
             getattr(self, name).update(getattr(other, name))
-        self.before += other.before
-        self.after += other.after
+        for name, found in other.histograms.items():
+            mine = self.histograms.setdefault(name, ExpertHistograms(found.threshold))
+            mine.before += found.before
+            mine.after += found.after
         return self
 
     def flush(self) -> None:
         """Moves pending probabilities into the histograms."""
-        self.before += _histogram(self._before)
-        self.after += _histogram(self._after)
-        self._before.clear()
-        self._after.clear()
+        for found in self.histograms.values():
+            found.flush()
 
-    def add_caption(self, sentences: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
-        """Adds a caption.
+    def add_caption(self, revision: Mapping[str, Any]) -> tuple[list[int], bool]:
+        """Adds a caption, by the `revision` in its row.
 
         Returns:
             Its counts, one for each of `shares.COLUMNS`, and whether anything in it changed.
         """
-        threshold = self.threshold
-        before, now = self._before, self._after
+        sentences, threshold = revision["sentences"], revision["threshold"]
+        expert = str(revision.get("expert", ""))
+        if expert not in self.histograms:
+            self.histograms[expert] = ExpertHistograms(threshold)
+        before, now = self.histograms[expert].pending
         scored = good = claims = good_claims = 0
         scored_after = good_after = claims_after = good_claims_after = 0
         kept = wrong = rewritten = 0
@@ -134,10 +159,10 @@ class Counts:
         claims, good_claims = claims + steady_claims, good_claims + steady_claims
         claims_after += steady_claims
         good_claims_after += steady_claims
-        touched = [self._flagged(s) for s in flagged]
+        touched = [self._flagged(s, threshold) for s in flagged]
         first = [f for f in touched if f.first]
         whole = not flagged and scored == len(sentences)
-        self.outcomes[Outcome.KEPT if whole else outcome_of(sentences, threshold)] += 1
+        self.outcomes[Outcome.KEPT if whole else outcome_of(revision)] += 1
         counts = [
             *(scored, good, claims, good_claims),
             *(scored_after, good_after, claims_after, good_claims_after),
@@ -148,9 +173,9 @@ class Counts:
         ]
         return counts, any(f.changed for f in touched)
 
-    def _flagged(self, s: Mapping[str, Any]) -> _Flagged:
+    def _flagged(self, s: Mapping[str, Any], threshold: float) -> _Flagged:
         """Adds one flagged sentence to the counts that need no interval."""
-        step, end = step_of(s), end_of(s, self.threshold)
+        step, end = step_of(s), end_of(s, threshold)
         self.flow[step, end] += 1
         rewritten = False
         for attempt in s["attempts"]:

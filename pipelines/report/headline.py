@@ -117,8 +117,7 @@ def _corrected(summary: Mapping[str, Any]) -> str:
     else:
         low, high = percent(after["low"]), percent(after["high"])
         then = f"between {low} and {high} after"
-    but = " (without the charts)" if found["left_out"] else ""
-    return f" Corrected for its errors{but}: {percent(before)} before, {then}."
+    return f" Corrected for its errors: {percent(before)} before, {then}."
 
 
 def _causes(summary: Mapping[str, Any]) -> str:

@@ -117,12 +117,17 @@ def _flow(data: ReportData) -> Values:
 
 
 def _confidence(data: ReportData) -> Values | None:
-    found, threshold = data.summary["histogram"], data.summary["threshold"]
-    top = max([*found["before"], *found["after"]])
-    if top == 0:
-        return None
-    names = ("Before", "After")
-    return {"histograms": [(n, charts.histogram(found[n.lower()], top, threshold)) for n in names]}
+    experts = data.summary["experts"]
+    drawn = [
+        (f"{name}: {when}" if name else when, charts.histogram(counts, top, one["threshold"]),
+         one["threshold"])
+        for name, one in experts.items()
+        for top in [max([*one["histogram"]["before"], *one["histogram"]["after"]])]
+        if top > 0
+        for when, counts in (("before", one["histogram"]["before"]),
+                             ("after", one["histogram"]["after"]))
+    ]  # fmt: skip
+    return {"histograms": drawn} if drawn else None
 
 
 def _groups(data: ReportData) -> Values | None:
@@ -130,12 +135,12 @@ def _groups(data: ReportData) -> Values | None:
 
 
 def _records(data: ReportData) -> Values:
-    cards, left_out = render_cards(data.templates, data.rows, data.summary["threshold"])
+    cards, left_out = render_cards(data.templates, data.rows)
     names = [str(outcome) for outcome in QUOTA]
     found = sorted((card.outcome for card in cards), key=names.index)
     outcomes = [(name, len(list(group))) for name, group in groupby(found)]
     rankings = [
-        ranking(row.caption, row.revision["sentences"], data.summary["threshold"], row.labeled)
+        ranking(row.caption, row.revision, row.labeled)
         for row in data.rows
         if row.revision is not None
     ]

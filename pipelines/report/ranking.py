@@ -43,19 +43,18 @@ class Ranking:
 
 def ranking(
     caption: str,
-    sentences: Sequence[Mapping[str, Any]],
-    threshold: float,
+    revision: Mapping[str, Any],
     labeled: Sequence[Sequence[str]] = (),
 ) -> Ranking:
     """The ranking of a caption with its revised sentences.
 
     Args:
         caption: As it came.
-        sentences: Of its `revision`.
-        threshold: The run's.
+        revision: Of its row.
         labeled: For each sentence the kinds of error that its row names, if any; the others' are
             told from the critic's rationale.
     """
+    sentences, threshold = revision["sentences"], revision["threshold"]
     before = [s["p_factual"] for s in sentences if s["p_factual"] is not None]
     after = [s["p_after"] for s in sentences if s["p_after"] is not None]
     reasons: dict[str, None] = {}

@@ -20,7 +20,7 @@ from revise_captions.outside_text import plain
 from revise_captions.pipelines.report.summary import Speed, Tally
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.paths import journal_path, quarantine_path
-from revise_captions.signature import settings_of
+from revise_captions.signature import of_expert, settings_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,11 +53,10 @@ def check_report(path: Path, options: RunOptions, reads: Sequence[Path | str]) -
 class RunTally:
     """A run's figures and the report's sample, row by row, in the input's order."""
 
-    def __init__(self, source: Source, threshold: float, options: RunOptions) -> None:
+    def __init__(self, source: Source, options: RunOptions) -> None:
         self.source = source
-        self.threshold = threshold
         self.group_by = options.group_by
-        self.tally = Tally(threshold=threshold, group_by=options.group_by)
+        self.tally = Tally(group_by=options.group_by)
         self.sampler: Sampler | None = None
         self._blas: Any = None
         if options.report is not None:
@@ -74,7 +73,7 @@ class RunTally:
         else:
             self.tally.add(result.revised, line=row.line, source=self.source.name, group=group)
         if self.sampler is not None:
-            _offer(self.sampler, self.source, row, result, self.threshold, group)
+            _offer(self.sampler, self.source, row, result, group)
 
     def add_window(
         self, rows: Iterable[Record | BadRow], results: Iterable[RowResult | BadRow]
@@ -109,9 +108,14 @@ def summarize(
     """
     options, named = job.run, settings_of(signature)
     models = job.models
-    errors = known_errors(named, models.critic, models.adapter, models.critic_profile)
-    calibrated = named.get(CALIBRATION) != UNCALIBRATED
-    summary = tallied.tally.to_json(speed, errors, calibrated=calibrated)
+    known = {
+        name: known_errors(
+            of_expert(named, name), models.critic, models.adapter, models.critic_profile
+        )
+        for name in tallied.tally.experts_seen()
+    }
+    calibrated = UNCALIBRATED not in (of_expert(named, name).get(CALIBRATION) for name in known)
+    summary = tallied.tally.to_json(speed, known, calibrated=calibrated)
     if tallied.sampler is not None and options.report is not None:
         from revise_captions.pipelines.report.page import write_report
 
@@ -136,7 +140,6 @@ def _offer(
     source: Source,
     row: Row | BadRow,
     result: RowResult | BadRow,
-    threshold: float,
     group: object,
 ) -> None:
     """Offers a row to the report's sample."""
@@ -164,7 +167,6 @@ def _offer(
         captions,
         source=source.name,
         line=row.line,
-        threshold=threshold,
         group=group,
         image_name=row_image_name(row.data, source.fields),
         labels=partial(error_types_of, row.data) if "sentences" in row.data else None,
@@ -182,11 +184,11 @@ def _text_of(row: Row | BadRow) -> str:
 
 def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[ReportRow]:
     """The sampled rows, with the images that can be read. Reads the input once more."""
-    from revise_captions.pipelines.report.chart_view import ChartView
+    from revise_captions.pipelines.report.chart_view import ChartView, of_charts
 
     shown = [row for row in sampler.rows(lambda row: None) if row.revision is not None]
     lines = {row.line for row in shown}
-    charts = {row.line for row in shown if row.revision and row.revision.get("critic")}
+    charts = {row.line for row in shown if row.revision and of_charts(row.revision)}
     wanted: list[Row] = []
     for row in source.rows(parsed=False):
         if not lines:

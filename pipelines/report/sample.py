@@ -46,7 +46,7 @@ class ReportRow:
             `detail`.
         image_name: `decided.image_name` of the record's image.
         labeled: For each sentence the kinds of error that the record names, if it does.
-        chart: What was read in the image, where the critic of charts judged the caption.
+        chart: What was read in the image, where a chart's caption was judged.
     """
 
     source: str
@@ -71,7 +71,6 @@ def report_rows(
     *,
     source: str,
     line: int,
-    threshold: float,
     group: object = None,
     image_name: str = "",
     labels: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None,
@@ -83,7 +82,7 @@ def report_rows(
     """
     for field, revised, revision in captions_of(row):
         caption = captions[field] if field else next(iter(captions.values()))
-        outcome = outcome_of(revision["sentences"], threshold)
+        outcome = outcome_of(revision)
         name = "" if group is None else str(group)
         labeled = tuple(map(labels, revision["sentences"])) if labels is not None else ()
         found = ReportRow(source, line, outcome, caption, field, revised, revision, name)

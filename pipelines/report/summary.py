@@ -1,6 +1,6 @@
 """The figures of a run: a streaming tally over the rows of the output; shards' tallies add up.
 
-    tally = Tally(threshold=0.5, group_by="model")
+    tally = Tally(group_by="model")
     tally.add(row, line=1, group=row.get("model"))     # a row as it stands in the output
     tally.quarantine("image_truncated")
     summary = tally.to_json(speed=Speed(seconds=12.5, records=100, sentences=700))
@@ -36,8 +36,8 @@ from revise_captions.pipelines.output.shares import (
     share,
     table_6,
 )
-from revise_captions.pipelines.report.corrected import corrected
-from revise_captions.pipelines.report.counts import BINS, Counts
+from revise_captions.pipelines.report.corrected import corrected_together
+from revise_captions.pipelines.report.counts import Counts
 from revise_captions.pipelines.report.headline import headline
 from revise_captions.pipelines.verify.tally import VerificationTally
 from revise_captions.stats.bootstrap import LEVEL, REPLICATES, Sums, weights
@@ -54,19 +54,18 @@ _BUFFER = 256  # records whose bootstrap weights are drawn at once
 
 
 class Tally:
-    """Counts over rows, in constant memory; `+=` adds a shard's. `threshold` is the run's."""
+    """Counts over rows, in constant memory; `+=` adds a shard's."""
 
-    def __init__(self, *, threshold: float, group_by: str | None = None, seed: int = 0) -> None:
-        self.threshold = threshold
+    def __init__(self, *, group_by: str | None = None, seed: int = 0) -> None:
         self.group_by = group_by
         self.seed = seed
-        self.counts = Counts(threshold)
+        self.counts = Counts()
         self.sums = Sums(len(COLUMNS))
-        #: Of the records whose captions a critic judged of which these sums' errors say nothing.
-        self.other_critic = Sums(len(COLUMNS))
+        #: By the expert that judged a record; "" where one critic judges everything.
+        self.experts: dict[str, Sums] = {}
         self.groups: dict[str, _Group] = {}
         self.verification = VerificationTally(seed=seed)
-        self._pending: list[tuple[int, str | None, list[int], bool]] = []
+        self._pending: list[tuple[int, str | None, list[int], str]] = []
 
     def add(
         self, row: Mapping[str, Any], *, line: int, source: str = "", group: object = None
@@ -74,14 +73,13 @@ class Tally:
         """Adds an output row; `source` and `line` together identify the record."""
         counts = [0] * len(COLUMNS)
         sentences = 0
-        changed = other = False
+        changed, expert = False, ""
         for _, _, revision in captions_of(row):
-            found = revision["sentences"]
-            part, touched = self.counts.add_caption(found)
+            part, touched = self.counts.add_caption(revision)
             counts = [a + b for a, b in zip(counts, part, strict=True)]
             changed = changed or touched
-            other = other or bool(revision.get("critic"))
-            sentences += len(found)
+            expert = str(revision.get("expert", ""))  # of the image, so all captions share it
+            sentences += len(revision["sentences"])
             self.counts.totals["captions"] += 1
             self.counts.totals["captions_changed"] += touched
         self.counts.totals["records"] += 1
@@ -89,10 +87,15 @@ class Tally:
         self.counts.totals["sentences"] += sentences
         name = self._group(group, sentences) if self.group_by is not None else None
         key = line ^ crc32(source.encode("utf-8", "replace")) << 32
-        self._pending.append((key, name, counts, other))
+        self._pending.append((key, name, counts, expert))
         self.verification.add(row, key)
         if len(self._pending) >= _BUFFER:
             self._flush()
+
+    def experts_seen(self) -> tuple[str, ...]:
+        """The experts that judged something; "" where one critic judges everything."""
+        self._flush()
+        return tuple(self.experts)
 
     def quarantine(self, reason: str) -> None:
         """Adds a quarantined record."""
@@ -120,8 +123,11 @@ class Tally:
         dtype: type[np.floating[Any]] = np.float32 if exact else np.float64
         drawn: npt.NDArray[np.floating[Any]] = weights(keys, seed=self.seed).astype(dtype)
         self.sums.add(values, drawn)
-        if others := [index for index, row in enumerate(self._pending) if row[3]]:
-            self.other_critic.add(values[others], drawn[others])
+        judged: dict[str, list[int]] = {}
+        for index, row in enumerate(self._pending):
+            judged.setdefault(row[3], []).append(index)
+        for expert, rows in judged.items():
+            self.experts.setdefault(expert, Sums(len(COLUMNS))).add(values[rows], drawn[rows])
         members: dict[str, list[int]] = {}
         for index, (_, name, _, _) in enumerate(self._pending):
             if name is not None:
@@ -132,31 +138,29 @@ class Tally:
         self.counts.flush()
 
     def __iadd__(self, other: Tally) -> Tally:
-        """Adds a shard's tally with the same threshold, seed and group field."""
-        if (self.threshold, self.group_by, self.seed) != (
-            other.threshold,
-            other.group_by,
-            other.seed,
-        ):
-            raise ValueError("tallies with different thresholds, seeds or groups do not add up")
+        """Adds a shard's tally with the same seed and group field."""
+        if (self.group_by, self.seed) != (other.group_by, other.seed):
+            raise ValueError("tallies with different seeds or groups do not add up")
         self._flush()
         other._flush()
         self.counts += other.counts
         self.sums += other.sums
-        self.other_critic += other.other_critic
+        for expert, sums in other.experts.items():
+            mine = self.experts.setdefault(expert, Sums(len(COLUMNS)))
+            mine += sums
         self.verification += other.verification
         for name, group in other.groups.items():
             known = name in self.groups or len(self.groups) < MAX_GROUPS
-            mine = self.groups.setdefault(name if known else OTHER, _Group(Sums(len(COLUMNS))))
-            mine.records += group.records
-            mine.sentences += group.sentences
-            mine.sums += group.sums
+            own = self.groups.setdefault(name if known else OTHER, _Group(Sums(len(COLUMNS))))
+            own.records += group.records
+            own.sentences += group.sentences
+            own.sums += group.sums
         return self
 
     def to_json(
         self,
         speed: Speed | None = None,
-        errors: ErrorRates | None = None,
+        errors: Mapping[str, ErrorRates | None] | None = None,
         *,
         calibrated: bool = True,
     ) -> dict[str, Any]:
@@ -164,28 +168,24 @@ class Tally:
 
         Args:
             speed: Of the run.
-            errors: What is known of the critic's, for corrected shares.
-            calibrated: Whether the critic has a card or a profile.
+            errors: What is known of each expert's, for corrected shares.
+            calibrated: Whether every critic has a card or a profile.
         """
         self._flush()
+        known = errors or {}
         result: dict[str, Any] = {
             "format": "revise-captions summary",
-            "threshold": self.threshold,
             "records": self._records(),
             "captions": self._captions(),
             "sentences": self._sentences(),
             "calibrated": calibrated,
             "factuality": factuality(self.sums),
-            "corrected": corrected(self.sums, errors, self.other_critic),
+            "corrected": corrected_together(self.experts, known),
+            "experts": {name: self._expert(name, known.get(name)) for name in self.experts},
             "critic_on_flagged": table_6(self.sums),
             "attempts": self.counts.attempts_json(),
             "flow": self.counts.flow_json(),
             "outcomes": {str(outcome): self.counts.outcomes[outcome] for outcome in Outcome},
-            "histogram": {
-                "bins": BINS,
-                "before": self.counts.before.tolist(),
-                "after": self.counts.after.tolist(),
-            },
             "groups": self._groups(),
             "verification": self.verification.to_json(),
             "bootstrap": {
@@ -197,6 +197,17 @@ class Tally:
             "speed": None if speed is None else speed.as_json(),
         }
         return {"headline": headline(result), **result}
+
+    def _expert(self, name: str, errors: ErrorRates | None) -> dict[str, Any]:
+        """What one expert judged."""
+        sums, histograms = self.experts[name], self.counts.histograms[name]
+        return {
+            "threshold": histograms.threshold,
+            "sentences": int(sums.total[COLUMN["scored_before"]]),
+            "factuality": factuality(sums),
+            "corrected": corrected_together({name: sums}, {name: errors}),
+            "histogram": histograms.as_json(),
+        }
 
     def _records(self) -> dict[str, Any]:
         bad = sum(self.counts.quarantined.values())

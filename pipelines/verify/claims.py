@@ -50,19 +50,21 @@ class Change:
     slots: tuple[Slot, ...]
 
 
-def change_of(revision: Revision, threshold: float) -> Change | None:
+def change_of(revision: Revision) -> Change | None:
     """None if the stored sentences do not produce the revised caption: it was edited."""
     sentences = [settled(sentence) for sentence in revision.sentences]
     composed, after = compose(revision.caption, sentences)
     if composed != revision.revised_caption:
         return None
-    now = set(flagged(Draft(None, revision.caption, tuple(sentences)), threshold))
+    threshold = revision.threshold
+    now = set(flagged(Draft(None, revision.caption, tuple(sentences), threshold=threshold)))
     slots = []
     for k, (sentence, span) in enumerate(zip(sentences, after, strict=True)):
         p = sentence.verdict.p_factual
         wrong = (p is not None and p < threshold) or k in now
         touched = bool(sentence.attempts) or sentence.dropped
-        slots.append(Slot(sentence.span, span, wrong or touched, sentence.rationale or ""))
+        said = "" if sentence.rationale is None else sentence.rationale.text
+        slots.append(Slot(sentence.span, span, wrong or touched, said))
     return Change(revision.caption, composed, tuple(slots))
 
 

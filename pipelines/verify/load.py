@@ -27,14 +27,12 @@ def load_verifier(
     options: VerifyOptions,
     models: ModelOptions,
     critic: Critic | None,
-    threshold: float,
     judge: Judge | None = None,
 ) -> Verifier | None:
     """Loads what the chosen checks need.
 
     Args:
         critic: The run's own critic, or another.
-        threshold: The threshold that sentences were flagged with.
 
     Returns:
         None if no check is chosen.
@@ -61,7 +59,6 @@ def load_verifier(
         named |= judge.settings
     return Verifier(
         checks,
-        threshold,
         signature(named),
         options.parser,
         critic if "critic" in checks else None,

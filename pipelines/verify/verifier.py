@@ -48,10 +48,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """The chosen checks and their models. `threshold`: the one that flagged the sentences."""
+    """The chosen checks and their models."""
 
     checks: tuple[str, ...]
-    threshold: float
     signature: str
     parser: str = "bundled"
     critic: Critic | None = None
@@ -64,7 +63,7 @@ class Verifier:
         graphs = self._graphs(cases)
         if "text" in self.checks:
             for case, result in zip(cases, found, strict=True):
-                change = claims.change_of(case.revision, self.threshold)
+                change = claims.change_of(case.revision)
                 result |= found_in_text(change, graphs)
         if "critic" in self.checks:
             for result, seen in zip(found, self._looked_at(cases, graphs), strict=True):
@@ -88,7 +87,8 @@ class Verifier:
         for case in cases if {"text", "critic"} & set(self.checks) else ():
             texts |= dict.fromkeys((case.revision.caption, case.revision.revised_caption))
             if case.revision.caption != case.revision.revised_caption and "text" in self.checks:
-                said = (s.rationale for s in case.revision.sentences if s.attempts or s.dropped)
+                changed = (s for s in case.revision.sentences if s.attempts or s.dropped)
+                said = (s.rationale.text for s in changed if s.rationale is not None)
                 texts |= dict.fromkeys(filter(None, said))
         return dict(zip(texts, parse(texts, self.parser), strict=True))
 

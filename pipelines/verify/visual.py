@@ -70,7 +70,7 @@ def look(
     asked: Sequence[tuple[Image, Sequence[ComponentQuestion]]], critic: Critic
 ) -> list[tuple[ComponentAnswer, ...]]:
     """The critic's answers, in order. Equal questions about one image are asked once."""
-    from revise_captions.critic.protocol import JudgeRequest
+    from revise_captions.critic.protocol import JudgeRequest, chosen
 
     places: dict[tuple[int, str], int] = {}
     paragraphs: list[JudgeRequest] = []
@@ -79,15 +79,13 @@ def look(
             if (id(image), item.text) not in places:
                 places[id(image), item.text] = len(paragraphs)
                 paragraphs.append(JudgeRequest(image, item.text, (Span(0, len(item.text)),)))
+    whose = chosen(critic, [request.image for request in paragraphs])
     verdicts = [found[0] for found in critic.judge(paragraphs)] if paragraphs else []
-    return [
-        tuple(
-            _seen(item, verdicts[places[id(image), item.text]], critic.threshold) for item in items
-        )
-        for image, items in asked
-    ]
 
+    def answer(image: Image, item: ComponentQuestion) -> ComponentAnswer:
+        place = places[id(image), item.text]
+        p = verdicts[place].p_factual
+        yes = None if p is None else p >= whose[place].threshold
+        return ComponentAnswer(item, verdicts[place], yes)
 
-def _seen(question: ComponentQuestion, verdict: Verdict, threshold: float) -> ComponentAnswer:
-    p = verdict.p_factual
-    return ComponentAnswer(question, verdict, None if p is None else p >= threshold)
+    return [tuple(answer(image, item) for item in items) for image, items in asked]

@@ -68,11 +68,10 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
         check_outputs(source, job)
         check_references(source, job.verify.reference_field)
         signature = _signature_in(source)
-        threshold = float(settings_of(signature)["threshold"])
         critic = load_critic_of(job.models) if with_critic else None
-        verifier = load_verifier(job.verify, job.models, critic, threshold)
+        verifier = load_verifier(job.verify, job.models, critic)
         assert verifier is not None
-        models = LoadedModels(None, None, threshold, signature, verifier)
+        models = LoadedModels(None, None, signature, verifier)
         decisive = {
             "verification": verifier.signature,
             "reference-field": job.verify.reference_field,
@@ -109,7 +108,7 @@ def _journal_windows(
 
     def keep(number: int, digest: str, rows: Sequence[RowResult | BadRow]) -> None:
         journal.append(number, digest, rows)
-        progress.advance(len(rows), sentences_of(rows), outcomes_of(rows, verifier.threshold))
+        progress.advance(len(rows), sentences_of(rows), outcomes_of(rows))
 
     with WindowKeeper(journal, progress) as keeper:
         for number, digest, loaded in unfinished_windows(

@@ -24,6 +24,58 @@ class Span(NamedTuple):
         return text[self.start : self.end]
 
 
+#: (left, top, right, bottom) in pixels of an image, right and bottom exclusive.
+Box = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A place in the image that a fix goes by.
+
+    Attributes:
+        box: Where, in pixels of the upright image.
+        label: What is there, such as "2014 (Men)".
+    """
+
+    box: Box
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What stands wrong in a sentence, and what should stand there.
+
+    Attributes:
+        span: Half-open, in code points of the sentence.
+        right: What should stand there; "" to remove it.
+        kind: The kind of claim that is mended, such as "value"; "" where the critic has no kinds.
+        certain: Whether it may be written without a person's look at it.
+        basis: What it rests on, in a few words, for that person.
+        evidence: Where the image shows it.
+    """
+
+    span: Span
+    right: str
+    kind: str = ""
+    certain: bool = True
+    basis: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rationale:
+    """Why a sentence was flagged.
+
+    Attributes:
+        text: What is wrong, and what is there instead, for people and language models; "" where
+            the critic has no answer.
+        fixes: The same as data, by place, without overlaps; () where the critic names none.
+    """
+
+    text: str
+    fixes: tuple[Fix, ...] = ()
+
+
 class Label(StrEnum):
     """What a verdict comes to at a threshold. The values are part of the output format."""
 
@@ -117,14 +169,12 @@ class Verdict:
             say.
         answer_mass: The probability of Yes and No together, in [0, 1], to four decimals; written as
             `share`. Low where the model does not answer the question. None where unknown.
-        critic: "charts" where the critic of charts answered; "" for any other.
     """
 
     p_factual: float | None
     unscored: Unscored | UnknownWord | None = None
     assessable: bool | None = None
     answer_mass: float | None = None
-    critic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +209,7 @@ class Sentence:
         verdict: Of the original sentence in the original caption.
         now: Of its present text in the present caption: equal to `verdict` until the sentence, or
             something before it, changes.
-        rationale: What is wrong, and what is there instead; None for a sentence never flagged.
+        rationale: Why it was flagged, about its original text; None for a sentence never flagged.
         attempts: Rewrites in order.
         dropped: Whether the sentence is gone from the revised caption.
     """
@@ -167,7 +217,7 @@ class Sentence:
     span: Span
     verdict: Verdict
     now: Verdict
-    rationale: str | None = None
+    rationale: Rationale | None = None
     attempts: tuple[Attempt, ...] = ()
     dropped: bool = False
 
@@ -194,6 +244,8 @@ class Revision:
         rounds: How often the reviser has been asked.
         signature: Everything that decided the answers, on one line.
         error: The exception that left it without answers, if any.
+        threshold: P(factual) below which a sentence counts as nonfactual.
+        expert: Who of a panel judged it (`critic.panel`); "" where one critic judges everything.
     """
 
     caption: str
@@ -202,6 +254,8 @@ class Revision:
     rounds: int = 0
     signature: str = ""
     error: str = ""
+    threshold: float = 0.5
+    expert: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,20 @@ def settings_of(line: str) -> dict[str, str]:
     return {key: value for key, colon, value in pairs if colon}
 
 
+def of_expert(settings: Mapping[str, str], expert: str) -> dict[str, str]:
+    """The settings that decided an expert's answers: a panel's name them as `expert.key`.
+
+    Args:
+        settings: Of a signature.
+        expert: Its name; "" where one critic judges everything.
+    """
+    if not expert:
+        return dict(settings)
+    mark = f"{expert}."
+    own = {k.removeprefix(mark): v for k, v in settings.items() if k.startswith(mark)}
+    return {k: v for k, v in settings.items() if "." not in k} | own
+
+
 @lru_cache(maxsize=64)
 def merged(earlier: str, own: str) -> str:
     """The signature of work done in two stages: what only the earlier one names, and all of ours.

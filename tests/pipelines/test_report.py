@@ -210,7 +210,7 @@ def test_the_page_stays_small(tmp_path):
                 image=noise,
             )
         )
-    tally = Tally(threshold=0.5)
+    tally = Tally()
     tally.add(hostile_row("A.")[0], line=1)
     path = tmp_path / "report.html"
     write_report(path, summary=tally.to_json(), rows=rows, title="big")
@@ -246,7 +246,7 @@ def test_unscored_sentences_share_a_note_for_each_reason(tmp_path):
         revision={"sentences": sentences},
     )
     path = tmp_path / "report.html"
-    write_report(path, summary=Tally(threshold=0.5).to_json(), rows=[shown], title="t")
+    write_report(path, summary=Tally().to_json(), rows=[shown], title="t")
     text = html.unescape(path.read_text(encoding="utf-8"))
     assert re.findall(r'href="#n1-(\d)"', text) == ["1", "2", "1"]
     assert [text.count(f"<p>{reason.capitalize()}.</p>") for reason in reasons] == [1, 1]
@@ -255,7 +255,7 @@ def test_unscored_sentences_share_a_note_for_each_reason(tmp_path):
 
 def test_an_empty_run_has_a_report(tmp_path):
     path = tmp_path / "report.html"
-    write_report(path, summary=Tally(threshold=0.5).to_json(), rows=[], title="none")
+    write_report(path, summary=Tally().to_json(), rows=[], title="none")
     assert "There were no records to read." in path.read_text(encoding="utf-8")
 
 
@@ -269,7 +269,7 @@ def test_mostly_unscored_is_what_the_page_begins_with(tmp_path):
         "rewrite": None,
         "attempts": [],
     }
-    tally = Tally(threshold=0.5)
+    tally = Tally()
     tally.add({"revised_caption": "A.", "revision": {"sentences": [sentence]}}, line=1)
     path = tmp_path / "report.html"
     write_report(path, summary=tally.to_json(), rows=[], title="t")

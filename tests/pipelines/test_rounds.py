@@ -96,7 +96,7 @@ def test_a_rewrite_that_the_critic_cannot_judge_is_refused_with_its_reason(unsco
     (attempt,) = draft.sentences[0].attempts
     assert (attempt.accepted, attempt.why, attempt.p_after) == (False, why, None)
     assert revised(draft) == "bad."
-    stored = to_json(revision_of(draft, ""), THRESHOLD)
+    stored = to_json(revision_of(draft, ""))
     assert from_json("bad.", json.loads(json.dumps(stored))) == revision_of(draft, "")
 
 
@@ -137,7 +137,7 @@ def test_a_list_mark_is_layout_and_stays(mark: str) -> None:
 
     critic = FakeCritic(good_unless_bad)
     draft = new_draft(IMAGE, text, (Span(0, len(text)),))
-    tools = LoadedModels(critic, FakeReviser(rewriter), THRESHOLD, "")
+    tools = LoadedModels(critic, FakeReviser(rewriter), "")
     (done,) = run_stages([draft], tools, RevisionSettings(guard="warn"))
     assert asked == ["bad one.", "bad one."]
     assert revised(done) == f"{mark}fine."
@@ -243,7 +243,7 @@ def test_stages_run_in_turn_end_where_all_ends() -> None:
         whole = run(text, critic, reviser, rounds=2, on_unfixable=policy)
         row: dict[str, object] = {}
         for stage in ("critique", "revise", "critique", "revise", "critique"):
-            tools = LoadedModels(critic, reviser, critic.threshold, "")
+            tools = LoadedModels(critic, reviser, "")
             draft = (
                 resumed(IMAGE, from_json(text, row))
                 if row
@@ -251,8 +251,8 @@ def test_stages_run_in_turn_end_where_all_ends() -> None:
             )
             settings = RevisionSettings(stage=stage, rounds=2, on_unfixable=policy, guard="warn")
             draft = run_stages([draft], tools, settings)[0]
-            row = json.loads(json.dumps(to_json(revision_of(draft, ""), THRESHOLD)))
-        assert row == json.loads(json.dumps(to_json(revision_of(whole, ""), THRESHOLD)))
+            row = json.loads(json.dumps(to_json(revision_of(draft, ""))))
+        assert row == json.loads(json.dumps(to_json(revision_of(whole, ""))))
 
 
 def test_a_long_caption_costs_linear_judging() -> None:

@@ -32,7 +32,7 @@ REVISION = Revision(CAPTION, "A dog. A cow. It is odd.", SENTENCES, 2, "critic:x
 
 
 def stored(revision: Revision = REVISION, **more: bool) -> dict:
-    return json.loads(json.dumps(to_json(revision, 0.5, **more)))
+    return json.loads(json.dumps(to_json(revision, **more)))
 
 
 def test_a_row_gains_exactly_this():

@@ -166,13 +166,13 @@ def random_rows(count, seed=0):
 
 def test_shards_in_any_order_make_the_same_summary():
     rows = random_rows(900)
-    whole = Tally(threshold=0.5, group_by="model")
-    shards = [Tally(threshold=0.5, group_by="model") for _ in range(3)]
+    whole = Tally(group_by="model")
+    shards = [Tally(group_by="model") for _ in range(3)]
     for line, item in enumerate(rows):
         group = "ab"[line % 7 == 0]
         whole.add(item, line=line, group=group)
         shards[line % 3].add(item, line=line, group=group)
-    total = Tally(threshold=0.5, group_by="model")
+    total = Tally(group_by="model")
     for shard in shards[::-1]:
         total += shard
     ours, theirs = whole.to_json(), total.to_json()
@@ -183,13 +183,13 @@ def test_shards_in_any_order_make_the_same_summary():
 
 def test_shards_that_differ_in_threshold_do_not_add_up():
     with pytest.raises(ValueError, match="threshold"):
-        Tally(threshold=0.5).__iadd__(Tally(threshold=0.6))
+        Tally().__iadd__(Tally(threshold=0.6))
 
 
 def test_groups_are_the_tallies_of_their_rows():
     rows = random_rows(120)
-    tally = Tally(threshold=0.5, group_by="model")
-    alone = Tally(threshold=0.5)
+    tally = Tally(group_by="model")
+    alone = Tally()
     for line, item in enumerate(rows):
         tally.add(item, line=line, group=None if line % 3 else 7)
         if line % 3 == 0:
@@ -203,7 +203,7 @@ def test_groups_are_the_tallies_of_their_rows():
 
 
 def test_too_many_groups_are_folded_and_none_is_lost():
-    tally = Tally(threshold=0.5, group_by="id")
+    tally = Tally(group_by="id")
     for line in range(MAX_GROUPS + 50):
         tally.add(row(FINE, FIXED), line=line, group=line)
     rows = tally.to_json()["groups"]["rows"]
@@ -215,7 +215,7 @@ def test_too_many_groups_are_folded_and_none_is_lost():
 
 def test_memory_does_not_grow_with_the_records():
     item = row(FINE, FIXED, REFUSED)
-    tally = Tally(threshold=0.5)
+    tally = Tally()
     tracemalloc.start()
     for line in range(1000):
         tally.add(item, line=line)
@@ -268,7 +268,7 @@ def test_mostly_quarantined_is_the_headline():
 
 
 def test_an_empty_run_has_a_summary():
-    result = Tally(threshold=0.5, group_by="x").to_json()
+    result = Tally(group_by="x").to_json()
     assert result["headline"]["kind"] == "nothing"
     assert result["factuality"]["all"]["before"]["value"] is None
     json.dumps(result, allow_nan=False)
@@ -297,13 +297,13 @@ def test_table_begins_with_the_headline():
 
 def test_table_where_the_terminal_knows_only_ascii(summary):
     assert printed(summary, encoding="ascii") == printed(summary)
-    tally = Tally(threshold=0.5, group_by="model")
+    tally = Tally(group_by="model")
     tally.add(row(FINE), line=1, group="é" + "y" * 99)
     assert "\\xe9yyy" in printed(tally.to_json(), encoding="ascii")
 
 
 def test_table_with_a_hostile_group_name():
-    tally = Tally(threshold=0.5, group_by="model\x1b[31m")
+    tally = Tally(group_by="model\x1b[31m")
     tally.add(row(FINE), line=1, group="[red]x\x1b[2J\ud800\n" + "y" * 99)
     text = printed(tally.to_json())
     assert "\x1b" not in text

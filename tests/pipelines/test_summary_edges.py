@@ -16,7 +16,7 @@ def test_the_seed_is_nought_and_named():
     assert tally.to_json()["bootstrap"] == {
         "unit": "record", "replicates": 1000, "level": 0.95, "seed": 0,
     }  # fmt: skip
-    assert Tally(threshold=0.5).seed == 0
+    assert Tally().seed == 0
 
 
 def test_the_quarantine_is_counted_by_reason():
@@ -40,7 +40,7 @@ def test_many_rows_are_counted_once_each(rows):
 
 
 def grouped(names) -> Tally:
-    tally = Tally(threshold=0.5, group_by="model")
+    tally = Tally(group_by="model")
     for line, name in enumerate(names):
         tally.add(row(FINE, REFUSED), line=line, group=name)
     return tally
@@ -68,10 +68,10 @@ def test_groups_of_shards_add_up_and_the_last_ones_share_a_row():
 def test_shards_of_other_settings_do_not_add_up():
     for other in (
         Tally(threshold=0.6),
-        Tally(threshold=0.5, seed=1),
-        Tally(threshold=0.5, group_by="x"),
+        Tally(seed=1),
+        Tally(group_by="x"),
     ):
-        tally = Tally(threshold=0.5)
+        tally = Tally()
         with pytest.raises(ValueError, match="do not add up"):
             tally += other
 

@@ -109,14 +109,12 @@ def _interval(
 # --- The tables ---------------------------------------------------------------------------------
 
 
-def tables(
-    found: CollectedAnswers, threshold: float | None, replicates: int
-) -> list[ShareEstimate]:
+def tables(found: CollectedAnswers, replicates: int) -> list[ShareEstimate]:
     """The tables for which there are answers."""
     return [
         *_critic(found, replicates),
         *_table_5(found, replicates),
-        *_table_6(found, threshold, replicates),
+        *_table_6(found, replicates),
         *_run(found, replicates),
         *_preferences(found, replicates),
     ]
@@ -152,9 +150,7 @@ def _table_5(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate
         yield share("5", "all explained sentences", "correct", every, replicates)
 
 
-def _table_6(
-    found: CollectedAnswers, threshold: float | None, replicates: int
-) -> Iterator[ShareEstimate]:
+def _table_6(found: CollectedAnswers, replicates: int) -> Iterator[ShareEstimate]:
     """Table 6 of VNLI-Critique: flagged sentences that are factual, before and after the rewrite.
 
     Covers sentences that people judged in both versions. The paper keeps every rewrite; here
@@ -172,14 +168,11 @@ def _table_6(
             (before[n].unit, float(before[n].good or 0), float(after[n].good or 0)) for n in names
         ]
         yield from _change(f"{subset}, people", people, replicates)
-        if threshold is not None:
-            units = [before[n].unit for n in names]
-            critic = [
-                (u, 0.0, float(u.p_after >= threshold)) for u in units if u.p_after is not None
-            ]
-            original, *others = _change(f"{subset}, critic", critic, replicates)
-            yield replace(original, low=None, high=None)  # none is factual: it flagged them
-            yield from others
+        units = [before[n].unit for n in names]
+        critic = [(u, 0.0, float(u.p_after >= u.threshold)) for u in units if u.p_after is not None]
+        original, *others = _change(f"{subset}, critic", critic, replicates)
+        yield replace(original, low=None, high=None)  # none is factual: it flagged them
+        yield from others
 
 
 def _change(

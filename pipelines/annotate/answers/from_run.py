@@ -24,7 +24,6 @@ from revise_captions.pipelines.annotate.tasks.decided import (
 from revise_captions.pipelines.annotate.tasks.interfaces import FACTUALITY
 from revise_captions.pipelines.annotate.tasks.units import ItemTarget, Unit, captions_in, digest
 from revise_captions.records import ImageRef
-from revise_captions.signature import settings_of
 
 NOT_SAMPLED = "the sentences that somebody chose to decide about: no sample of the run"
 
@@ -77,7 +76,6 @@ def decided_in(run: Path, items: set[str]) -> DecidedRun:
     about = {
         "run": run.name,
         "signature": signature,
-        "threshold": float(settings_of(signature)["threshold"]),
         "raters": 1,
         "items": {FACTUALITY: sum(len(unit.asked()) for unit in units)},
         "sample": NOT_SAMPLED,

@@ -144,7 +144,7 @@ def _about(folder: Path) -> dict[str, Any]:
 def _figures(
     options: ImportOptions, about: Mapping[str, Any], found: CollectedAnswers
 ) -> dict[str, Any]:
-    shares = estimates.tables(found, about.get("threshold"), options.replicates)
+    shares = estimates.tables(found, options.replicates)
     return {
         "run": about.get("run"),
         "signature": about.get("signature"),

@@ -50,7 +50,6 @@ from revise_captions.pipelines.annotate.tasks.units import (
     unit,
 )
 from revise_captions.records import ImageRef
-from revise_captions.signature import settings_of
 
 KEY, SAMPLE = "key.jsonl", "sample.json"
 IMAGES = ("copy", "embed", "path")
@@ -259,11 +258,9 @@ def _tasks(interface: Interface, units: Sequence[Unit]) -> Iterator[dict[str, ob
 
 
 def _about(options: ExportOptions, result: Exported, signature: str) -> dict[str, Any]:
-    threshold = settings_of(signature).get("threshold")
     return {
         "run": Path(options.run).name,
         "signature": signature,
-        "threshold": None if threshold is None else float(threshold),
         "raters": options.raters,
         "design": asdict(options.design),
         "strata": result.strata,

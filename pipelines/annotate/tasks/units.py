@@ -55,6 +55,7 @@ class Unit:
 
     Attributes:
         weight: Number of sentences of the run that it stands for.
+        threshold: Of who judged it: P(factual) below it is nonfactual.
         p_after: P(factual) of the rewrite; None if the critic did not judge it.
         revised: The last rewrite, accepted or not, in the caption that it makes; None without one
             or for a deletion.
@@ -72,6 +73,7 @@ class Unit:
     original: SentenceInCaption
     p_factual: float | None
     flagged: bool
+    threshold: float
     error_types: tuple[str, ...] = ()
     rationale: str = ""
     attempted: bool = False
@@ -223,8 +225,9 @@ def unit(judged: RunCaption, drawn: SampledLocation, seed: int, name: str) -> Un
         ),
         sentence.verdict.p_factual,
         raw["label"] == "nonfactual",
+        revision.threshold,
         errors,
-        (sentence.rationale or "").strip(),
+        "" if sentence.rationale is None else sentence.rationale.text.strip(),
         attempted=bool(sentence.attempts),
         accepted=sentence.accepted is not None,
         swapped=int(digest(f"{identity}\0order"), 16) % 2 == 1,

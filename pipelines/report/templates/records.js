@@ -68,14 +68,13 @@
   // What was read in a chart, in the explorer: read when asked for, as it takes a second.
   list.addEventListener("toggle", async (event) => {
     const place = event.target;
-    const { reading, marked } = place.dataset;
+    const { reading } = place.dataset;
     if (!place.open || !reading) return;
     const answer = await fetch(reading).catch(() => null);
     if (!answer?.ok) {
       place.lastElementChild.textContent = "Not read: is explore still running, and the image still there?";
       return;
     }
-    place.closest(".card").querySelector(".enlarge img").src = marked;
     place.outerHTML = await answer.text() || '<p class="aside">No chart was read.</p>';
   }, true);
 

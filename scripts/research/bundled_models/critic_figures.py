@@ -129,7 +129,7 @@ def rationale_figures(
     for i, text in zip(wanted, critic.explain(claims), strict=True):
         item, k = flat[i]
         context, sentence = item.text[: item.spans[k].start], item.spans[k].of(item.text)
-        found[i] = check_rationale(item.scene, context, sentence, text)
+        found[i] = check_rationale(item.scene, context, sentence, text.text)
     truly = [i for i in wanted if not judged.factual[i]]
     right = [found[i] is True for i in truly]
     spread = share_of_hits(right, [str(judged.caption[i]) for i in truly])

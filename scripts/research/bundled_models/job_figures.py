@@ -84,7 +84,7 @@ def run_loop(
     items: Sequence[Item], critic: Critic, reviser: Reviser, settings: RevisionSettings
 ) -> list[list[Fate]]:
     """The fates of every caption's sentences, window by window as in a real run."""
-    tools = LoadedModels(critic, reviser, critic.threshold, "")
+    tools = LoadedModels(critic, reviser, "")
     fates: list[list[Fate]] = []
     for start in range(0, len(items), WINDOW):
         window = items[start : start + WINDOW]

@@ -109,8 +109,8 @@ def main(out: Path, critic: str, scenes: int, first: int) -> None:
         raise click.ClickException(str(error)) from None
     loaded, reviser = load_critic(critic), load_reviser("bundled")
     settings = RevisionSettings("all", 2, "keep", "strict" if reviser.strict else "warn")
-    named = named_settings(loaded, reviser, loaded.threshold, settings)
-    models = LoadedModels(loaded, reviser, loaded.threshold, signature(named))
+    named = named_settings(loaded, reviser, settings)
+    models = LoadedModels(loaded, reviser, signature(named))
     (out / "images").mkdir(parents=True)
     rows: list[dict[str, Any]] = []
     fates: list[dict[str, Any]] = []

@@ -136,7 +136,7 @@ def fate(
         name,
         statement.error or "",
         first is None,
-        bool(sentence.attempts) or (first is not None and first < models.threshold),
+        bool(sentence.attempts) or (first is not None and first < models.critic.threshold),
         bool(sentence.rationale),
         any(attempt.text or attempt.accepted for attempt in sentence.attempts),
         text != statement.text,
@@ -223,7 +223,7 @@ def block(found: dict[str, list[SentenceFate]]) -> str:
 def main(charts: int, seed: str, language: bool, write: bool) -> None:
     """Print what became of wrong and right sentences, by type of error and by style."""
     critic = ChartCritic(language=chart_language() if language else None)
-    models = LoadedModels(critic, ChartReviser(), critic.threshold, "")
+    models = LoadedModels(critic, ChartReviser(), "")
     found: dict[str, list[SentenceFate]] = {"the critic's": [], "exact": []}
     for style in STYLES:
         for name, table, caption, image in drawn(style, charts, seed):

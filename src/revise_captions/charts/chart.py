@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: (left, top, right, bottom) in pixels of the image, right and bottom exclusive.
-Box = tuple[int, int, int, int]
+from revise_captions.records import Box
 
 #: What `Chart.kind` may be. "unknown" has no series.
 KINDS = ("bar", "stacked bar", "line", "area", "pie", "table", "unknown")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from revise_captions.critic.protocol import Critic, JudgeRequest
+from revise_captions.critic.protocol import Critic, JudgeRequest, chosen
 from revise_captions.dcscore.units import UnitVerdict, VerifyTask
 from revise_captions.records import Verdict
 
@@ -38,19 +38,22 @@ class CriticVerifier:
     def verify(self, tasks: Sequence[VerifyTask]) -> list[tuple[UnitVerdict, ...]]:
         """One verdict per unit; a caption without units is not asked about."""
         asked = [_request(task) for task in tasks if task.caption.units]
-        answers = iter(self.critic.judge(asked) if asked else [])
-        return [
-            tuple(self._verdict(found) for found in next(answers)) if task.caption.units else ()
-            for task in tasks
-        ]
+        whose = chosen(self.critic, [request.image for request in asked])
+        answers = zip(self.critic.judge(asked) if asked else [], whose, strict=True)
 
-    def _verdict(self, found: Verdict) -> UnitVerdict:
+        def verdicts() -> tuple[UnitVerdict, ...]:
+            found, who = next(answers)
+            return tuple(self._verdict(one, who.threshold) for one in found)
+
+        return [verdicts() if task.caption.units else () for task in tasks]
+
+    def _verdict(self, found: Verdict, threshold: float) -> UnitVerdict:
         p = found.p_factual
         if p is None:
             return UnitVerdict(None, unscored=str(found.unscored))
         if self.claims_only and found.assessable is False:
             return UnitVerdict(None, unscored=NO_CLAIM)
-        return UnitVerdict(p >= self.critic.threshold, p)
+        return UnitVerdict(p >= threshold, p)
 
 
 def _request(task: VerifyTask) -> JudgeRequest:

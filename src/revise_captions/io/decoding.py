@@ -44,6 +44,8 @@ LIMITS = ImageLimits()
 #: Pixels. A window's images are held decoded, twice over, so larger ones are first reduced to this,
 #: which is more than any critic's tower looks at (896 × 896).
 LARGEST = 1_500_000
+#: Where a reduced image keeps the size that it had; what is found in it is told in those pixels.
+_FULL_SIZE = "revise-captions: full size"
 #: What a caller keeps of a decoded image; the room that the whole took is free afterward.
 Keep = Callable[["Image"], "Image"]
 
@@ -68,7 +70,15 @@ def reduced(image: Image, pixels: int = LARGEST) -> Image:
     if share >= 1:
         return image
     size = (max(1, int(image.width * share)), max(1, int(image.height * share)))
-    return image.resize(size, Resampling.BICUBIC, reducing_gap=2.0)
+    small = image.resize(size, Resampling.BICUBIC, reducing_gap=2.0)
+    small.info = {**small.info, _FULL_SIZE: full_size(image)}
+    return small
+
+
+def full_size(image: Image) -> tuple[int, int]:
+    """Width and height that an image had, upright, before `reduced` made it smaller."""
+    size: tuple[int, int] = image.info.get(_FULL_SIZE, image.size)
+    return size
 
 
 def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:

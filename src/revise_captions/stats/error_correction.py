@@ -14,7 +14,7 @@ q would say, and has to be measured on accepted rewrites (`revised`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -68,11 +68,21 @@ class ErrorRates:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedShare:
-    """A corrected share; `value` is None where only its bounds `low` and `high` are known."""
+    """A corrected share.
+
+    Attributes:
+        value: None where only its bounds are known.
+        low: Lower end of its interval, or of that of its lower bound.
+        high: Upper end likewise.
+        points: The values of its bounds; both `value` where that is known.
+        draws: Resamples of both bounds, each (replicates,).
+    """
 
     value: float | None
     low: float
     high: float
+    points: tuple[float, float] = field(repr=False)
+    draws: tuple[Floats, Floats] = field(repr=False, compare=False)
 
     def as_json(self) -> dict[str, Any]:
         value = None if self.value is None else round(self.value, 6)
@@ -183,7 +193,41 @@ def revised(found: RevisedParts, drawn: RevisedParts, rates: ErrorRates) -> Corr
     most = _central(float(found.share(*means, 1.0)), drawn.share(r, q, 1.0))
     if least is None or most is None:
         return None
-    return CorrectedShare(None, least.low, most.high)
+    points, draws = zip(*((one.points[0], one.draws[0]) for one in (least, most)), strict=True)
+    return CorrectedShare(None, least.low, most.high, points, draws)
+
+
+def pooled(
+    shares: Sequence[CorrectedShare], sizes: Sequence[float], drawn: Sequence[Floats]
+) -> CorrectedShare | None:
+    """The share among the sentences of several critics, each corrected for its own errors.
+
+    Args:
+        shares: One for each critic.
+        sizes: How many sentences each judged.
+        drawn: The same in resamples, each (replicates,).
+
+    Returns:
+        None for no sentences.
+    """
+    if not shares or sum(sizes) <= 0:
+        return None
+    if len(shares) == 1:
+        return shares[0]
+    ends = []
+    for end in (0, 1):
+        value = float(np.average([share.points[end] for share in shares], weights=sizes))
+        top = sum(share.draws[end] * size for share, size in zip(shares, drawn, strict=True))
+        whole = np.sum(drawn, axis=0)
+        resampled = np.divide(top, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+        ends.append(_central(value, resampled))
+    least, most = ends
+    if least is None or most is None:
+        return None
+    if all(share.value is not None for share in shares):
+        return least
+    draws = least.draws[0], most.draws[0]
+    return CorrectedShare(None, least.low, most.high, (least.points[0], most.points[0]), draws)
 
 
 def _rates(rates: ErrorRates, replicates: int) -> tuple[Floats, Floats]:
@@ -195,4 +239,5 @@ def _central(value: float, drawn: Floats) -> CorrectedShare | None:
     if not np.isfinite(value) or len(known) < (1 - _UNDEFINED) * len(drawn):
         return None
     low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return CorrectedShare(value, min(float(low), value), max(float(high), value))
+    ends = min(float(low), value), max(float(high), value)
+    return CorrectedShare(value, *ends, (value, value), (drawn, drawn))

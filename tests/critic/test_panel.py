@@ -133,7 +133,7 @@ def test_the_row_says_who_judged_and_the_next_stage_keeps_it(own, drawn):
     critic = RoutedCritic(own, ChartCritic(), CARD)
     drafts = [new_draft(image, CAPTION, split(CAPTION)) for image in (drawn, SCENE)]
     done = rounds.judge(drafts, critic)
-    rows = [to_json(revision_of(draft, "s"), critic.threshold) for draft in done]
+    rows = [to_json(revision_of(draft, "s")) for draft in done]
     assert [row["revision"].get("critic") for row in rows] == ["charts", None]
     assert [to_json(from_json(CAPTION, row, whole=True), critic.threshold) for row in rows] == rows
 

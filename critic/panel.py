@@ -1,0 +1,124 @@
+"""Several critics as one: the image chooses which of them judges its caption."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PIL.Image import Image
+
+from revise_captions.critic.by_image import ByImage
+from revise_captions.critic.protocol import (
+    Acceptance,
+    AcceptsImages,
+    Chosen,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+)
+from revise_captions.records import Rationale, Unscored, Verdict
+from revise_captions.runs.window_images import PreparesImages
+from revise_captions.signature import of_expert
+
+#: What the signature calls the experts, in the order in which their gates are asked.
+EXPERTS = "experts"
+_TAKES_ALL = Acceptance(mine=True)
+
+
+class PanelCritic:
+    """Critics by name, asked in order; each image goes to the first that takes it.
+
+    An image that nobody takes is outside the domain of all. One that an expert takes and cannot
+    judge is unscored for the expert's reason. Each expert keeps its threshold and its calibration.
+
+    Args:
+        experts: At least one; one without a gate (`AcceptsImages`) takes every image.
+
+    Attributes:
+        threshold: The first expert's; `chosen` says whose counts for an image.
+    """
+
+    def __init__(self, experts: Mapping[str, Critic]) -> None:
+        self.experts = dict(experts)
+        first = next(iter(self.experts.values()))
+        self.threshold = first.threshold
+        self.settings: Mapping[str, str] = {
+            "critic": "+".join(one.settings["critic"] for one in self.experts.values()),
+            EXPERTS: ",".join(self.experts),
+            **{
+                f"{name}.{key}": value
+                for name, one in self.experts.items()
+                for key, value in {**one.settings, "threshold": f"{one.threshold:.4f}"}.items()
+            },
+        }
+        #: The name of who takes an image, or why nobody judges it.
+        self._routes: ByImage[str | Unscored] = ByImage()
+
+    def prepare(self, image: Image) -> None:
+        """Hands the image to the first expert: whether it is the others' is not known yet."""
+        first = next(iter(self.experts.values()))
+        if isinstance(first, PreparesImages):
+            first.prepare(image)
+
+    def chosen(self, images: Sequence[Image]) -> list[Chosen]:
+        """Who judges each image; of one that nobody takes, the first expert's threshold stands."""
+        routes = self._routes_of(images)
+        return [
+            Chosen("", self.threshold)
+            if isinstance(route, Unscored)
+            else Chosen(route, self.experts[route].threshold)
+            for route in routes
+        ]
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        """One verdict per text asked about, of the expert that takes the image."""
+        routes = self._routes_of([request.image for request in requests])
+        verdicts: list[list[Verdict]] = [
+            [Verdict(None, route)] * len(request.asked) if isinstance(route, Unscored) else []
+            for request, route in zip(requests, routes, strict=True)
+        ]
+        for name, expert in self.experts.items():
+            mine = [k for k, route in enumerate(routes) if route == name]
+            answers = expert.judge([requests[k] for k in mine]) if mine else []
+            for k, answer in zip(mine, answers, strict=True):
+                verdicts[k] = answer
+        return verdicts
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
+        """A rationale per request, of the expert that takes the image."""
+        routes = self._routes_of([request.image for request in requests])
+        rationales = [Rationale("")] * len(requests)
+        for name, expert in self.experts.items():
+            mine = [k for k, route in enumerate(routes) if route == name]
+            answers = expert.explain([requests[k] for k in mine]) if mine else []
+            for k, answer in zip(mine, answers, strict=True):
+                rationales[k] = answer
+        return rationales
+
+    def _routes_of(self, images: Sequence[Image]) -> list[str | Unscored]:
+        """Whom each image goes to. Gates are asked about what is new, all images at once."""
+        new = {id(image): image for image in images if self._routes.get(image) is None}
+        left = list(new.values())
+        for name, expert in self.experts.items():
+            answers = _asked(expert, left) if left else []
+            for image, answer in zip(left, answers, strict=True):
+                if answer.mine:
+                    self._routes.put(image, answer.unscored or name)
+            left = [image for image, answer in zip(left, answers, strict=True) if not answer.mine]
+        for image in left:
+            self._routes.put(image, Unscored.OUTSIDE_DOMAIN)
+        found = [self._routes.get(image) for image in images]
+        assert all(found)
+        return [route for route in found if route is not None]
+
+
+def experts_of(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The settings of each expert that a signature names; those of a single critic under ""."""
+    names = settings[EXPERTS].split(",") if EXPERTS in settings else [""]
+    return {name: of_expert(settings, name) for name in names}
+
+
+def _asked(expert: Critic, images: Sequence[Image]) -> list[Acceptance]:
+    """What an expert's gate says; one without a gate takes every image."""
+    if isinstance(expert, AcceptsImages):
+        return expert.accepts(images)
+    return [_TAKES_ALL] * len(images)
