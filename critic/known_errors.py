@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from revise_captions.critic.checkpoints import CARD, asks_by_chat, read_card
-from revise_captions.critic.locate import critic_folders, weights_digest
+from revise_captions.critic.locate import SHIPPED, critic_folders, weights_digest
 from revise_captions.critic.profile import CALIBRATION, MeasuredSentences, of_reviser, read_profile
 from revise_captions.errors import UserError
 from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
@@ -30,7 +30,8 @@ def known_errors(
 
     Args:
         settings: Of the run's signature.
-        critic: The critic's name; its card counts if its weights are those of the run's critic.
+        critic: The critic's name, or those of a panel; a card counts if its weights are those of
+            the run's critic.
         adapter: The adapter's.
         profile: A profile; it counts if the run was judged with it.
 
@@ -70,14 +71,16 @@ def _card_of(
     settings: Mapping[str, str], critic: str, adapter: str | None
 ) -> Mapping[str, Any] | None:
     """The calibration on the card of the run's critic; None where it is not at hand."""
-    if critic != "bundled" and not Path(critic).expanduser().is_dir():
-        return None
-    own, base, added = critic_folders(critic, adapter)
-    key, folder = ("critic", base) if added is None else ("adapter", added)
-    name, _, digest = settings.get(key, "").rpartition("@")
-    if not name or not (own / CARD).exists() or asks_by_chat(own):
-        return None
-    return read_card(own).calibration if digest == weights_digest(folder) else None
+    for name in critic.split(","):
+        if name not in SHIPPED and not Path(name).expanduser().is_dir():
+            continue
+        own, base, added = critic_folders(name, adapter)
+        key, folder = ("critic", base) if added is None else ("adapter", added)
+        named, _, digest = settings.get(key, "").rpartition("@")
+        usable = bool(named) and (own / CARD).exists() and not asks_by_chat(own)
+        if usable and digest == weights_digest(folder):
+            return read_card(own).calibration
+    return None
 
 
 def rates_of_curve(calibration: Mapping[str, Any], threshold: float) -> ErrorRates | None:

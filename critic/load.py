@@ -1,36 +1,33 @@
 """A critic by name, whatever computes it.
 
-    charts                                 reading and claims      in process, no model
-    bundled, a folder with critic.json     our own PaliGemma 2     in process, packed, or vLLM;
-                                                                   charts go to `charts`
+    bundled                                picturebook, and behind it charts
+    picturebook                            our own PaliGemma 2     in process, packed, or vLLM
+    charts                                 reading and claims      in process
+    a folder with critic.json              a fine-tuned critic     in process, packed, or vLLM
     a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              a server's model        OpenAI's protocol
+    NAME or NAME=ARGUMENT                  what a package adds     (`registry.CRITICS`)
+    several of these, by commas            a panel: each image goes to the first that takes it
 
-A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an engine that cannot
-compute the checkpoint's refuses it.
+An entry point is a function `load(argument, options)` that returns a `Critic`; the argument is what
+stands behind `=`. A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an
+engine that cannot compute the checkpoint's refuses it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from revise_captions.critic import chat_prompts
-from revise_captions.critic.adapters import check_base, with_adapter
-from revise_captions.critic.checkpoints import CARD, CriticCard, asks_by_chat, read_card
-from revise_captions.critic.locate import (
-    BUNDLED,
-    chosen_threshold,
-    critic_folders,
-    weights_digest,
-)
-from revise_captions.critic.paligemma.load import load_paligemma
-from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.critic.paligemma.vllm import expect_attention_mode, load_vllm_critic
+from revise_captions import registry
+from revise_captions.critic.checkpoints import CARD, asks_by_chat
+from revise_captions.critic.locate import chosen_threshold, critic_folders
+from revise_captions.critic.options import DEFAULT, CriticOptions
+from revise_captions.critic.panel import PanelCritic
 from revise_captions.critic.profile import (
     CALIBRATION,
     UNCALIBRATED,
@@ -40,160 +37,137 @@ from revise_captions.critic.profile import (
 )
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.model_files import model_type
-from revise_captions.engines.model_spec import ModelSpec, resolve_model
+from revise_captions.engines.model_spec import HUB_ID, served
 from revise_captions.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-#: The critic that reads charts, and needs no weights of a network.
-CHARTS = "charts"
-#: The card of a model that was never calibrated as a critic.
-NO_CARD = CriticCard(AttentionMode.CAUSAL)
+#: Entries that load a model by its name: one asked as it was trained, and any other.
+PALIGEMMA, CHAT = "paligemma", "chat"
+_KINDS: Mapping[str, Callable[[str], object]] = {
+    "float | None": float,
+    "int": int,
+    "bool": lambda text: text != "no",
+}
 
 
-def resolve_critic(
-    name: str,
-    *,
-    engine: str = "transformers",
-    device: str = "auto",
-    dtype: str = "auto",
-    any_attention_mode: bool = False,
-    trust_remote_code: bool = False,
-) -> ModelSpec:
-    """What a critic's name stands for. Loads no weights; what only a hub has is downloaded.
+@dataclass(frozen=True, slots=True)
+class NamedCritic:
+    """What a critic's name stands for: an entry of `registry.CRITICS`, and its argument."""
 
-    Args:
-        name: `bundled`, a folder, a hub id, or a server's model.
-        engine: What computes it, unless its name is a server's.
-        device: See `ModelSpec`.
-        dtype: See `ModelSpec`.
-        any_attention_mode: Whether its attention mode will be overridden.
-        trust_remote_code: See `ModelSpec`; no code of a PaliGemma critic ever runs.
+    name: str
+    entry: str
+    argument: str = ""
+
+    @property
+    def expert(self) -> str:
+        """What a panel calls it: the entry's name, or the last part of a model's."""
+        if self.entry not in (PALIGEMMA, CHAT):
+            return self.entry
+        model = (served(self.argument) or (self.argument, ""))[0]
+        return Path(model.rstrip("/")).name.replace(",", "-").replace("|", "-")
+
+
+def resolve_critic(name: str) -> NamedCritic:
+    """What one critic's name stands for. Loads no weights; what only a hub has is downloaded.
 
     Raises:
-        UserError: It cannot be found, or the engine cannot compute it.
+        UserError: It stands for nothing.
     """
-    if name == CHARTS and not Path(name).is_dir():
-        return ModelSpec(name, "charts", "")
-    spec = resolve_model(
-        name,
-        engine=engine,
-        device=device,
-        dtype=dtype,
-        trust_remote_code=trust_remote_code,
-        option="--critic",
-    )
-    if spec.engine == "openai":
-        return spec
+    entry, _, argument = name.partition("=")
+    known = registry.entries(registry.CRITICS)
+    if entry in known and served(name) is None:
+        return NamedCritic(name, entry, argument)
+    if served(name) is not None:
+        return NamedCritic(name, CHAT, name)
+    if not registry.is_folder(registry.CRITICS, name) and not HUB_ID.fullmatch(name):
+        raise registry.unknown(
+            registry.CRITICS, name, hint="or name a folder, a hub id, or MODEL@http://host:8000/v1"
+        )
     own, folder, _ = critic_folders(name)
-    is_own = not asks_by_chat(own) and (
-        name == "bundled" or (own / CARD).exists() or model_type(folder) == "paligemma"
-    )
-    if not is_own:
-        return spec
-    if engine == "vllm" and not any_attention_mode:
-        expect_attention_mode(read_card(own).attention_mode, folder)
-    source = str(BUNDLED) if name == "bundled" else spec.source
-    return replace(spec, kind="paligemma", source=source)
+    asked = not asks_by_chat(own) and ((own / CARD).exists() or model_type(folder) == PALIGEMMA)
+    return NamedCritic(name, PALIGEMMA if asked else CHAT, name)
 
 
 def load_critic(
-    critic: str | ModelSpec = "bundled",
-    *,
-    engine: str = "transformers",
-    adapter: str | None = None,
-    dtype: str = "auto",
-    device: str = "auto",
-    batch_size: int = 16,
-    threshold: float | None = None,
-    target_precision: float | None = None,
-    profile: Path | str | None = None,
-    packed: bool = True,
-    attention_mode: str | None = None,
-    samples: int = 0,
-    compiled: bool = False,
-    trust_remote_code: bool = False,
-    routed: bool = True,
+    name: str = "bundled",
+    options: CriticOptions = DEFAULT,
+    experts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Critic:
     """Loads a critic. One without card and profile says in the log that it is uncalibrated.
 
     Args:
-        critic: A name (see the module), or what `resolve_critic` made of one: then its engine,
-            device, dtype and trust are its own.
-        engine: `transformers`, `vllm` or `openai`.
-        adapter: A LoRA adapter's folder or hub id, added to the weights.
-        dtype: See `ModelSpec`.
-        device: See `ModelSpec`.
-        batch_size: Most rows of a forward pass, one caption or prompt each.
-        threshold: Overrides the checkpoint's, or the profile's.
-        target_precision: Overrides it with the threshold at which flagged sentences reached this
-            precision on the checkpoint's validation data, or the profile's.
-        profile: File of `captions calibrate`, which P(factual) and threshold are calibrated by.
-        packed: Whether the sentences of a caption share a forward pass; if not, the answers are
-            the same and come more slowly.
-        attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
-        samples: Answers to sample from a server that returns no log-probabilities.
-        compiled: Compiles the layers: the same answers but for rounding.
-        trust_remote_code: See `ModelSpec`.
-        routed: Whether `bundled` hands charts to the critic of charts. An adapter, a profile, a
-            target precision and another attention mode are about its own weights: with them, it
-            does not.
+        name: See the module; several by commas are a panel.
+        options: How it is loaded; a panel's experts share them.
+        experts: Of a panel, options of single experts, by name: text as on the command line.
 
     Raises:
         UserError: The critic cannot be loaded as asked. Raised before any data is read.
     """
-    own_only = any(x is not None for x in (adapter, profile, target_precision, attention_mode))
-    known = None if profile is None else read_profile(profile)
-    limit = None if known is None else chosen_threshold(known, threshold, target_precision)
-    if known is not None and limit is not None:
-        threshold, target_precision = known.map.before(limit), None
-    spec = critic
-    if isinstance(spec, str):
-        spec = resolve_critic(
-            spec,
-            engine=engine,
-            device=device,
-            dtype=dtype,
-            any_attention_mode=attention_mode is not None,
-            trust_remote_code=trust_remote_code,
-        )
-    _check_options(spec, compiled, attention_mode)
-    options = {"threshold": threshold, "target_precision": target_precision, "adapter": adapter}
-    local = {"packed": packed, "compiled": compiled}
-    loaded = _of_kind(spec, options, local, batch_size, samples, attention_mode)
-    if spec.name == "bundled" and routed and not own_only:
-        return _routed(loaded)
-    return _calibrated(loaded, spec.name, known, limit)
-
-
-def _of_kind(
-    spec: ModelSpec,
-    options: Mapping[str, Any],
-    local: Mapping[str, Any],
-    batch_size: int,
-    samples: int,
-    attention_mode: str | None,
-) -> Critic:
-    """The critic, by what computes it. `local`: options of our own network in this process."""
-    if spec.kind == "charts":
-        return _charts(**{name: options[name] for name in ("threshold", "target_precision")})
-    if spec.kind != "paligemma":
-        return _instruct(spec, batch_size=batch_size, samples=samples, **options)
-    ours = {**options, "dtype": spec.dtype, "attention_mode": attention_mode}
-    if spec.engine == "vllm":
-        return load_vllm_critic(spec.name, **ours)
-    return load_paligemma(spec.name, device=spec.device, batch_size=batch_size, **ours, **local)
-
-
-def _check_options(spec: ModelSpec, compiled: bool, attention_mode: str | None) -> None:
-    """Raises `UserError` for options that are only for some critics."""
-    if compiled and (spec.kind, spec.engine) != ("paligemma", "transformers"):
+    named = [resolve_critic(part.strip()) for part in name.split(",")]
+    own = dict(experts or {})
+    if len(named) == 1 and not own:
+        return _loaded(named[0], options)
+    if options.of_one:
+        option = options.of_one[0]
         raise UserError(
-            f"--compile is for PaliGemma 2 critics in this process, and {spec.name} is not one",
-            hint="leave it out: vLLM and servers do their own compiling",
+            f"whose is --{option.replace('_', '-')}? {name} is a panel of {len(named)} critics",
+            hint=f"say --expert {named[-1].expert}.{option}=…",
         )
-    if spec.kind != "paligemma" and attention_mode is not None:
+    if strangers := own.keys() - {one.expert for one in named}:
+        raise UserError(
+            f"--expert {sorted(strangers)[0]}: the panel has {', '.join(o.expert for o in named)}"
+        )
+    return PanelCritic(
+        {one.expert: _loaded(one, with_text(options, own.get(one.expert, {}))) for one in named}
+    )
+
+
+def with_text(options: CriticOptions, given: Mapping[str, str]) -> CriticOptions:
+    """The options with some of them from text, by their names.
+
+    Raises:
+        UserError: There is no such option, or the text is no value of it.
+    """
+    kinds: dict[str, Any] = {f.name: f.type for f in fields(options) if f.name != "placement"}
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        key = name.replace("-", "_")
+        if key not in kinds:
+            near = registry.did_you_mean(key, kinds)
+            raise UserError(f"an expert has no option {name!r}{near}", hint=", ".join(kinds))
+        try:
+            values[key] = _KINDS.get(str(kinds[key]), str)(text)
+        except ValueError:
+            raise UserError(f"--expert {name}={text}: expected {kinds[key]}") from None
+    return replace(options, **values)
+
+
+def expert_options(given: Sequence[str]) -> dict[str, dict[str, str]]:
+    """`NAME.OPTION=VALUE` texts, by expert and option. Raises `UserError` for other texts."""
+    found: dict[str, dict[str, str]] = {}
+    for text in given:
+        place, equals, value = text.partition("=")
+        expert, dot, option = place.rpartition(".")
+        if not (equals and dot and expert and option):
+            raise UserError(
+                f"--expert {text}: expected NAME.OPTION=VALUE", hint="such as charts.threshold=0.4"
+            )
+        found.setdefault(expert, {})[option] = value
+    return found
+
+
+def _loaded(named: NamedCritic, options: CriticOptions) -> Critic:
+    """One critic, with its profile if there is one."""
+    known = None if options.profile is None else read_profile(options.profile)
+    limit = None
+    if known is not None:
+        limit = chosen_threshold(known, options.threshold, options.target_precision)
+        options = replace(options, threshold=known.map.before(limit), target_precision=None)
+    if options.attention_mode is not None and named.entry == CHAT:
         raise UserError("only PaliGemma 2 critics have an attention mode to choose")
+    loaded: Critic = registry.load(registry.CRITICS, named.entry)(named.argument, options)
+    return _calibrated(loaded, named.name, known, limit)
 
 
 def _calibrated(
@@ -210,83 +184,3 @@ def _calibrated(
             *(name, critic.threshold),
         )
     return critic
-
-
-def _routed(own: Critic) -> Critic:
-    """The bundled critic, and behind it the critic of charts, where what reads them is installed.
-
-    The domain gate goes first, so that runs without charts cost what they cost without them.
-    """
-    from revise_captions.critic.charts.critic import ChartCritic
-    from revise_captions.critic.charts.language import chart_language
-    from revise_captions.critic.charts.missing import MissingChartCritic
-    from revise_captions.critic.panel import PanelCritic
-
-    charts: Critic = MissingChartCritic() if _absent() else ChartCritic(language=chart_language())
-    return PanelCritic({"picturebook": own, "charts": charts})
-
-
-def _absent() -> list[str]:
-    """The libraries that reading charts needs and that are not installed."""
-    from importlib.util import find_spec
-
-    return [name for name in ("cv2", "rapidocr", "onnxruntime") if find_spec(name) is None]
-
-
-def _charts(*, threshold: float | None, target_precision: float | None) -> Critic:
-    """The critic of charts, where what reads them is installed."""
-    from revise_captions.critic.charts.critic import ChartCritic
-    from revise_captions.critic.charts.language import chart_language
-
-    if absent := _absent():
-        raise UserError(
-            f"the critic charts needs the library {absent[0]}, which is not installed",
-            hint="pip install 'revise-captions[charts]'",
-        )
-    if target_precision is not None:
-        raise UserError(
-            "the critic charts stores no precision–recall curve",
-            hint="give a --threshold instead of a --target-precision",
-        )
-    return ChartCritic(threshold=threshold, language=chart_language())
-
-
-def _instruct(
-    spec: ModelSpec,
-    *,
-    adapter: str | None,
-    threshold: float | None,
-    target_precision: float | None,
-    batch_size: int,
-    samples: int,
-) -> Critic:
-    """An instruct model as a critic, fine-tuned or not."""
-    from revise_captions.critic.instruct import InstructCritic
-    from revise_captions.engines.load import load_engine
-    from revise_captions.engines.transformers.engine import TransformersEngine
-
-    own: Path | None = None
-    added: Path | None = None
-    if spec.engine != "openai":
-        own, folder, added = critic_folders(spec.name, adapter)
-        if added is not None:
-            spec = replace(spec, name=str(folder), source=str(folder))
-            check_base(added, weights_digest(folder), folder)
-    if (adapter is not None or added is not None) and spec.engine != "transformers":
-        raise UserError(
-            f"--engine {spec.engine} cannot add an adapter to a model",
-            hint="train with --merge and name the merged folder",
-        )
-    card = NO_CARD
-    if own is not None and asks_by_chat(own):
-        card = read_card(own, chat_prompts.VERSION)
-    limit = chosen_threshold(card, threshold, target_precision)
-    loaded = load_engine(
-        spec, option="--critic", batch_size=batch_size, samples=samples, scores=True
-    )
-    if added is not None:
-        assert isinstance(loaded, TransformersEngine)
-        loaded.model = with_adapter(loaded.model, added).eval()
-        digest = weights_digest(added)
-        loaded.settings = {**loaded.settings, "adapter": f"{added.name}@{digest}"}
-    return InstructCritic(loaded, threshold=limit, calibrated=bool(card.calibration))

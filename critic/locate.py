@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from difflib import get_close_matches
 from pathlib import Path
 
 from revise_captions.critic.adapters import base_of
@@ -15,6 +14,8 @@ from revise_captions.errors import UserError
 from revise_captions.stats.calibration import threshold_for
 
 BUNDLED = Path(__file__).parent / "bundled"
+#: Names of checkpoints in the package.
+SHIPPED = {"bundled": BUNDLED, "picturebook": BUNDLED}
 
 
 def find_checkpoint(name: str, what: str = "critic") -> Path:
@@ -27,11 +28,11 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     Raises:
         UserError: There is none, or the hub does not give it.
     """
-    if name == "bundled":
-        if (BUNDLED / "config.json").exists():
-            return BUNDLED
+    if (shipped := SHIPPED.get(name)) is not None:
+        if (shipped / "config.json").exists():
+            return shipped
         raise UserError(
-            f"this installation has no bundled critic: {BUNDLED} is empty",
+            f"this installation has no {name} critic: {shipped} is empty",
             hint="train one with captions finetune and name its folder, or install a release",
         )
     folder = Path(name).expanduser()
@@ -40,9 +41,7 @@ def find_checkpoint(name: str, what: str = "critic") -> Path:
     if not HUB_ID.fullmatch(name):
         raise UserError(
             f"no {what} at {name!r}: there is no such folder",
-            hint="did you mean bundled?"
-            if what == "critic" and get_close_matches(name, ["bundled"], cutoff=0.8)
-            else f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
+            hint=f"--{what} takes a folder or a hub id (google/paligemma2-3b-pt-448)",
         )
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError

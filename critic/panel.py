@@ -111,6 +111,11 @@ class PanelCritic:
         return [route for route in found if route is not None]
 
 
+def first_of(critic: Critic) -> Critic:
+    """A critic with weights of its own: of a panel the first expert."""
+    return next(iter(critic.experts.values())) if isinstance(critic, PanelCritic) else critic
+
+
 def experts_of(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The settings of each expert that a signature names; those of a single critic under ""."""
     names = settings[EXPERTS].split(",") if EXPERTS in settings else [""]

@@ -37,10 +37,13 @@ class Draft:
     expert: str = ""
 
 
-def new_draft(image: Image.Image | None, caption: str, spans: Sequence[Span]) -> Draft:
+def new_draft(
+    image: Image.Image | None, caption: str, spans: Sequence[Span], threshold: float = 0.5
+) -> Draft:
     """A caption that nobody has judged yet."""
     sentences = tuple(Sentence(span, NOT_JUDGED, NOT_JUDGED) for span in spans)
-    return Draft(image, caption, sentences, stale=0 if sentences else None)
+    stale = 0 if sentences else None
+    return Draft(image, caption, sentences, stale=stale, threshold=threshold)
 
 
 def present_text(sentence: Sentence, caption: str) -> str:

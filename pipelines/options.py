@@ -21,6 +21,7 @@ import click
 
 from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.shared import COUNT, OUT, shared_option
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.runs.options import InputOptions, parse_shard
 
@@ -35,6 +36,7 @@ class ModelOptions:
     """Which models judge and rewrite, and how they are computed."""
 
     critic: str = shared_option("--critic")
+    expert: tuple[str, ...] = shared_option("--expert")
     critic_profile: Path | None = shared_option("--critic-profile")
     adapter: str | None = shared_option("--adapter")
     reviser: str | None = shared_option("--reviser")
@@ -47,6 +49,13 @@ class ModelOptions:
     compile: bool = shared_option("--compile")
     device: str = shared_option("--device")
     trust_remote_code: bool = shared_option("--trust-remote-code")
+
+    @property
+    def placement(self) -> Placement:
+        """What computes critic and reviser."""
+        return Placement(
+            self.engine, self.device, self.dtype, self.batch_size, self.trust_remote_code
+        )
 
 
 @dataclass(frozen=True, slots=True)

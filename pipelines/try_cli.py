@@ -32,7 +32,8 @@ Styled = tuple[str, str]
 )
 @click.argument("image", type=click.Path(exists=True))
 @click.argument("caption")
-@shared("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples")
+@shared("--critic", "--expert", "--critic-profile", "--reviser", "--adapter", "--engine")
+@shared("--samples")
 @shared("--device", "--dtype", "--trust-remote-code", "--threshold")
 @click.option(
     "--rounds", type=click.IntRange(0, 20), default=2, help="Rewrites tried per flagged sentence."

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.engines.model_files import answer_ends, explained
+from revise_captions.engines.model_spec import ModelSpec
+from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.outside_text import encodable
 from revise_captions.pretrained import load_pretrained, load_weights
@@ -168,39 +170,27 @@ class InstructReviser:
         return None if answer is not None and answer.casefold() in refused else answer
 
 
-def load_instruct(
-    source: str,
-    *,
-    name: str,
-    device: str,
-    dtype: str,
-    batch_size: int,
-    revision: str | None = None,
-    trusted: bool = False,
-) -> InstructReviser:
-    """Loads an instruct model.
+def load_instruct(spec: ModelSpec, *, batch_size: int) -> InstructReviser:
+    """Loads an instruct model into this process.
 
     Args:
-        source: A folder or a hub id.
-        name: The name that was asked for.
-        device: Of the model.
-        dtype: Of its weights, as torch names it.
+        spec: A folder or a hub id.
         batch_size: Sentences of a batch.
-        revision: On the hub.
-        trusted: Whether code that comes with it may run.
 
     Raises:
         UserError: It cannot be loaded, or has no chat template.
     """
-    import torch
     import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    name, source, trusted = spec.name, spec.source, spec.placement.trust_remote_code
+    device, number = device_and_dtype(spec.placement.device, spec.placement.dtype)
+    dtype, revision = str(number).removeprefix("torch."), spec.revision
     more: dict[str, Any] = {"name": name, "revision": revision, "trusted": trusted}
     try:
         tokenizer = load_pretrained(AutoTokenizer, source, **more)
         chat = chat_of(tokenizer, name)
-        model = load_weights(AutoModelForCausalLM, source, dtype=getattr(torch, dtype), **more)
+        model = load_weights(AutoModelForCausalLM, source, dtype=number, **more)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise explained(name, error) from error
     model.to(device).eval()

@@ -127,7 +127,7 @@ class ChartCritic:
             "critic": f"charts@{self.weights.digest}",
             "prompt": VERSION,
             "reads": "charts",
-            GOES_WITH: "charts",
+            GOES_WITH: "fixes",
             "rapidocr": version("rapidocr"),
             "language": "none" if language is None else language.name,
         }

@@ -18,7 +18,7 @@ class MissingChartCritic:
     """Takes what may be a chart, by its colors, and says what to install to have it judged."""
 
     threshold = 0.5
-    settings: Mapping[str, str] = {"critic": "charts (not installed)", GOES_WITH: "charts"}
+    settings: Mapping[str, str] = {"critic": "charts (not installed)", GOES_WITH: "fixes"}
 
     def __init__(self) -> None:
         self._told = False

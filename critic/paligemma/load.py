@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from revise_captions.critic.adapters import check_base, with_adapter
 from revise_captions.critic.checkpoints import CriticCard, card_settings, read_card
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders, weights_digest
+from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
 from revise_captions.pretrained import load_pretrained, load_weights
+
+#: Most rows of a forward pass, where nothing else is asked for.
+ROWS = 16
 
 if TYPE_CHECKING:
     import torch
@@ -22,40 +26,22 @@ if TYPE_CHECKING:
     from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 
 
-def load_paligemma(
-    path_or_name: str | Path = "bundled",
-    *,
-    adapter: str | None = None,
-    dtype: str = "auto",
-    device: str = "auto",
-    batch_size: int = 16,
-    threshold: float | None = None,
-    target_precision: float | None = None,
-    packed: bool = True,
-    attention_mode: str | None = None,
-    compiled: bool = False,
-) -> PaliGemmaCritic:
-    """Loads a PaliGemma 2 critic; see `critic.load.load_critic` for the other arguments.
+def load_paligemma(name: str, options: CriticOptions = DEFAULT) -> PaliGemmaCritic:
+    """Loads a PaliGemma 2 critic into this process.
 
     Args:
-        path_or_name: `bundled`, a folder written by captions finetune, or a PaliGemma 2 hub id. Of
-        an
+        name: `picturebook`, a folder written by `captions finetune`, or a PaliGemma 2 hub id. Of an
             adapter the base is loaded first.
-        adapter: A PEFT adapter's folder or hub id, merged into the weights.
-        packed: Whether the sentences of a caption share a forward pass; if not, the answers are
-            the same and come more slowly.
-        attention_mode: Overrides the checkpoint's. The answers are then wrong: for experiments.
-        compiled: Compiles the layers (`paligemma.compile`): the same answers but for rounding.
+        options: How it is loaded; a profile is not applied here.
 
     Raises:
         UserError: The critic cannot be found, read, or combined with the adapter.
     """
-    name = str(path_or_name)
-    own, folder, merged = critic_folders(name, adapter)
+    own, folder, merged = critic_folders(name, options.adapter)
     card = read_card(own)
-    if attention_mode is not None:
-        card = replace(card, attention_mode=AttentionMode(attention_mode))
-    limit = chosen_threshold(card, threshold, target_precision)
+    if options.attention_mode is not None:
+        card = replace(card, attention_mode=AttentionMode(options.attention_mode))
+    limit = chosen_threshold(card, options.threshold, options.target_precision)
 
     from transformers import AutoTokenizer
 
@@ -64,7 +50,8 @@ def load_paligemma(
     from revise_captions.critic.paligemma.critic import PaliGemmaCritic
     from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 
-    place, number = device_and_dtype(device, dtype)
+    placement, compiled = options.placement, options.compiled
+    place, number = device_and_dtype(placement.device, placement.dtype)
     digest = weights_digest(folder)
     if merged is not None:
         check_base(merged, digest, folder)
@@ -80,8 +67,8 @@ def load_paligemma(
             **({"adapter": f"{merged.name}@{weights_digest(merged)}"} if merged else {}),
             **_settings(card, number, place, compiled),
         },
-        batch_size=batch_size,
-        packed=packed,
+        batch_size=placement.batch_size or ROWS,
+        packed=options.packed,
     )
 
 

@@ -22,6 +22,7 @@ from revise_captions.critic.hub_names import check_hub_names
 from revise_captions.critic.instruct import factual
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders
 from revise_captions.critic.named_fixes import with_named_fixes
+from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.paligemma.packing import (
     AttentionMode,
     Branch,
@@ -277,35 +278,28 @@ def expect_attention_mode(attention_mode: AttentionMode, folder: Path, device: s
         )
 
 
-def load_vllm_critic(
-    name: str,
-    *,
-    adapter: str | None = None,
-    dtype: str = "auto",
-    threshold: float | None = None,
-    target_precision: float | None = None,
-    attention_mode: str | None = None,
-    **options: Any,
-) -> VllmCritic:
-    """Loads a PaliGemma 2 critic into vLLM; arguments as for `load_critic`.
+def load_vllm_critic(name: str, options: CriticOptions = DEFAULT, **of_vllm: Any) -> VllmCritic:
+    """Loads a PaliGemma 2 critic into vLLM; arguments as for `paligemma.load.load_paligemma`.
 
     Args:
-        options: Passed on to `vllm.LLM`.
+        name: Which.
+        options: How it is loaded.
+        of_vllm: Passed on to `vllm.LLM`.
 
     Raises:
         UserError: There is no such critic, or vLLM does not compute it as it was trained.
     """
-    own, folder, added = critic_folders(name, adapter)
+    own, folder, added = critic_folders(name, options.adapter)
     if added is not None:
         raise UserError(
             "--engine vllm cannot add an adapter to a model",
             hint="train with --merge and name the merged folder",
         )
     card = read_card(own)
-    if attention_mode is not None:
-        card = replace(card, attention_mode=AttentionMode(attention_mode))
+    if options.attention_mode is not None:
+        card = replace(card, attention_mode=AttentionMode(options.attention_mode))
     expect_attention_mode(card.attention_mode, folder)
-    limit = chosen_threshold(card, threshold, target_precision)
+    limit = chosen_threshold(card, options.threshold, options.target_precision)
     device = device_type()
     expect_attention_mode(card.attention_mode, folder, device)
     check_hub_names(folder)
@@ -314,7 +308,7 @@ def load_vllm_critic(
 
     config = load_pretrained(AutoConfig, folder)
     vision = config.vision_config
-    asked = _engine_options(card, config.text_config, dtype, device) | options
+    asked = _engine_options(card, config.text_config, options.placement.dtype, device) | of_vllm
     vllm = start("bundled" if folder == BUNDLED else name, folder, **asked)
     computed = getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", None)
     if computed is not (card.attention_mode is AttentionMode.IMAGE_PREFIX):

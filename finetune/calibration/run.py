@@ -12,7 +12,9 @@ import numpy as np
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.checkpoints import CARD, CriticCard, asks_by_chat, read_card
 from revise_captions.critic.load import load_critic
-from revise_captions.critic.locate import critic_folders
+from revise_captions.critic.locate import SHIPPED, critic_folders
+from revise_captions.critic.options import DEFAULT, CriticOptions
+from revise_captions.critic.panel import first_of
 from revise_captions.critic.profile import FORMAT, CriticProfile
 from revise_captions.errors import UserError
 from revise_captions.finetune.calibration.measure import (
@@ -45,7 +47,7 @@ def calibrate(
     false_alarms: float | None = None,
     held_out: float = 0.5,
     replicates: int = 1000,
-    **models: Any,
+    models: CriticOptions = DEFAULT,
 ) -> CriticProfile:
     """Calibrates a critic on labeled sentences; see `captions calibrate --help`.
 
@@ -58,7 +60,7 @@ def calibrate(
         rewrites: More labeled data, of which only the rewrites count.
         force: Whether `out` may be replaced.
         method: See `CalibrationOptions`; likewise the next four.
-        models: As for `load_critic`.
+        models: How the critic is loaded; of a panel the first expert is calibrated.
 
     Raises:
         UserError: Nothing can be measured, or nothing may be written. Said before anything is
@@ -66,7 +68,7 @@ def calibrate(
     """
     if (out is None) is not into_card:
         raise UserError("where to write to?", hint="give --out FILE for a profile, or --into-card")
-    card = _own_card(critic, models.get("adapter"))
+    card = _own_card(critic, models.adapter)
     if into_card:
         _check_card(critic, card, method)
     if out is not None:
@@ -75,7 +77,7 @@ def calibrate(
     read = read_benchmark(benchmark, data) if benchmark else read_folder(data, trained_on)
     if rewrites is not None:
         read = with_rewrites(read, read_folder(rewrites, None))
-    loaded = load_critic(critic, routed=False, **models)
+    loaded = first_of(load_critic(critic, models))
     found = judged(loaded, read.captions)
     methods = tuple(name for name in METHODS if name != "isotonic" or not into_card)
     options = CalibrationOptions(method, methods, wrong_share, false_alarms, held_out, replicates)
@@ -116,7 +118,7 @@ def _with(card: CriticCard, profile: CriticProfile) -> CriticCard:
 
 def _own_card(critic: str, adapter: str | None) -> CriticCard | None:
     """The card of a checkpoint of ours; None for any other model."""
-    if critic != "bundled" and not Path(critic).expanduser().is_dir():
+    if critic not in SHIPPED and not Path(critic).expanduser().is_dir():
         return None
     folder = critic_folders(critic, adapter)[0]
     if not (folder / CARD).exists():

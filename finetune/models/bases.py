@@ -146,14 +146,16 @@ def _instruct(base: str, folder: Path, settings: TrainingSettings, device: str) 
             "compilation",
             hint="add --preset lora or --preset paper, which are made for such models",
         )
+    from revise_captions.engines.load import EngineUse
+    from revise_captions.engines.model_spec import ModelSpec, Placement
     from revise_captions.engines.transformers.load import load_engine
 
+    spec = ModelSpec(
+        str(folder), str(folder), None, Placement(device=device, dtype=settings.compute.dtype)
+    )
     engine = load_engine(
-        str(folder),
-        option="--base",
-        dtype=settings.compute.dtype,
-        device=device,
-        scores=True,
+        spec,
+        EngineUse("--base", scores=True),
         quantization=quantization_config(settings, device),
     )
     return Base(engine.model, None, engine, folder)

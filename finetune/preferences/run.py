@@ -186,9 +186,12 @@ def load_rewards(
         if name in ("c_p", "c_r"):
             if units is None:
                 from revise_captions.dcscore.load import load_unit_scoring
+                from revise_captions.engines.model_spec import Placement
 
                 device, profile = device_of(settings), job.critic_profile
-                scoring = load_unit_scoring(job.units, job.verifier, device=device, profile=profile)
+                scoring = load_unit_scoring(
+                    job.units, job.verifier, Placement(device=device), profile=profile
+                )
                 units = UnitRewards(scoring.decomposer, scoring.verifier)
             function = units.c_p if name == "c_p" else units.c_r
         elif name == "posh":

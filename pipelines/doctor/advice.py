@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from revise_captions.critic.locate import SHIPPED
 from revise_captions.pipelines.doctor.machine import Machine
 from revise_captions.pipelines.doctor.open_models import CRITICS, REVISERS, OpenModel, choices
 from revise_captions.pipelines.job.probe import Probe
@@ -68,7 +69,7 @@ def command(source: str, *, critic: str, more: list[str]) -> str:
     """The command that corrects `source`; a critic that is not bundled rewrites, too."""
     out = "revised.jsonl"
     words = ["captions", "revise", source, out, "--report", "report.html", *more]
-    if critic != "bundled":
+    if critic not in SHIPPED:
         words += ["--critic", critic]
     return shlex.join(words)
 

@@ -38,6 +38,7 @@ class DoctorOptions:
     image_root: Path | None = shared_option("--image-root")
     allow_urls: bool = shared_option("--allow-urls")
     critic: str = shared_option("--critic")
+    expert: tuple[str, ...] = shared_option("--expert")
     critic_profile: Path | None = shared_option("--critic-profile")
     reviser: str | None = shared_option("--reviser")
     engine: str = shared_option("--engine")
@@ -81,20 +82,23 @@ def _print(lines: Iterable[tuple[str, str]]) -> None:
 
 
 def _probe(source: Source, job: JobOptions) -> Probe:
+    from revise_captions.critic.locate import SHIPPED
     from revise_captions.pipelines.job.models import load_critic_of
     from revise_captions.pipelines.job.probe import probe
     from revise_captions.runs.inputs import image_loader
 
-    critic = load_critic_of(job.models) if job.models.critic == "bundled" else None
+    critic = load_critic_of(job.models) if job.models.critic in SHIPPED else None
     return probe(source, image_loader(source, job.inputs), critic, urls=job.inputs.allow_urls)
 
 
 def _models(job: JobOptions) -> list[str]:
     """Prints what the named models lead to; the errors of those that cannot be had."""
     from revise_captions.critic.load import resolve_critic
+    from revise_captions.critic.locate import SHIPPED
     from revise_captions.errors import UserError
     from revise_captions.pipelines.doctor.reach import reachable
     from revise_captions.pipelines.job.models import check_reviser
+    from revise_captions.registry import CRITICS, REVISERS
     from revise_captions.reviser.load import resolve_reviser
 
     critic, reviser = job.models.critic, job.models.reviser
@@ -111,10 +115,14 @@ def _models(job: JobOptions) -> list[str]:
         check_reviser(job.models)
         return "the critic rewrites"
 
-    say("critic", critic, lambda: reachable(critic, lambda: resolve_critic(critic)))
+    say("critic", critic, lambda: reachable(critic, CRITICS, lambda: resolve_critic(critic)))
     if reviser is not None:
-        say("reviser", reviser, lambda: reachable(reviser, lambda: resolve_reviser(reviser)))
-    elif not wrong and job.models.critic != "bundled":
+        say(
+            "reviser",
+            reviser,
+            lambda: reachable(reviser, REVISERS, lambda: resolve_reviser(reviser)),
+        )
+    elif not wrong and job.models.critic not in SHIPPED:
         say("reviser", "none named", itself)
     return wrong
 

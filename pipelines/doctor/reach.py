@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from revise_captions.engines.model_spec import HUB_ID, ModelSpec, served
-from revise_captions.engines.smollm2 import NAME as SMOLLM2
+from revise_captions import registry
+from revise_captions.engines.model_spec import HUB_ID, served
 from revise_captions.errors import UserError
+from revise_captions.registry import Kind
+
+if TYPE_CHECKING:
+    from revise_captions.critic.load import NamedCritic
+    from revise_captions.reviser.load import NamedReviser
 
 
-def reachable(name: str, resolve: Callable[[], ModelSpec | None]) -> str:
+def reachable(name: str, kind: Kind, resolve: Callable[[], NamedCritic | NamedReviser]) -> str:
     """What a model's name leads to, in a few words. A server is asked, a hub is looked at.
 
     Args:
         name: As the user gave it.
+        kind: Of model, in the registry.
         resolve: Finds a local folder; its `UserError` passes.
 
     Raises:
@@ -23,14 +29,13 @@ def reachable(name: str, resolve: Callable[[], ModelSpec | None]) -> str:
     if (found := served(name)) is not None:
         from revise_captions.engines.openai.probe import connect
 
-        engine = connect(*found, in_flight=1, samples=0, scores=True)
+        engine = connect(*found, in_flight=1, scores=True)
         given = engine.settings.get("logprobs", "unknown")
         return f"the server answers; log-probabilities: {given}"
-    if Path(name).expanduser().is_dir() or not HUB_ID.fullmatch(name):
-        spec = resolve()
-        if name in ("bundled", SMOLLM2):
-            return "in the package"
-        return f"{spec.kind if spec else 'a folder'}"
+    folder = registry.is_folder(kind, name)
+    if folder or not HUB_ID.fullmatch(name):
+        entry = resolve().entry
+        return f"a folder, for {entry}" if folder else "installed"
     return _on_hub(name)
 
 

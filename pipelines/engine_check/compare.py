@@ -30,7 +30,6 @@ from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import reduced
 from revise_captions.io.images import LoadImage
 from revise_captions.io.readers import WINDOW
-from revise_captions.pipelines.job.models import load_critic_of
 from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import Label, Record, Verdict, label_of
 from revise_captions.text.sentences import split
@@ -99,9 +98,15 @@ def _expect(key: str, value: str, known: Sequence[str]) -> None:
 
 def load_setup(setup: Setup) -> Critic:
     """The critic of a setup. Raises UserError where an engine cannot compute it so."""
-    return load_critic_of(
-        setup.models, packed=setup.layout == "packed", attention_mode=setup.attention_mode
+    from revise_captions.critic.load import load_critic
+    from revise_captions.pipelines.job.models import critic_options
+
+    options = replace(
+        critic_options(setup.models),
+        packed=setup.layout == "packed",
+        attention_mode=setup.attention_mode,
     )
+    return load_critic(setup.models.critic, options)
 
 
 def drawn(rows: Iterable[object], count: int, seed: int = 0) -> list[Record]:

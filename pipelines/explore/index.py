@@ -203,10 +203,10 @@ def _signature(source: Source) -> str:
     for judged in islice(captions_in(source), 100):
         if not isinstance(judged, BadRow):
             signature = str(judged.stored.get("signature", ""))
-            if "threshold" in settings_of(signature):
+            if "critic" in settings_of(signature):
                 return signature
     raise UserError(
-        f"{source.name} has no `revision` with a threshold in its first rows",
+        f"{source.name} has no `revision` with a signature in its first rows",
         hint="expected the output of revise-captions",
     )
 

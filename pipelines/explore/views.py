@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from revise_captions.errors import UserError
+from revise_captions.io.decoding import shrink
 from revise_captions.pages.templating import asset, render_page
 from revise_captions.pipelines.annotate.tasks.decided import sentence_id
 from revise_captions.pipelines.explore.comparison import HOW, sentence_pairs
@@ -132,7 +133,7 @@ class ExploreViews:
         if not marked:
             return as_jpeg(self.session.picture(number), side)[0]
         image = self.session.picture(number)
-        image.thumbnail((side, side))  # before, so that outlines stay as wide as they are drawn
+        shrink(image, side)  # before, so that outlines stay as wide as they are drawn
         shown = shown_picture(replace(self.session.stored_row(number), image=image))
         assert shown is not None
         return as_jpeg(shown, side)[0]

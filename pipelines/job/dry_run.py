@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.critic.checkpoints import card_settings
+from revise_captions.critic.checkpoints import GOES_WITH, card_settings
+from revise_captions.critic.locate import SHIPPED
+from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.images import resolve_path
 from revise_captions.io.readers import Source
@@ -25,7 +27,7 @@ from revise_captions.text.sentences import split
 if TYPE_CHECKING:
     from revise_captions.critic.checkpoints import CriticCard
     from revise_captions.io.images import LoadImage
-    from revise_captions.pipelines.options import JobOptions, ModelOptions
+    from revise_captions.pipelines.options import JobOptions
 
 #: Images that are read and decoded; of later ones the file is looked for.
 DECODED = 200
@@ -73,7 +75,7 @@ def _gate(source: Source, job: JobOptions, load: LoadImage) -> list[str]:
     from revise_captions.pipelines.job.models import load_critic_of
     from revise_captions.pipelines.job.probe import probe
 
-    if job.models.critic != "bundled" or job.models.adapter is not None:
+    if job.models.critic not in SHIPPED or job.models.adapter is not None:
         return []
     found = probe(source, load, load_critic_of(job.models))
     return [f"{name:16} {text}" for name, text in found.lines() if name in ("bundled critic", "")]
@@ -102,8 +104,9 @@ def _models(
     source: Source, job: JobOptions
 ) -> tuple[CriticCard | None, dict[str, object], list[UserError]]:
     """The critic's card, what the models and the threshold are, and what would stop the run."""
-    from revise_captions.critic.load import NO_CARD, resolve_critic
-    from revise_captions.critic.locate import chosen_threshold, stored_card
+    from revise_captions.critic.builtin import NO_CARD
+    from revise_captions.critic.load import PALIGEMMA, resolve_critic
+    from revise_captions.critic.locate import chosen_threshold, find_checkpoint, stored_card
     from revise_captions.critic.profile import read_profile
     from revise_captions.pipelines.job.models import check_reviser, earlier_signature
     from revise_captions.reviser.load import resolve_reviser
@@ -122,16 +125,17 @@ def _models(
         if job.run.stage == "revise":
             named["critic"] = f"none; {earlier.get('critic', 'an earlier stage')} flagged"
             threshold = earlier.get("threshold") if threshold is None else threshold
-        elif _is_on_hub(job.models):
+        elif _is_on_hub(job.models.critic):
             named["critic"] = f"{job.models.critic} (from the hub; not looked at)"
-        elif (
-            spec := resolve_critic(job.models.critic, engine=job.models.engine)
-        ).kind == "paligemma":
-            named["critic"] = spec.folder
+        elif "," in job.models.critic:
+            experts = [resolve_critic(name).expert for name in job.models.critic.split(",")]
+            named["critic"] = f"a panel of {', '.join(experts)} (not asked)"
+        elif job.models.critic in SHIPPED or resolve_critic(job.models.critic).entry == PALIGEMMA:
+            named["critic"] = find_checkpoint(job.models.critic)
             card = stored_card(job.models.critic)
             threshold = chosen_threshold(profile or card, *chosen)
         else:
-            named["critic"] = f"{job.models.critic} (through {spec.engine}; not asked)"
+            named["critic"] = f"{job.models.critic} (not asked)"
             threshold = chosen_threshold(profile or NO_CARD, *chosen)
         named["threshold"] = "the critic's own" if threshold is None else threshold
     except UserError as error:
@@ -140,30 +144,28 @@ def _models(
     if job.run.stage == "critique":
         return card, named | {"reviser": "none"}, trouble
     try:
-        if not _is_on_hub(job.models):
+        if not _is_on_hub(job.models.critic):
             check_reviser(job.models, earlier or ({} if card is None else _named_by(card)))
         elif job.models.reviser is None:
             return card, named | {"reviser": "the critic, if it is an instruct model"}, trouble
-        name = job.models.reviser or (card.goes_with if card is not None else "bundled")
-        if job.models.reviser is None and not (card and card.goes_with):
-            return card, named | {"reviser": "the critic"}, trouble
-        reviser = resolve_reviser(name)
-        named["reviser"] = f"{name}{f' ({reviser.source})' if reviser.source else ''}"
-        # As the revisers themselves say (`strict`), which only loading them would tell.
-        named["guard"] = job.run.guard or ("strict" if reviser.kind == "edit" else "warn")
+        own = card.goes_with if card is not None else earlier.get(GOES_WITH, "")
+        if job.models.reviser is None and not own:
+            return card, named | {"reviser": "what goes with the critic"}, trouble
+        named["reviser"] = resolve_reviser(job.models.reviser or own).name
+        named["guard"] = job.run.guard or "the reviser's own"
     except UserError as error:
         trouble.append(error)
     return card, named, trouble
 
 
-def _is_on_hub(models: ModelOptions) -> bool:
+def _is_on_hub(critic: str) -> bool:
     """Whether looking at the critic would download it."""
-    from revise_captions.engines.model_spec import resolve_model
+    from revise_captions import registry
 
-    if models.critic == "bundled":
-        return False
-    spec = resolve_model(models.critic, engine=models.engine, option="--critic")
-    return spec.engine != "openai" and spec.folder is None
+    known = registry.is_folder(registry.CRITICS, critic) or critic in registry.entries(
+        registry.CRITICS
+    )
+    return not known and HUB_ID.fullmatch(critic) is not None
 
 
 def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from revise_captions.runs.progress import announced
 from revise_captions.signature import settings_of, signature
 
 if TYPE_CHECKING:
+    from revise_captions.critic.options import CriticOptions
     from revise_captions.critic.protocol import Critic
     from revise_captions.engines.protocol import Engine
     from revise_captions.io.readers import Source
@@ -62,25 +63,27 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
     return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
 
 
-def load_critic_of(models: ModelOptions, **more: Any) -> Critic:
-    """The critic that the options name; `more` goes to `critic.load.load_critic`."""
-    from revise_captions.critic.load import load_critic
+def critic_options(models: ModelOptions) -> CriticOptions:
+    """How the options have a critic loaded."""
+    from revise_captions.critic.options import CriticOptions
 
-    return load_critic(
-        models.critic,
-        engine=models.engine,
-        adapter=models.adapter,
-        device=models.device,
-        dtype=models.dtype,
-        batch_size=models.batch_size,
-        threshold=models.threshold,
-        target_precision=models.target_precision,
-        profile=models.critic_profile,
-        samples=models.samples,
-        compiled=models.compile,
-        trust_remote_code=models.trust_remote_code,
-        **more,
+    return CriticOptions(
+        models.placement,
+        models.threshold,
+        models.target_precision,
+        models.adapter,
+        models.critic_profile,
+        models.samples,
+        models.compile,
     )
+
+
+def load_critic_of(models: ModelOptions) -> Critic:
+    """The critic, or the panel, that the options name."""
+    from revise_captions.critic.load import expert_options, load_critic
+
+    experts = expert_options(models.expert)
+    return load_critic(models.critic, critic_options(models), experts)
 
 
 def check_reviser(
@@ -137,24 +140,16 @@ def load_reviser_of(
 
     read_dictionary()
 
-    def load(name: str) -> Reviser:
-        return load_reviser(
-            name,
-            engine=models.engine,
-            device=models.device,
-            dtype=models.dtype,
-            batch_size=models.batch_size,
-            trust_remote_code=models.trust_remote_code,
-        )
-
     if models.reviser is not None:
-        return load(models.reviser)
+        return load_reviser(models.reviser, models.placement)
     settings = critic.settings if critic is not None else earlier or {}
     revisers: dict[str, Reviser] = {}
     for expert, own in experts_of(settings).items():
         engine = _engine_of(critic, expert)
         named = own.get(GOES_WITH, "bundled")
-        revisers[expert] = load(named) if engine is None else ChatReviser(engine)
+        revisers[expert] = (
+            load_reviser(named, models.placement) if engine is None else ChatReviser(engine)
+        )
     return revisers[""] if "" in revisers else PanelReviser(revisers)
 
 

@@ -22,7 +22,13 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from revise_captions.critic.protocol import Critic, ExplainRequest, JudgeRequest, chosen
+from revise_captions.critic.protocol import (
+    ChoosesByImage,
+    Critic,
+    ExplainRequest,
+    JudgeRequest,
+    chosen,
+)
 from revise_captions.io.decoding import full_size
 from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
@@ -76,6 +82,14 @@ class LoadedModels:
     signature: str
     verifier: Verifier | None = None
     threshold: float | None = None
+
+    @property
+    def limit(self) -> float | None:
+        """The threshold of all captions; None where it is that of the stage before, or of whoever
+        of a panel judges."""
+        if self.critic is None:
+            return self.threshold
+        return None if isinstance(self.critic, ChoosesByImage) else self.critic.threshold
 
 
 def run_stages(

@@ -90,7 +90,7 @@ def revise_window(
         record, image = row
         try:
             with own_step(Reason.UNEXPECTED_ERROR):
-                new = drafts_of(record, image, settings.stage, models.threshold)
+                new = drafts_of(record, image, settings.stage, models.limit)
         except BadRecord as error:
             results.append(BadRow.of(record, record.source, error))
             continue
@@ -163,7 +163,7 @@ def drafts_of(
     drafts = {}
     for name, caption in record.captions.items():
         if stored is None:
-            drafts[name] = (new_draft(image, caption, split(caption)), "")
+            drafts[name] = (new_draft(image, caption, split(caption), threshold or 0.5), "")
             continue
         row = {key: record.fields.get(key) for key in _ADDED}
         if len(record.captions) > 1:

@@ -179,6 +179,8 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     attempts = tuple(_attempt(a) for a in item["attempts"])
     said = _of(str | None, item["rationale"])
     fixes = tuple(_fix(fix, end - start) for fix in item["fixes"])
+    if said is None and fixes:
+        raise ValueError("there are fixes, and no rationale")
     rationale = None if said is None else Rationale(said, fixes)
     return Sentence(Span(int(start), int(end)), verdict, now, rationale, attempts, dropped)
 

@@ -73,19 +73,21 @@ def open_images(options: PreferenceOptions) -> Source:
 def _load(options: PreferenceOptions) -> tuple[CaptionSource, UnitScoring]:
     from revise_captions.dcscore.load import load_unit_scoring
     from revise_captions.engines.load import load_engine
+    from revise_captions.engines.model_spec import Placement
 
-    shared: dict[str, Any] = {
-        "engine": options.engine,
-        "device": options.device,
-        "dtype": options.dtype,
-        "batch_size": options.batch_size,
-        "trust_remote_code": options.trust_remote_code,
-    }
-    profile = options.critic_profile
-    scoring = load_unit_scoring(options.units, options.verifier, **shared, profile=profile)
+    placement = Placement(
+        options.engine,
+        options.device,
+        options.dtype,
+        options.batch_size,
+        options.trust_remote_code,
+    )
+    scoring = load_unit_scoring(
+        options.units, options.verifier, placement, profile=options.critic_profile
+    )
     engine = None
     if options.policy is not None:
-        engine = load_engine(options.policy, option="--policy", **shared)
+        engine = load_engine(options.policy, placement, option="--policy")
     return CaptionSource(engine, options), scoring
 
 

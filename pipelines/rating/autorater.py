@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from revise_captions.critic.panel import EXPERTS
 from revise_captions.errors import UserError, mended_by_user
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import open_rows, open_source
@@ -298,6 +299,8 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
 def rater_of(signature: str, expert: str = "") -> dict[str, str]:
     """The settings in a signature that decide a rating, of a panel's expert under its name."""
     settings = settings_of(signature)
+    if EXPERTS in settings and not expert:
+        return {}  # nobody of the panel took the image
     mark = f"{expert}." if expert else ""
     return {mark + key: settings[mark + key] for key in RATER if mark + key in settings}
 

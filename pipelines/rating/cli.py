@@ -40,6 +40,7 @@ Examples:
 @shared("--config", "--image-field")
 @shared("--caption-field", help="Field that holds the caption.  [default: detected by name]")
 @shared("--image-root", "--allow-urls")
+@shared("--expert")
 @shared("--critic", "--critic-profile", "--adapter", "--threshold", "--batch-size", "--dtype")
 @shared("--device", "--trust-remote-code", "--allow-unscored")
 @shared("--limit", help="Read only this many records of each IN.")

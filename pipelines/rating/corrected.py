@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def _of_expert(
         size = float(bottom[k].sum())
         if name.endswith(REVISED) or size == 0:
             continue
-        share = as_written(float(top[k].sum()) / size, drawn[:, k], errors)
+        share = as_written(float(top[k].sum()) / size, drawn[:, k], errors, crc32(expert.encode()))
         if share is not None:
             yield name, int(np.count_nonzero(bottom[k])), (share, size)
 

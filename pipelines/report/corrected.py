@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -84,11 +85,13 @@ def _corrected(name: str, sums: Sums, errors: ErrorRates | None) -> _Corrected |
     said_drawn = np.divide(
         drawn[:, factual], judged, out=np.full(len(judged), np.nan), where=judged > 0
     )
-    before = as_written(said, said_drawn, errors)
+    stream = crc32(name.encode())
+    before = as_written(said, said_drawn, errors, stream)
     after = revised(
         RevisedParts(said, *(float(total[COLUMN[part]]) for part in _PARTS)),
         RevisedParts(said_drawn, *(drawn[:, COLUMN[part]] for part in _PARTS)),
         errors,
+        stream,
     )
     if before is None or after is None:
         return None

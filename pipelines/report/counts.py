@@ -98,6 +98,12 @@ class Counts:
             getattr(self, name).update(getattr(other, name))
         for name, found in other.histograms.items():
             mine = self.histograms.setdefault(name, ExpertHistograms(found.threshold))
+            if mine.threshold != found.threshold:
+                who = f"“{name}”" if name else "the critic"
+                raise ValueError(
+                    f"{who} has the threshold {mine.threshold} in one shard, {found.threshold} in "
+                    "another: they do not add up"
+                )
             mine.before += found.before
             mine.after += found.after
         return self

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.decoding import shrink
 from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write
@@ -201,7 +202,7 @@ def with_pictures(sampler: Sampler, source: Source, load: LoadImage) -> list[Rep
         with suppress(BadRecord):  # a record without a picture is shown without one
             image = load(to_record(row, source.fields, source=source.name))
             view = ChartView.of(image) if row.line in charts else None
-            image.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+            shrink(image, SHOWN_SIDE)
             return image, view
         return None, None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.benchmarks.types import Example
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_new_folder, check_writable, write_json, write_text
 from revise_captions.metrics.registry import MetricOptions, expect_critic
@@ -87,8 +88,8 @@ def run(options: StressOptions) -> dict[str, Any]:
     if not options.metrics:
         return {}
     expect_critic(options.metrics, options.critic_profile)
-    models = (options.engine, options.device, options.batch_size, options.critic_profile)
-    how = MetricOptions(*models)
+    placement = Placement(options.engine, options.device, batch_size=options.batch_size)
+    how = MetricOptions(placement, options.critic_profile)
     metrics = [
         stress_scores(given, rated, variants, options.folder, how) for given in options.metrics
     ]

@@ -49,13 +49,7 @@ def load_verifier(
     if "critic" in checks and critic is not None:
         named |= {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
     if "posh" in checks:
-        judge = judge or load_judge(
-            options.judge,
-            engine=models.engine,
-            device=models.device,
-            batch_size=models.batch_size,
-            trust_remote_code=models.trust_remote_code,
-        )
+        judge = judge or load_judge(options.judge, models.placement)
         named |= judge.settings
     return Verifier(
         checks,

@@ -44,11 +44,13 @@ from transformers.utils import logging
 from revise_captions.critic import prompts
 from revise_captions.critic.checkpoints import read_card
 from revise_captions.critic.locate import find_checkpoint
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.token_cost import token_cost
 from revise_captions.critic.protocol import JudgeRequest, Verdict
+from revise_captions.engines.model_spec import Placement
 from scripts.research.frame.held_out import held_out
 
 TARGET = 10.0
@@ -172,7 +174,9 @@ _critic: PaliGemmaCritic
 def _start(critic: str, dtype: str, compiled: bool, threads: int) -> None:
     global _critic
     torch.set_num_threads(threads)
-    _critic = load_paligemma(critic, device="cpu", dtype=dtype, compiled=compiled)
+    _critic = load_paligemma(
+        critic, CriticOptions(Placement(device="cpu", dtype=dtype), compiled=compiled)
+    )
 
 
 def _judge(paragraphs: Sequence[JudgeRequest]) -> list[list[Verdict]]:
@@ -258,7 +262,9 @@ def main() -> None:
     args = arguments()
     torch.set_num_threads(args.threads)
     logging.set_verbosity_error()
-    critic = load_paligemma(args.critic, device="cpu", dtype=args.dtype, compiled=args.compile)
+    critic = load_paligemma(
+        args.critic, CriticOptions(Placement(device="cpu", dtype=args.dtype), compiled=args.compile)
+    )
     pool = None
     if args.processes > 1:
         pool = Processes(args.critic, args.dtype, args.compile, args.processes, args.threads)

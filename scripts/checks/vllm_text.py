@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.openai.plain_text import defused
 from revise_captions.engines.protocol import (
     AnswerScores,
@@ -171,11 +172,12 @@ def main() -> None:
 
 
 def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
-    from revise_captions.engines.load import load_engine
+    from revise_captions.engines.load import EngineUse, load_engine
+    from revise_captions.engines.model_spec import resolve_model
     from revise_captions.engines.vllm.engine import load_engine as load_vllm
 
     prompts = questions(given.count)
-    plain = load_engine(model, dtype="float32", device="cpu", scores=True)
+    plain = load_engine(model, Placement(dtype="float32", device="cpu"), scores=True)
     expected, _, seconds = measured(plain, prompts)
     report: dict[str, Any] = {"prompts": given.count, "transformers": dict(plain.settings)}
     report["transformers"]["seconds"] = round(seconds, 1)
@@ -199,7 +201,10 @@ def compare(model: str, given: argparse.Namespace) -> dict[str, Any]:
 
     if not given.no_offline:
         inside = load_vllm(
-            model, option="--model", dtype="float32", enforce_eager=True, max_model_len=1024
+            resolve_model(model, Placement(dtype="float32")),
+            EngineUse(),
+            enforce_eager=True,
+            max_model_len=1024,
         )
         add("vllm", inside, prompts)
         engines["vllm"]["prefix cache"] = str(inside.vllm.counts)

@@ -32,8 +32,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.errors import UserError
 
@@ -143,12 +145,17 @@ def check_critic(folder: Path, count: int) -> dict[str, Any]:
     from revise_captions.critic.paligemma.vllm import load_vllm_critic
 
     asked = paragraphs(count)
-    local = load_paligemma(folder, dtype="float32", device="cpu", attention_mode="causal")
+    local = load_paligemma(
+        str(folder),
+        CriticOptions(Placement(dtype="float32", device="cpu"), attention_mode="causal"),
+    )
     own_texts = {w.lower() for p in asked for w in p.text.replace(".", " ").split()}
     local.vocabulary = replace(local.vocabulary, known=frozenset(own_texts))
     expected = [v for group in local.judge(asked) for v in group]
     critic = load_vllm_critic(
-        str(folder), dtype="float32", attention_mode="causal", block_size=BLOCK
+        str(folder),
+        CriticOptions(Placement(dtype="float32"), attention_mode="causal"),
+        block_size=BLOCK,
     )
     critic.vocabulary = local.vocabulary
     seen = recorded(critic.vllm)
@@ -229,7 +236,8 @@ def tiny(family: str, folder: Path) -> Path:
 
 def check_family(folder: Path, count: int) -> dict[str, Any]:
     from revise_captions.critic import chat_prompts
-    from revise_captions.engines.load import load_engine
+    from revise_captions.engines.load import EngineUse, load_engine
+    from revise_captions.engines.model_spec import resolve_model
     from revise_captions.engines.vllm.engine import load_engine as load_vllm
 
     prompts = [
@@ -237,12 +245,10 @@ def check_family(folder: Path, count: int) -> dict[str, Any]:
         for p in paragraphs(count)
         for k in range(len(p.spans))
     ]
-    plain = load_engine(str(folder), dtype="float32", device="cpu", scores=True)
+    plain = load_engine(str(folder), Placement(dtype="float32", device="cpu"), scores=True)
     inside = load_vllm(
-        str(folder),
-        option="--critic",
-        dtype="float32",
-        scores=True,
+        resolve_model(str(folder), Placement(dtype="float32")),
+        EngineUse("--critic", scores=True),
         enforce_eager=True,
         max_model_len=2048,
         block_size=BLOCK,

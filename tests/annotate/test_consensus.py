@@ -20,11 +20,9 @@ from revise_captions.records import Span
 
 def unit(name: str = "u", *, image: str = "i", weight: float = 1.0, **more) -> Unit:
     text = SentenceInCaption("It sleeps.", Span(0, 10), 1, 1)
-    given = {"p_factual": 0.1, "flagged": True} | more
-    p, flagged = given.pop("p_factual"), given.pop("flagged")
-    return Unit(
-        name, SentenceLocation(1, "", 0), "s", weight, text, p, flagged, image=image, **given
-    )
+    given = {"p_factual": 0.1, "flagged": True, "threshold": 0.5} | more
+    judged = (given.pop(key) for key in ("p_factual", "flagged", "threshold"))
+    return Unit(name, SentenceLocation(1, "", 0), "s", weight, text, *judged, image=image, **given)
 
 
 def said(item: str, rater: str, label: str, *, when: str = "", **more: str) -> RaterAnswer:
@@ -134,19 +132,20 @@ def test_the_papers_table_6(before, after):
     for k in range(100):
         text = SentenceInCaption("It is awake.", Span(0, 12), 1, 1)
         one = unit(
-            str(k), image=str(k), revised=text, accepted=True, p_after=0.9 if k < 64 else 0.2
-        )
+            str(k), image=str(k), revised=text, accepted=True, p_after=0.3 if k % 2 else 0.6,
+            threshold=(0.2 if k % 2 else 0.5) if k < 64 else 0.7,
+        )  # fmt: skip
         for asked, good in (
             (ItemTarget.ORIGINAL, k < before),
             (ItemTarget.REVISED, k >= 100 - after),
         ):
             results.append(consensus.ItemResult(one, asked, {}, None, good))
     found = {
-        (s.row, s.column): s
-        for s in tables(consensus.CollectedAnswers(tuple(results), ()), 0.5, 200)
+        (s.row, s.column): s for s in tables(consensus.CollectedAnswers(tuple(results), ()), 200)
     }
     line = [found["all rewrites, people", column] for column in ("original", "fixed", "change")]
     assert [round(100 * (s.value or 0)) for s in line] == [before, after, after - before]
+    #: of two experts, each with its own threshold, 64 rewrites are factual
     critic = found["all rewrites, critic", "change"]
     assert percent(critic.as_json(), change=True).startswith("+64.0")
     assert found["precision", "flagged sentences that are wrong"].value == 1 - before / 100

@@ -70,6 +70,7 @@ def unit(caption="A cat. It sleeps.", rewrite: str | None = "It is awake.", **mo
         original,
         0.1,
         True,
+        0.5,
         revised=revised,
         **given,
     )
@@ -219,7 +220,7 @@ def test_export_of_a_run(run, tmp_path):
     assert sum(s["drawn"] for s in about["strata"]) == 20
     total = sum(len(row["revision"]["sentences"]) for row in run.rows)
     assert sum(unit.weight for unit in units) == pytest.approx(total)
-    assert about["threshold"] == annotated.THRESHOLD
+    assert {unit_.threshold for unit_ in units} == {annotated.THRESHOLD}
     for unit_ in units:
         row = run.rows[unit_.place.line - 1]
         sentence = row["revision"]["sentences"][unit_.place.sentence]

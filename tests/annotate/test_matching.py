@@ -12,7 +12,9 @@ from finetuning import FINETUNE as finetune_critic
 from PIL import Image
 from tinycritic import saved
 
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.check import check_data
@@ -195,4 +197,7 @@ def test_a_small_critic_learns_from_it(tmp_path):
     assert "Ġsteht" in lines[0]["new_words"]
     card = json.loads((first / "critic.json").read_text())
     assert "no judgements" in card["training"]["data"]["note"]
-    assert len(load_paligemma(first, device="cpu").tokenizer.text(" steht")) == 1
+    assert (
+        len(load_paligemma(first, CriticOptions(Placement(device="cpu"))).tokenizer.text(" steht"))
+        == 1
+    )

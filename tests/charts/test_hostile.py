@@ -88,4 +88,4 @@ HOSTILE = {
 def test_what_cannot_be_read_is_unscored(name):
     request = JudgeRequest(HOSTILE[name](), CAPTION, tuple(split(CAPTION)))
     (verdicts,) = ChartCritic().judge([request])
-    assert verdicts == [Verdict(None, Unscored.UNREADABLE_CHART, critic="charts")] * 2
+    assert verdicts == [Verdict(None, Unscored.UNREADABLE_CHART)] * 2

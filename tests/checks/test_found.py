@@ -103,7 +103,7 @@ def test_rate_captions_names_the_row_that_it_cannot_count(judged, tmp_path, caps
 @pytest.mark.parametrize("sentences", [5, [5], [{"span": 5}], None])
 def test_evaluate_metric_names_the_row_that_it_cannot_count(tmp_path, capsys, sentences):
     rated.write(tmp_path / "captions.jsonl", rated.captions())
-    revision = {"signature": "threshold:0.5", "sentences": sentences}
+    revision = {"signature": "threshold:0.5", "threshold": 0.5, "sentences": sentences}
     scores = rated.write(tmp_path / "s.jsonl", [{"id": "good-1", "revision": revision}])
     code, _, said = outcome(evaluate, capsys, "plain", tmp_path, scores)
     assert code == 2

@@ -13,9 +13,11 @@ from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
 
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.compile import SigmoidGelu
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.pipelines.engine_check.compare import Setup
 from revise_captions.pipelines.options import JobOptions, ModelOptions
@@ -41,8 +43,8 @@ def test_sigmoid_gelu_is_torch_gelu():
 def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
     """In batches of every length and size, with one row and with many; compiled once for all."""
     folder = saved(tmp_path, sure=True)
-    plain = load_paligemma(folder, device="cpu")
-    compiled = load_paligemma(folder, device="cpu", compiled=True)
+    plain = load_paligemma(folder, CriticOptions(Placement(device="cpu")))
+    compiled = load_paligemma(folder, CriticOptions(Placement(device="cpu"), compiled=True))
     assert compiled.settings == plain.settings | {"compiled": f"torch {torch.__version__}"}
     rng = np.random.default_rng(0)
     images = [Image.fromarray(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)) for _ in TEXTS]
@@ -65,7 +67,7 @@ def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
 def test_other_models_and_missing_compilers_are_refused(tmp_path, monkeypatch):
     vlm = tinyvlm.saved(tmp_path / "vlm", tinyvlm.PLAIN[0])
     with pytest.raises(UserError, match="--compile is for PaliGemma 2 critics"):
-        load_critic(str(vlm), device="cpu", compiled=True)
+        load_critic(str(vlm), CriticOptions(Placement(device="cpu"), compiled=True))
     with pytest.raises(UserError, match="--stage revise loads no critic, so --compile"):
         JobOptions.of({"stage": "revise", "compile": True}).check()
 
@@ -74,7 +76,9 @@ def test_other_models_and_missing_compilers_are_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(torch._inductor.cpp_builder, "get_cpp_compiler", none)
     with pytest.raises(UserError, match="no C\\+\\+ compiler") as error:
-        load_paligemma(saved(tmp_path / "critic"), device="cpu", compiled=True)
+        load_paligemma(
+            saved(tmp_path / "critic"), CriticOptions(Placement(device="cpu"), compiled=True)
+        )
     assert "g++" in error.value.hint
 
 

@@ -12,10 +12,12 @@ from tinycritic import saved
 
 from revise_captions.critic import prompts
 from revise_captions.critic.locate import chosen_threshold, stored_card
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.records import Span, Unscored, Verdict
 from revise_captions.text.sentences import split
@@ -44,7 +46,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def critic(folder):
-    return load_paligemma(folder, device="cpu", batch_size=2)
+    return load_paligemma(folder, CriticOptions(Placement(device="cpu", batch_size=2)))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def test_one_verdict_per_sentence_rounded_to_four_decimals(critic, paragraphs):
 def test_packed_equals_one_prompt_per_sentence_equals_transformers(folder, critic, paragraphs):
     from transformers import AutoProcessor, PaliGemmaForConditionalGeneration
 
-    alone = load_paligemma(folder, device="cpu", packed=False)
+    alone = load_paligemma(folder, CriticOptions(Placement(device="cpu"), packed=False))
     packed = values(critic.judge(paragraphs))
     unpacked = values(alone.judge(paragraphs))
     processor = AutoProcessor.from_pretrained(folder)
@@ -109,7 +111,11 @@ def test_neither_order_nor_batch_matters(folder, critic, paragraphs):
     whole = values(critic.judge(paragraphs))
     backwards = values(critic.judge(paragraphs[::-1]))[::-1]
     single = [values(critic.judge([p]))[0] for p in paragraphs]
-    large = values(load_paligemma(folder, device="cpu", batch_size=64).judge(paragraphs))
+    large = values(
+        load_paligemma(folder, CriticOptions(Placement(device="cpu", batch_size=64))).judge(
+            paragraphs
+        )
+    )
     for other in (backwards, single, large):
         for a, b in zip(whole, other, strict=True):
             assert b == pytest.approx(a, abs=1.01e-4)
@@ -189,7 +195,7 @@ def test_markup_in_a_caption_changes_nothing_around_it(critic, images):
 
 
 def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
-    critic = load_paligemma(folder, device="cpu")
+    critic = load_paligemma(folder, CriticOptions(Placement(device="cpu")))
     with torch.no_grad():
         critic.model.lm_head.weight[[critic.tokenizer.yes, critic.tokenizer.no]] *= 0
     found = [v for row in critic.judge(paragraphs) for v in row]
@@ -199,7 +205,7 @@ def test_neither_yes_nor_no_is_no_answer(folder, paragraphs):
 
 def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs):
     folder = saved(tmp_path, sure=False, fluent=True)  # a critic that is sure says nothing but Yes
-    critic = load_paligemma(folder, device="cpu", batch_size=2)
+    critic = load_paligemma(folder, CriticOptions(Placement(device="cpu", batch_size=2)))
     from transformers import PaliGemmaForConditionalGeneration
 
     from revise_captions.critic.paligemma.image_prefetch import pixel_values, resized
@@ -241,7 +247,7 @@ def test_settings_name_what_the_numbers_depend_on(critic, folder):
 def test_thresholds_by_precision(folder):
     card = stored_card(str(folder))
     assert chosen_threshold(card, None, 0.9) == 0.4
-    assert load_paligemma(folder, target_precision=0.8).threshold == 0.6
+    assert load_paligemma(folder, CriticOptions(target_precision=0.8)).threshold == 0.6
     assert chosen_threshold(card, 0.11, None) == 0.11
     with pytest.raises(UserError, match=r"reaches precision 0\.99"):
         chosen_threshold(card, None, 0.99)
@@ -284,7 +290,10 @@ def test_broken_checkpoints_get_one_line(tmp_path, folder):
 
 
 def test_prefix_checkpoints_are_never_packed(tmp_path, paragraphs):
-    critic = load_paligemma(saved(tmp_path, AttentionMode.PREFIX, max_length=200), device="cpu")
+    critic = load_paligemma(
+        saved(tmp_path, AttentionMode.PREFIX, max_length=200),
+        CriticOptions(Placement(device="cpu")),
+    )
     assert not critic.packed
     assert [len(row) for row in critic.judge(paragraphs)] == [3, 2, 4]
 

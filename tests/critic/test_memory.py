@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 from tinycritic import saved
 
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma import critic as local
 from revise_captions.critic.paligemma import queries, vision_cache
 from revise_captions.critic.paligemma.batching import (
@@ -24,6 +25,7 @@ from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import EngineDead
 from revise_captions.records import Unscored
 from revise_captions.text.sentences import split
@@ -42,7 +44,7 @@ def critic(request, tmp_path_factory) -> PaliGemmaCritic:
     folder = saved(
         tmp_path_factory.mktemp("critic"), request.param, sure=False, fluent=True, max_length=400
     )
-    return load_paligemma(folder, device="cpu", threshold=1.0)
+    return load_paligemma(folder, CriticOptions(Placement(device="cpu"), threshold=1.0))
 
 
 @pytest.fixture(autouse=True)

@@ -18,12 +18,14 @@ from safetensors.torch import load_file, save_file
 
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.paligemma.vllm import VllmCritic
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.records import Unscored, Verdict
@@ -62,8 +64,10 @@ def fakes(folders, monkeypatch):
     def made(
         attention_mode: AttentionMode, device: str = "cuda", **decided
     ) -> tuple[PaliGemmaCritic, fake_vllm.Fake]:
-        local = load_paligemma(folders[attention_mode], device="cpu")
-        plain = load_paligemma(folders[attention_mode], device="cpu").model
+        local = load_paligemma(folders[attention_mode], CriticOptions(Placement(device="cpu")))
+        plain = load_paligemma(
+            folders[attention_mode], CriticOptions(Placement(device="cpu"))
+        ).model
         plain.set_attn_implementation("eager")
         network = fake_vllm.paligemma(plain, block=attention_mode is AttentionMode.IMAGE_PREFIX)
         expand = fake_vllm.expand_paligemma(local.tokenizer, local.images)
@@ -81,7 +85,12 @@ def fakes(folders, monkeypatch):
 
 def test_the_fixture_s_answers_depend_on_the_attention_mode(folders, paragraphs):
     found = [
-        [v.p_factual for v in load_paligemma(folder, device="cpu").judge(paragraphs[:1])[0]]
+        [
+            v.p_factual
+            for v in load_paligemma(folder, CriticOptions(Placement(device="cpu"))).judge(
+                paragraphs[:1]
+            )[0]
+        ]
         for folder in folders.values()
     ]
     for one, two in pairwise(found):
@@ -100,7 +109,9 @@ def test_answers_are_those_of_the_engine_in_process(
     fakes, folders, paragraphs, attention_mode, device
 ):
     local, fake = fakes(attention_mode, device)
-    critic = load_critic(str(folders[attention_mode]), engine="vllm", dtype="float32")
+    critic = load_critic(
+        str(folders[attention_mode]), CriticOptions(Placement(engine="vllm", dtype="float32"))
+    )
     assert isinstance(critic, VllmCritic)
     expected, found = local.judge(paragraphs), critic.judge(paragraphs)
     reasons = {v.unscored for group in expected for v in group}
@@ -137,7 +148,9 @@ def test_what_is_sent(fakes, folders, paragraphs, caplog):
     after the other."""
     caplog.set_level("INFO", "revise_captions")
     local, fake = fakes(AttentionMode.CAUSAL)
-    critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
+    critic = load_critic(
+        str(folders[AttentionMode.CAUSAL]), CriticOptions(Placement(engine="vllm"))
+    )
     counts = critic.vllm.counts
     before = replace(counts)
     critic.judge(paragraphs[:2])
@@ -175,7 +188,9 @@ def test_what_is_sent(fakes, folders, paragraphs, caplog):
 
 def test_one_refused_prompt_costs_its_own_answer(fakes, folders, paragraphs):
     local, fake = fakes(AttentionMode.CAUSAL)
-    critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
+    critic = load_critic(
+        str(folders[AttentionMode.CAUSAL]), CriticOptions(Placement(engine="vllm"))
+    )
     expected = critic.judge(paragraphs[:2])
     bad = lambda ids: "hats" in local.tokenizer.decode(ids)  # noqa: E731
     fake.refuse = lambda ids: ValueError("no hats") if bad(ids) else None
@@ -198,7 +213,9 @@ def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraph
     gate = SimpleNamespace(inside=lambda states: np.arange(len(states)) != 1)
     monkeypatch.setattr(domain, "read_gate", lambda folder: gate)
     _, fake = fakes(AttentionMode.CAUSAL)
-    critic = load_critic(str(folders[AttentionMode.CAUSAL]), engine="vllm")
+    critic = load_critic(
+        str(folders[AttentionMode.CAUSAL]), CriticOptions(Placement(engine="vllm"))
+    )
     found = critic.judge(paragraphs)
     assert {v.unscored for v in found[1]} == {Unscored.OUTSIDE_DOMAIN}
     assert len(fake.asked[-1][0]) == sum(v.p_factual is not None for group in found for v in group)
@@ -207,7 +224,7 @@ def test_images_outside_the_domain_are_not_asked_about(fakes, folders, paragraph
 
 def refused(folder, **options) -> str:
     with pytest.raises(UserError) as caught:
-        load_critic(str(folder), engine="vllm", **options)
+        load_critic(str(folder), CriticOptions(Placement("vllm"), **options))
     return str(caught.value)
 
 
@@ -223,7 +240,8 @@ def test_attention_modes_that_vllm_does_not_compute_are_refused(fakes, folders, 
     fakes(AttentionMode.CAUSAL, "cpu")
     assert (
         load_critic(
-            str(folders[AttentionMode.PREFIX]), engine="vllm", attention_mode="causal"
+            str(folders[AttentionMode.PREFIX]),
+            CriticOptions(Placement(engine="vllm"), attention_mode="causal"),
         ).judge([])
         == []
     )
@@ -251,7 +269,7 @@ def test_names_that_vllm_does_not_load_are_refused(fakes, folders, tmp_path):
     assert "expected vision_tower.vision_model." in said
     assert f"python -m revise_captions.critic.hub_names {tmp_path}" in said
     write_hub_names(tmp_path)
-    assert load_critic(str(tmp_path), engine="vllm").judge([]) == []
+    assert load_critic(str(tmp_path), CriticOptions(Placement(engine="vllm"))).judge([]) == []
 
 
 def test_without_vllm_and_with_an_adapter_there_is_one_line(folders, tmp_path):
@@ -269,7 +287,7 @@ def test_an_interrupted_call_goes_on_at_its_batch(
     monkeypatch.setattr("revise_captions.critic.paligemma.vllm.TOGETHER", 2)
     _, fake = fakes(AttentionMode.IMAGE_PREFIX)
     name = str(folders[AttentionMode.IMAGE_PREFIX])
-    critic = load_critic(name, engine="vllm", dtype="float32")
+    critic = load_critic(name, CriticOptions(Placement(engine="vllm", dtype="float32")))
     claims = [ExplainRequest(paragraphs[0].image, paragraphs[0].text, paragraphs[0].spans, 1)]
     expected = critic.judge(paragraphs), critic.explain(claims)
     shown: list[tuple[str, int, int]] = []

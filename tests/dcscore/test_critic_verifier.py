@@ -9,11 +9,13 @@ from scripted_engine import ScriptedEngine, data_of
 from tinycritic import saved
 
 from revise_captions.critic.instruct import InstructCritic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.units import Decomposition, InformationUnit, VerifyTask
+from revise_captions.engines.model_spec import Placement
 from revise_captions.records import Span, Unscored, Verdict
 from revise_captions.text.sentences import split
 
@@ -35,7 +37,10 @@ def image():
 
 @pytest.fixture(scope="module")
 def critic(tmp_path_factory):
-    return load_paligemma(saved(tmp_path_factory.mktemp("critic"), threshold=0.37), device="cpu")
+    return load_paligemma(
+        saved(tmp_path_factory.mktemp("critic"), threshold=0.37),
+        CriticOptions(Placement(device="cpu")),
+    )
 
 
 def test_a_unit_is_judged_in_the_place_of_its_sentence(critic, image):

@@ -23,6 +23,7 @@ from revise_captions.dcscore.language import (
 from revise_captions.dcscore.scorer import by_hand
 from revise_captions.dcscore.units import MatchTask, VerifyTask
 from revise_captions.engines.load import load_engine
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed, WritesJson
 from revise_captions.records import Unscored
 
@@ -139,7 +140,7 @@ def test_a_server_decodes_under_the_schema_or_is_asked_without():
     for known in (True, False):
         manners = Manners(kind="vllm" if known else "openai", spoil=answer)
         with serving(manners) as url:
-            engine = load_engine(f"{MODEL}@{url}", batch_size=1)
+            engine = load_engine(f"{MODEL}@{url}", Placement(batch_size=1))
             manners.seen.clear()
             assert isinstance(engine, WritesJson)
             found = answers_of(engine, asked, prompts.UNITS_SCHEMA, 64)

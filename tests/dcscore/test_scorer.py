@@ -11,6 +11,7 @@ from revise_captions.dcscore.metric import load
 from revise_captions.dcscore.offline_matcher import OfflineMatcher
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask, by_hand
 from revise_captions.dcscore.units import Decomposition, UnitVerdict, VerifyTask
+from revise_captions.engines.model_spec import Placement
 from revise_captions.metrics.protocol import MetricInput
 from revise_captions.metrics.registry import MetricOptions, scored
 from revise_captions.text.sentence_encoder import load_encoder
@@ -135,7 +136,7 @@ def test_ensembles(scorer):
 
 
 def test_in_the_registry():
-    metric = load("", MetricOptions(device="cpu"))
+    metric = load("", MetricOptions(Placement(device="cpu")))
     close, far, none = scored(
         metric,
         [

@@ -6,6 +6,7 @@ import ast
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 from hostile_models import pickled, text_model, trapped
 
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.engines.load import load_engine
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.models.bases import load_base
 from revise_captions.finetune.presets import PRESETS
@@ -23,7 +26,8 @@ from revise_captions.reviser.load import load_reviser
 from revise_captions.text.sentence_encoder import load_encoder
 
 ROOT = Path(__file__).parents[2]
-CPU = {"device": "cpu", "dtype": "float32"}
+CPU = Placement(device="cpu", dtype="float32")
+TRUSTING = replace(CPU, trust_remote_code=True)
 
 
 def as_base(folder: str) -> Any:
@@ -33,9 +37,9 @@ def as_base(folder: str) -> Any:
 
 
 LOADS: dict[str, Callable[[str], Any]] = {
-    "engine": lambda folder: load_engine(folder, **CPU),
-    "critic": lambda folder: load_critic(folder, **CPU),
-    "reviser": lambda folder: load_reviser(folder, **CPU),
+    "engine": lambda folder: load_engine(folder, CPU),
+    "critic": lambda folder: load_critic(folder, CriticOptions(CPU)),
+    "reviser": lambda folder: load_reviser(folder, CPU),
     "encoder": load_encoder,
     "similarity": similarity._load,
     "base": as_base,
@@ -91,7 +95,7 @@ def test_no_code_of_a_model_runs_unasked(
 def test_what_transformers_implements_itself_loads_without_the_code(
     folders: dict[str, Path], mark: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    load_engine(str(folders["native"]), **CPU)
+    load_engine(str(folders["native"]), CPU)
     assert not mark.exists()
     (said,) = [
         r.message for r in caplog.records if r.levelname == "WARNING" and "code" in r.message
@@ -110,13 +114,13 @@ def test_the_option_runs_it_and_the_signature_says_so(
     monkeypatch.setattr(sys, "path", list(sys.path))
     folder = str(folders[trap])
     try:
-        engine: Any = load_engine(folder, **CPU, trust_remote_code=True)
+        engine: Any = load_engine(folder, TRUSTING)
         assert mark.read_text() == "the code ran"
         assert engine.settings["trust-remote-code"] == "yes"
         if trap in ("config", "native"):
             assert type(engine.model).__name__ == "TrapModel"
         if trap != "processor":
-            reviser = load_reviser(folder, **CPU, trust_remote_code=True)
+            reviser = load_reviser(folder, TRUSTING)
             assert reviser.settings["reviser-trust-remote-code"] == "yes"
     finally:
         mark.unlink(missing_ok=True)

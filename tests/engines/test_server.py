@@ -23,7 +23,9 @@ from PIL import Image
 
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.openai import http
 from revise_captions.engines.openai.messages import begins_with, messages_of
 from revise_captions.engines.openai.plain_text import defused
@@ -375,7 +377,7 @@ def test_models_that_are_not_there_are_user_errors_before_any_data():
     with pytest.raises(UserError, match="expected a model and a server"):
         load_critic("@http://host/v1")
     with pytest.raises(UserError, match="needs a server's address"):
-        load_critic("bundled", engine="openai")
+        load_critic("bundled", CriticOptions(Placement(engine="openai")))
 
 
 def test_the_key_is_sent(monkeypatch):
@@ -433,7 +435,7 @@ def paragraph() -> JudgeRequest:
 def test_a_critic_on_a_server():
     manners = Manners("vllm")
     with serving(manners) as url:
-        critic = load_critic(f"{MODEL}@{url}", threshold=0.4)
+        critic = load_critic(f"{MODEL}@{url}", CriticOptions(threshold=0.4))
         assert isinstance(critic, InstructCritic)
         assert critic.threshold == 0.4
         assert critic.settings["critic"] == MODEL

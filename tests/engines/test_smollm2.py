@@ -12,6 +12,7 @@ import pytest
 
 from revise_captions.engines import smollm2
 from revise_captions.engines.model_files import find_model, named
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.reviser.load import ADAPTER, resolve_reviser
 
@@ -130,7 +131,7 @@ def test_the_real_one_knows_a_capital(tmp_path, monkeypatch):
     from revise_captions.engines.protocol import Completion, Prompt, Template
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    engine = load_engine("smollm2", device="cpu")
+    engine = load_engine("smollm2", Placement(device="cpu"))
     question = Prompt((Template("What is the capital of France?"),))
     (answer,) = engine.generate([question], 12)
     assert isinstance(answer, Completion)

@@ -16,10 +16,12 @@ from scripted_engine import ScriptedEngine, data_of
 
 from revise_captions.critic.instruct import InstructCritic, factual, rationale_in
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.engines.answer_words import answer_of, word_ids
 from revise_captions.engines.load import load_engine
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
@@ -46,7 +48,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(folder) -> TransformersEngine:
-    loaded = load_engine(str(folder), batch_size=8, device="cpu")
+    loaded = load_engine(str(folder), Placement(batch_size=8, device="cpu"))
     assert isinstance(loaded, TransformersEngine)
     return loaded
 
@@ -156,7 +158,7 @@ def test_a_language_model_writes_through_the_same_protocol(tmp_path):
     model_of("Qwen3", len(tokenizer)).save_pretrained(tmp_path / "llm")
     tokenizer.save_pretrained(tmp_path / "llm")
     asked = [Prompt((Data(f"Say {k} <|im_end|>"),), system="You are brief.") for k in range(5)]
-    loaded = load_engine(str(tmp_path / "llm"), device="cpu", batch_size=3)
+    loaded = load_engine(str(tmp_path / "llm"), Placement(device="cpu", batch_size=3))
     alone = [loaded.generate([p], 12)[0] for p in asked]
     assert loaded.generate(asked, 12) == alone
     assert all(isinstance(w, Completion) for w in alone)
@@ -257,7 +259,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
     saved = tinycritic.saved(tmp_path / "paligemma", AttentionMode.PREFIX)
     (saved / "critic.json").unlink()
     (saved / "words.txt").unlink()
-    critic = load_critic(str(saved), device="cpu")
+    critic = load_critic(str(saved), CriticOptions(Placement(device="cpu")))
     assert isinstance(critic, PaliGemmaCritic)
     assert critic.settings["attention-mode"] == "prefix"
     asked = [JudgeRequest(p.image, p.text, p.spans) for p in every_family.paragraphs()[:2]]
@@ -283,7 +285,7 @@ def test_an_official_paligemma_is_judged_in_its_own_attention_mode(tmp_path):
             expected.append(float(pair.softmax(-1)[0]))
     np.testing.assert_allclose(found, expected, atol=1e-4)
     with pytest.raises(UserError, match="does not compute PaliGemma's attention"):
-        load_critic(str(saved), engine="vllm")
+        load_critic(str(saved), CriticOptions(Placement(engine="vllm")))
 
 
 def test_the_whole_command_with_other_models(folder, tmp_path, capsys):
@@ -312,7 +314,7 @@ def test_the_whole_command_with_other_models(folder, tmp_path, capsys):
 
 
 def test_a_trunk_is_shared_only_where_the_answers_stay_the_same(folder, monkeypatch):
-    engine = load_engine(str(folder), batch_size=8, device="cpu")
+    engine = load_engine(str(folder), Placement(batch_size=8, device="cpu"))
     assert isinstance(engine, TransformersEngine)
     trials = engine.encoder.trials()
     assert engine.share_trunks(trials, WORDS)

@@ -16,7 +16,9 @@ from PIL import Image
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import (
     AnswerScores,
     Data,
@@ -69,7 +71,7 @@ def prompts(image):
 
 
 def test_answers_are_asked_for_by_id_all_spellings_summed(folder, tokenizer, fake):
-    engine = load_engine(str(folder), option="--critic", dtype="float32", scores=True)
+    engine = load_engine(str(folder), Placement(dtype="float32"), option="--critic", scores=True)
     image = Image.new("RGB", (60, 40), (200, 10, 10))
     found = engine.answer_logprobs(prompts(image), ("Yes", "No"))
     sent, options = fake.asked[-1]
@@ -98,7 +100,7 @@ def options_of(fake):
 
 
 def test_a_prompt_holds_one_picture_and_data_stays_data(folder, tokenizer, fake):
-    engine = load_engine(str(folder), option="--critic", dtype="float32")
+    engine = load_engine(str(folder), Placement(dtype="float32"), option="--critic")
     engine.answer_logprobs(prompts(Image.new("RGB", (60, 40))), ("Yes", "No"))
     sent = [request["prompt_token_ids"] for request in fake.asked[-1][0]]
     picture, end = (tokenizer.convert_tokens_to_ids(t) for t in ("<image>", "<|im_end|>"))
@@ -127,7 +129,9 @@ def test_the_best_that_a_prefix_cache_can_save_is_counted():
 
 
 def test_texts_and_prompts_that_fail(folder, tokenizer, fake):
-    engine = load_engine(str(folder), option="--critic", dtype="float32", max_model_len=200)
+    engine = load_engine(
+        str(folder), Placement(dtype="float32"), option="--critic", max_model_len=200
+    )
     image = Image.new("RGB", (60, 40))
     word = Template("Is this ")
     asked = [
@@ -153,7 +157,7 @@ def test_texts_and_prompts_that_fail(folder, tokenizer, fake):
 
 
 def test_an_instruct_model_is_a_critic_through_vllm(folder, fake):
-    critic = load_critic(str(folder), engine="vllm", dtype="float32")
+    critic = load_critic(str(folder), CriticOptions(Placement(engine="vllm", dtype="float32")))
     assert isinstance(critic, InstructCritic)
     image = Image.new("RGB", (60, 40))
     (found,) = critic.judge([JudgeRequest(image, TEXT, tuple(split(TEXT)))])
@@ -169,15 +173,18 @@ def test_images_that_see_all_of_themselves_are_not_computed_on_a_cpu(folder, fak
     """vLLM does so for Gemma 3 on a GPU; its CPU backend is causal, and does not say it."""
     fake.prefix_lm = True
     with pytest.raises(UserError, match="does not let an image attend to itself"):
-        load_engine(str(folder), option="--critic", dtype="float32")
+        load_engine(str(folder), Placement(dtype="float32"), option="--critic")
     fake.started.clear()
     load_engine(
-        str(folder), option="--critic", dtype="float32", hf_overrides={"is_mm_prefix_lm": 0}
+        str(folder),
+        Placement(dtype="float32"),
+        option="--critic",
+        hf_overrides={"is_mm_prefix_lm": 0},
     )
 
 
 def test_each_prompt_is_sampled_with_a_seed_of_its_own(folder, tokenizer, fake):
-    engine = load_engine(str(folder), option="--policy", dtype="float32")
+    engine = load_engine(str(folder), Placement(dtype="float32"), option="--policy")
     image = Image.new("RGB", (60, 40))
     asked = [Prompt((Picture(image), Template(word))) for word in ("red", "bad", "red")]
     fake.refuse = lambda ids: ValueError("no") if "bad" in tokenizer.decode(ids) else None

@@ -21,11 +21,19 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(chart_view, "read_image", lambda image: READING)
     Image.new("RGB", (200, 200), "white").save(tmp_path / "chart.png")
-    revision = {"signature": "critic:charts@0|threshold:0.45", "rounds": 0, "sentences": [SENTENCE]}
+    signature = (
+        "critic:own@0+charts@0|experts:own,charts|own.critic:own@0|own.threshold:0.1300"
+        "|charts.critic:charts@0|charts.reads:charts|charts.threshold:0.4500"
+    )
+    plain = {**SENTENCE, "fixes": []}
     rows = [
-        {"image": "chart.png", "caption": CAPTION, "revised_caption": CAPTION, "revision": found}
-        for found in (revision | {"critic": "charts"}, revision)
-    ]
+        {
+            "image": "chart.png", "caption": CAPTION, "revised_caption": CAPTION,
+            "revision": {"signature": signature, "expert": expert, "threshold": threshold,
+                         "rounds": 0, "sentences": [sentence]},
+        }
+        for expert, threshold, sentence in (("charts", 0.45, SENTENCE), ("own", 0.13, plain))
+    ]  # fmt: skip
     path = tmp_path / "out.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path

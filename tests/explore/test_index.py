@@ -126,7 +126,7 @@ def other_run(run):
     wrong |= {"label": "factual", "p_factual": 0.99, "p_after": 0.99, "attempts": []}
     wrong |= {"rationale": None, "rewrite": None, "accepted": None, "dropped": False}
     for row in rows:
-        row["revision"]["signature"] = "critic:other|threshold:0.4"
+        row["revision"] |= {"signature": "critic:other|threshold:0.4", "threshold": 0.4}
     path = run.with_name("other.jsonl")
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path

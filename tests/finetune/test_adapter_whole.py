@@ -11,7 +11,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from tinycritic import saved
 
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 
 peft = pytest.importorskip("peft")
@@ -50,8 +52,10 @@ def changed(adapter: Path, folder: Path, rename) -> Path:
 
 
 def test_all_of_it_is_added(base, adapter):
-    plain = load_paligemma(base, device="cpu").model.state_dict()
-    with_it = load_paligemma(base, adapter=str(adapter), device="cpu").model.state_dict()
+    plain = load_paligemma(base, CriticOptions(Placement(device="cpu"))).model.state_dict()
+    with_it = load_paligemma(
+        base, CriticOptions(Placement(device="cpu"), adapter=str(adapter))
+    ).model.state_dict()
     weights = load_file(adapter / WEIGHTS)
     scale = json.loads((adapter / "adapter_config.json").read_text())
     for key in [name for name in weights if "lora_A" in name]:
@@ -68,19 +72,23 @@ def test_names_of_other_versions_are_understood(base, adapter, tmp_path):
         tmp_path / "hub",
         lambda name: name.replace("vision_tower.", "vision_tower.vision_model."),
     )
-    ours = load_paligemma(base, adapter=str(adapter), device="cpu").model.state_dict()
-    theirs = load_paligemma(base, adapter=str(hub), device="cpu").model.state_dict()
+    ours = load_paligemma(
+        base, CriticOptions(Placement(device="cpu"), adapter=str(adapter))
+    ).model.state_dict()
+    theirs = load_paligemma(
+        base, CriticOptions(Placement(device="cpu"), adapter=str(hub))
+    ).model.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_a_part_without_a_place_is_refused(base, adapter, tmp_path):
     other = changed(adapter, tmp_path / "a", lambda name: name.replace("vision_tower", "visual"))
     with pytest.raises(UserError, match=r"8 of 20 weights .* would be left out"):
-        load_paligemma(base, adapter=str(other), device="cpu")
+        load_paligemma(base, CriticOptions(Placement(device="cpu"), adapter=str(other)))
     # the weights are there, but the configuration asks for the language model only
     narrow = changed(adapter, tmp_path / "b", lambda name: name)
     config = json.loads((narrow / "adapter_config.json").read_text())
     config["target_modules"] = r".*language_model.*(q_proj|v_proj)"
     (narrow / "adapter_config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=r"8 of 20 weights .*vision_tower"):
-        load_paligemma(base, adapter=str(narrow), device="cpu")
+        load_paligemma(base, CriticOptions(Placement(device="cpu"), adapter=str(narrow)))

@@ -16,9 +16,11 @@ from revise_captions.critic.checkpoints import CARD
 from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.locate import BUNDLED, stored_card
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.profile import read_profile
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.calibration import run
 from revise_captions.finetune.calibration.cli import calibrate_critic as command
@@ -214,8 +216,8 @@ def profile(book):
 
 
 def test_a_profile_changes_the_answers_by_its_map_and_the_threshold(book, profile):
-    plain = load_critic("bundled", device="cpu")
-    known = load_critic("bundled", device="cpu", profile=profile)
+    plain = load_critic("bundled", CriticOptions(Placement(device="cpu")))
+    known = load_critic("bundled", CriticOptions(Placement(device="cpu"), profile=profile))
     row = json.loads((book / "validation.jsonl").read_text().splitlines()[0])
     with Image.open(book / row["image"]) as image:
         spans = tuple(Span(s["start"], s["end"]) for s in row["sentences"])
@@ -227,26 +229,32 @@ def test_a_profile_changes_the_answers_by_its_map_and_the_threshold(book, profil
     ]
     assert known.threshold == read_profile(profile).threshold
     assert known.settings["calibration"].startswith("bundled.json@")
-    given = load_critic("bundled", device="cpu", profile=profile, threshold=0.25)
+    given = load_critic(
+        "bundled", CriticOptions(Placement(device="cpu"), profile=profile, threshold=0.25)
+    )
     assert given.threshold == 0.25
     assert given.critic.threshold == pytest.approx(map_.before(0.25))
     curve = read_profile(profile).calibration["curve"]
-    asked = load_critic("bundled", device="cpu", profile=profile, target_precision=0.9)
+    asked = load_critic(
+        "bundled", CriticOptions(Placement(device="cpu"), profile=profile, target_precision=0.9)
+    )
     assert asked.threshold in [point["threshold"] for point in curve]
 
 
 def test_a_profile_of_another_critic_or_prompt_is_refused(profile, tmp_path):
     other = saved(tmp_path / "other")
     with pytest.raises(UserError, match=r"is of a critic with critic bundled@.* has other"):
-        load_critic(str(other), device="cpu", profile=profile)
+        load_critic(str(other), CriticOptions(Placement(device="cpu"), profile=profile))
     stored = json.loads(profile.read_text())
     stored["critic"]["prompt"] = "vnli-0/0"
     changed = tmp_path / "prompt.json"
     changed.write_text(json.dumps(stored))
     with pytest.raises(UserError, match=r"with prompt vnli-0/0, this one has vnli-4\.1/1"):
-        load_critic("bundled", device="cpu", profile=changed)
+        load_critic("bundled", CriticOptions(Placement(device="cpu"), profile=changed))
     moved = shutil.copytree(BUNDLED, tmp_path / "copy")  # the digest decides, not the name
-    assert load_critic(str(moved), device="cpu", profile=profile).settings["calibration"]
+    assert load_critic(
+        str(moved), CriticOptions(Placement(device="cpu"), profile=profile)
+    ).settings["calibration"]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +314,10 @@ def test_a_card_gets_what_was_measured(book, tmp_path):
     rewrites = card.calibration["measured"]["rewritten"]
     assert len(card.calibration["measured"]["p"]) == card.calibration["sentences"] + len(rewrites)
     assert card.calibration["reviser"] == {"reviser": "me"}
-    settings = {**load_critic(str(folder), device="cpu").settings, "reviser": "me"}
+    settings = {
+        **load_critic(str(folder), CriticOptions(Placement(device="cpu"))).settings,
+        "reviser": "me",
+    }
     known = known_errors({**settings, "threshold": str(card.threshold)}, str(folder))
     assert known.origin == "the critic's card"
     assert known.rewrites_true.sentences > len(rewrites) / 4
@@ -331,11 +342,13 @@ def test_a_map_in_the_card_is_the_profile_s_and_goes_on_top_of_an_earlier_one(bo
         assert done.exit_code == 0, done.output
         if "--out" in more:
             mapped = read_profile(profile).map
-            plain_p = _probabilities(load_critic(str(folder), device="cpu"), book)
+            plain_p = _probabilities(
+                load_critic(str(folder), CriticOptions(Placement(device="cpu"))), book
+            )
     card = stored_card(str(folder))
     assert card.map.scale == pytest.approx(mapped.scale, rel=0.05)
     assert card.map.shift == pytest.approx(mapped.shift, abs=0.1)
-    critic = load_critic(str(folder), device="cpu")
+    critic = load_critic(str(folder), CriticOptions(Placement(device="cpu")))
     assert critic.settings["probability-map"] == str(card.map)
     found = _probabilities(critic, book)
     assert found == pytest.approx(card.map(np.array(plain_p)).tolist(), abs=2e-3)
@@ -349,10 +362,12 @@ def _probabilities(critic, book):
 
 def test_a_critic_without_card_says_so_and_a_profile_ends_it(tmp_path, caplog):
     folder = saved(tmp_path / "plain")
-    critic = load_critic(str(folder), device="cpu")
+    critic = load_critic(str(folder), CriticOptions(Placement(device="cpu")))
     assert critic.settings["calibration"] == "none"
     assert [r.message for r in caplog.records if "never calibrated" in r.message]
-    assert "calibration" not in load_critic("bundled", device="cpu").settings
+    assert (
+        "calibration" not in load_critic("bundled", CriticOptions(Placement(device="cpu"))).settings
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,12 @@ from safetensors.numpy import load_file
 from tinycritic import saved
 
 from revise_captions.critic.locate import stored_card
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import _plain_attention
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.cli import finetune_critic
 from revise_captions.finetune.data.image_cache import pixel_cache, preallocated
@@ -47,7 +49,7 @@ def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
         "--ema", 0.9, "--robust-share", 0, "--describe-early", 0, "--describe-late", 0,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    critic = load_paligemma(out, device="cpu")
+    critic = load_paligemma(out, CriticOptions(Placement(device="cpu")))
     examples = open_split(data, "train")
     verdicts = critic.judge(
         [JudgeRequest(Image.open(data / e.image), e.caption, e.spans) for e in examples]

@@ -15,7 +15,9 @@ from PIL import Image
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.transformers.engine import TransformersEngine
 from revise_captions.engines.transformers.load import load_engine as load_chat
 from revise_captions.finetune.data.records import AuxiliaryExample, Examples, open_split
@@ -34,8 +36,10 @@ def test_an_instruct_model_through_the_command(data, vlm, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     asked = paragraphs(data, 2)
-    whole = load_critic(str(out), device="cpu")
-    beside = load_critic(str(vlm), adapter=str(out / "adapter"), device="cpu")
+    whole = load_critic(str(out), CriticOptions(Placement(device="cpu")))
+    beside = load_critic(
+        str(vlm), CriticOptions(Placement(device="cpu"), adapter=str(out / "adapter"))
+    )
     assert (
         whole.threshold
         == beside.threshold

@@ -19,6 +19,7 @@ from tinycritic import saved, tiny
 from torch.nn.functional import cross_entropy
 from toyworld import write
 
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.image_prefetch import pixel_values
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import (
@@ -33,6 +34,7 @@ from revise_captions.critic.paligemma.packing import (
     context_trunk,
     unpack,
 )
+from revise_captions.engines.model_spec import Placement
 from revise_captions.finetune.data import targets
 from revise_captions.finetune.data.image_cache import pixel_cache
 from revise_captions.finetune.data.records import open_split
@@ -158,7 +160,7 @@ def test_two_that_share_the_weights_are_one_and_can_be_resumed(data, base, whole
     made = two(*words, "--steps", 5, "--resume", *best)
     assert made.returncode == 0, made.stderr
     assert apart(whole, out, base) < 1e-3
-    assert load_paligemma(out, device="cpu").threshold > 0
+    assert load_paligemma(out, CriticOptions(Placement(device="cpu"))).threshold > 0
 
 
 @pytest.mark.parametrize(

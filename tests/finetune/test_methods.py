@@ -15,9 +15,11 @@ from tinycritic import saved
 
 from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.image_cache import pixel_cache
@@ -63,11 +65,11 @@ def test_an_adapter_and_its_merged_weights_are_the_same_critic(data, base, tmp_p
     assert len(towers) > 30
     assert all(name.startswith("vision_tower.vision_model.") for name in towers)
     asked = paragraphs(data)
-    plain = judged(load_critic(str(base), device="cpu"), asked)
-    alone = load_critic(str(out), device="cpu")
+    plain = judged(load_critic(str(base), CriticOptions(Placement(device="cpu"))), asked)
+    alone = load_critic(str(out), CriticOptions(Placement(device="cpu")))
     first = judged(alone, asked)
-    beside = load_critic(str(base), adapter=str(out), device="cpu")
-    whole = load_critic(str(merged), device="cpu")
+    beside = load_critic(str(base), CriticOptions(Placement(device="cpu"), adapter=str(out)))
+    whole = load_critic(str(merged), CriticOptions(Placement(device="cpu")))
     assert judged(beside, asked) == first
     np.testing.assert_allclose(judged(whole, asked), first, atol=2e-4)
     assert max(abs(a - b) for a, b in zip(first, plain, strict=True)) > 0.02
@@ -90,7 +92,7 @@ def test_an_adapter_of_other_weights_is_refused(data, base, tmp_path):
     card["training"]["base_digest"] = "0" * 12
     (out / "critic.json").write_text(json.dumps(card))
     with pytest.raises(UserError, match="trained on other weights"):
-        load_critic(str(out), device="cpu")
+        load_critic(str(out), CriticOptions(Placement(device="cpu")))
 
 
 def test_parts_are_named_on_purpose(base, vlm, data):
@@ -158,7 +160,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(data, base, tmp_path
     best = next(line for line in checks if line["step"] == end["best_step"])
     assert best["auc"] == max(scores)
     assert checks[-1]["auc"] == best["auc"]
-    critic = load_critic(str(out), device="cpu")
+    critic = load_critic(str(out), CriticOptions(Placement(device="cpu")))
     assert isinstance(critic, PaliGemmaCritic)
     assert critic.card.attention_mode is AttentionMode.IMAGE_PREFIX
 
@@ -233,7 +235,7 @@ def test_a_plain_paligemma_is_trained_as_it_is_asked(preset, data, tmp_path):
         "--micro-batch", 2,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    critic = load_critic(str(out), device="cpu")
+    critic = load_critic(str(out), CriticOptions(Placement(device="cpu")))
     assert isinstance(critic, PaliGemmaCritic)
     attention_mode = AttentionMode.PREFIX if preset == "paper" else AttentionMode.IMAGE_PREFIX
     assert critic.card.attention_mode is attention_mode

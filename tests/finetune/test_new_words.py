@@ -15,6 +15,7 @@ from transformers import AutoTokenizer, PaliGemmaForConditionalGeneration
 
 from revise_captions.critic import prompts
 from revise_captions.critic.locate import BUNDLED
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.model import (
     hidden_states,
@@ -31,6 +32,7 @@ from revise_captions.critic.paligemma.packing import (
     question,
 )
 from revise_captions.critic.paligemma.tokenizer import TEMPLATES, PromptTokenizer
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.config import TrainingSettings
 from revise_captions.finetune.data.new_words import OFTEN, add_words, new_words
@@ -169,6 +171,6 @@ def test_through_the_command_and_back(tmp_path):
     began, resumed = (run("--steps", 1), run("--steps", 2, "--resume"))
     assert "Ġrocket" in began[0]["new_words"]
     assert resumed[1]["new_words"] == began[0]["new_words"]
-    codec = load_paligemma(out, device="cpu").tokenizer
+    codec = load_paligemma(out, CriticOptions(Placement(device="cpu"))).tokenizer
     assert len(codec.text(" rocket")) == 1
     assert codec.text("\n") == PromptTokenizer(AutoTokenizer.from_pretrained(base)).text("\n")

@@ -14,7 +14,9 @@ from PIL import Image
 from tinycritic import saved
 
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.tasks.interfaces import INTERFACES
@@ -70,7 +72,10 @@ def test_three_commands_from_an_export_to_a_better_critic(exported, tmp_path):
     assert f"captions revise captions.jsonl revised.jsonl --critic {out} --reviser" in said
     lines = [json.loads(line) for line in (out / "training/log.jsonl").read_text().splitlines()]
     assert lines[-1]["event"] == "end"
-    before, after = (auc(load_critic(str(folder), device="cpu"), data) for folder in (base, out))
+    before, after = (
+        auc(load_critic(str(folder), CriticOptions(Placement(device="cpu"))), data)
+        for folder in (base, out)
+    )
     assert after > 0.9 > before + 0.15
     card = (out / "README.md").read_text()
     for line in ("| ROC-AUC |", "floor: the shorter the truer", "expected calibration error"):

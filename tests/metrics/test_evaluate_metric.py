@@ -60,9 +60,12 @@ def test_what_was_not_judged_is_counted_and_in_no_figure(folder):
     }
 
 
-def revision(*sentences: tuple[int, int, float | None]) -> dict[str, object]:
+def revision(
+    *sentences: tuple[int, int, float | None], threshold: float = 0.3
+) -> dict[str, object]:
     return {
         "signature": "critic:x|threshold:0.3|revise-captions:1",
+        "threshold": threshold,
         "sentences": [
             {"span": [a, b], "p_factual": p, "reason": None if p is not None else "too long"}
             for a, b, p in sentences
@@ -89,6 +92,9 @@ def test_what_the_main_command_judged_is_joined_by_its_spans(folder):
     assert scores.reasons["too long"] == 1
     found = run(folder, path, only=("sentence",))
     assert figures(found, name="macro-F1 at 0.3 (stored)", subset="")
+    rows[1]["revision"]["threshold"] = 0.6  # of a panel's other expert: none is that of all
+    panel = run(folder, write(path, rows), only=("sentence",))
+    assert not [f for f in figures(panel, subset="") if "(stored)" in f["name"]]
     rows[1]["revision"]["signature"] = "critic:y|threshold:0.3"
     with pytest.raises(UserError, match="mixes answers with different signatures"):
         run(folder, write(path, rows), only=("sentence",))
@@ -265,6 +271,7 @@ def test_chocolate_whole_with_a_rater_that_abstains_and_floors(tmp_path):
             "id": example.id,
             "revision": {
                 "signature": "critic:x|threshold:0.4",
+                "threshold": 0.4,
                 "sentences": [{"span": list(s.span), **nothing} for s in example.sentences],
             },
         }

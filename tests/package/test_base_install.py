@@ -83,7 +83,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 
 def prepare(folder: Path) -> None:
     image = {"image": "a.png", "caption": "A cat.", "model": "m"}
-    revision = {"signature": "critic:x|threshold:0.5", "rounds": 0, "sentences": [SENTENCE]}
+    revision = {"signature": "critic:x|threshold:0.5", "threshold": 0.5, "rounds": 0}
+    revision["sentences"] = [SENTENCE]
     judged = image | {"revised_caption": "A cat.", "revision": revision}
     Image.new("RGB", (32, 32), "red").save(folder / "a.png")
     (folder / "in.jsonl").write_text(json.dumps(image) + "\n")

@@ -192,6 +192,14 @@ def test_revise_uses_the_threshold_that_flagged(command, tmp_path):
         for sentence in row["revision"]["sentences"]:
             assert bool(sentence["attempts"]) == (sentence["p_factual"] < 0.8)
         assert "threshold:0.8000" in row["revision"]["signature"]
+        assert row["revision"]["threshold"] == 0.8
+    again = ("--stage", "revise", "--threshold", "0.95")
+    assert command("c.jsonl", "a.jsonl", *again).code == 0
+    for row in read_in_full("a.jsonl"):
+        assert row["revision"]["threshold"] == 0.95
+        assert "threshold:0.9500" in row["revision"]["signature"]
+        for sentence in row["revision"]["sentences"]:
+            assert bool(sentence["attempts"]) == (sentence["p_factual"] < 0.95)
 
 
 def test_stages_that_do_not_fit_are_refused(command, tmp_path, monkeypatch):

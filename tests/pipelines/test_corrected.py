@@ -13,7 +13,9 @@ from revise_captions.critic.checkpoints import CARD
 from revise_captions.critic.known_errors import known_errors, rates_of_curve
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.locate import BUNDLED, stored_card
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.profile import CriticProfile, MeasuredSentences, read_profile
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines import cli
@@ -42,7 +44,7 @@ def tally():
 
 def test_the_summary_has_both(tally):
     """7 sentences are judged, 4 factual; after it 4 of these, 1 flagged one and 1 rewrite stand."""
-    plain, found = tally.to_json()["corrected"], tally.to_json(errors=errors())["corrected"]
+    plain, found = tally.to_json()["corrected"], tally.to_json(errors={"": errors()})["corrected"]
     assert plain is None
     true = (4 / 7 - 0.2) / 0.7
     assert found["before"]["value"] == pytest.approx(true, abs=1e-6)
@@ -50,15 +52,15 @@ def test_the_summary_has_both(tally):
     after = (4 * kept + flagged + 0.5) / 6
     assert found["after"]["value"] == pytest.approx(after, abs=1e-6)
     assert found["before"]["low"] < true < found["before"]["high"]
-    assert tally.to_json(errors=errors(None))["corrected"]["after"]["value"] is None
+    assert tally.to_json(errors={"": errors(None)})["corrected"]["after"]["value"] is None
 
 
 def test_terminal_and_headline_say_what_it_rests_on(tally):
-    text = printed(tally.to_json(errors=errors()))
+    text = printed(tally.to_json(errors={"": errors()}))
     assert "Corrected for its errors: 53.1 % before, " in text.replace("\n", " ")
     assert "  corrected for errors    53.1 % [" in text
     assert "Of accepted rewrites 50.0 % were true." in text
-    bounds = " ".join(printed(tally.to_json(errors=errors(None))).split())
+    bounds = " ".join(printed(tally.to_json(errors={"": errors(None)})).split())
     assert "53.1 % before, between " in bounds
     assert "How many accepted rewrites are true, nobody measured" in bounds
     alone = printed(tally.to_json(calibrated=False))
@@ -70,7 +72,7 @@ def test_terminal_and_headline_say_what_it_rests_on(tally):
 
 def test_the_report_shows_it(tally, tmp_path):
     write_report(
-        tmp_path / "r.html", summary=tally.to_json(errors=errors(None)), rows=[], title="t"
+        tmp_path / "r.html", summary=tally.to_json(errors={"": errors(None)}), rows=[], title="t"
     )
     page = (tmp_path / "r.html").read_text()
     assert "corrected for the critic&#39;s errors" in page
@@ -81,7 +83,86 @@ def test_the_report_shows_it(tally, tmp_path):
 
 
 def test_too_few_records_are_not_corrected():
-    assert tally_of(*[row(FINE)] * 4).to_json(errors=errors())["corrected"] is None
+    assert tally_of(*[row(FINE)] * 4).to_json(errors={"": errors()})["corrected"] is None
+
+
+# --- Several experts ----------------------------------------------------------------------------
+
+#: Passes 95 % of the true sentences and 45 % of the wrong ones.
+LENIENT = ErrorRates(
+    MeasuredShare(0.95, 300, 300), MeasuredShare(0.45, 300, 300), MeasuredShare(0.8, 99, 99), "b"
+)
+
+
+def panel_rows() -> list[dict]:
+    """Of “a” 28 sentences, 16 called factual, as in `tally`; of “b” 40, 32 called factual."""
+    own = [row(FINE, MOOD, FIXED, expert="a"), row(REFUSED, STRANGE, FINE, expert="a"),
+           row(DELETED, LATER, expert="a")]  # fmt: skip
+    return [*own * 4, *[row(FINE, FINE, FINE, FINE, REFUSED, expert="b")] * 8]
+
+
+def test_experts_are_corrected_each_for_its_own_errors_and_count_by_their_sentences():
+    """By hand: “a” (4/7 - 0.2)/0.7 of 28, “b” (0.8 - 0.45)/0.5 = 0.7 of 40.
+
+    After it “a” has 24 sentences, corrected as in `test_the_summary_has_both`. “b” is unchanged:
+    what is kept has 0.7 · 0.95 / 0.8 true ones, what is still flagged 0.7 · 0.05 / 0.2.
+    """
+    known = {"a": errors(), "b": LENIENT}
+    found = tally_of(*panel_rows()).to_json(errors=known)
+    one = (4 / 7 - 0.2) / 0.7
+    before = (28 * one + 40 * 0.7) / 68
+    assert found["corrected"]["before"]["value"] == pytest.approx(before, abs=1e-6)
+    kept, flagged = one * 0.9 / (4 / 7), one * 0.1 / (3 / 7)
+    after = (4 * (4 * kept + flagged + 0.5) + 40 * 0.7) / 64
+    assert found["corrected"]["after"]["value"] == pytest.approx(after, abs=1e-6)
+    assert found["corrected"]["before"]["low"] < before < found["corrected"]["before"]["high"]
+    assert found["corrected"]["left_out"] == 0
+    basis = {one["expert"]: one for one in found["corrected"]["rests_on"]}
+    assert [basis[name]["origin"] for name in "ab"] == ["a test", "b"]
+    assert basis["b"]["wrong_called_factual"] == {"share": 0.45, "sentences": 300}
+    assert basis["b"]["accepted_rewrites_true"] == {"share": 0.8, "sentences": 99}
+    alone = {name: found["experts"][name]["corrected"]["before"]["value"] for name in "ab"}
+    assert alone == {"a": pytest.approx(one, abs=1e-6), "b": pytest.approx(0.7, abs=1e-6)}
+
+
+def test_sentences_of_unmeasured_experts_are_left_out_and_said_to_be():
+    tally = tally_of(*panel_rows())
+    found = tally.to_json(errors={"a": errors(), "b": None})
+    alone = tally_of(*panel_rows()[:12]).to_json(errors={"a": errors()})
+    assert found["corrected"]["before"]["value"] == alone["corrected"]["before"]["value"]
+    assert found["corrected"]["left_out"] == 40
+    assert [one["expert"] for one in found["corrected"]["rests_on"]] == ["a"]
+    assert found["experts"]["b"]["corrected"] is None
+    text = " ".join(printed(found).split())
+    assert "Without 40 sentences of which nobody measured how often their judge errs." in text
+    assert "“a” calls 90.0 % of true and 20.0 % of wrong sentences factual" in text
+    assert tally.to_json(errors={"a": None, "b": None})["corrected"] is None
+
+
+def test_one_expert_whose_rewrites_nobody_measured_leaves_bounds():
+    """0 or all of the 4 rewrites of “a” are true, of 64 sentences."""
+    tally = tally_of(*panel_rows())
+    found = tally.to_json(errors={"a": errors(None), "b": LENIENT})["corrected"]
+    assert found["before"]["value"] is not None
+    assert found["after"]["value"] is None
+    sure = tally.to_json(errors={"a": errors(), "b": LENIENT})["corrected"]["after"]
+    assert found["after"]["low"] < sure["value"] - 2 / 64 < sure["value"] + 2 / 64
+    assert found["after"]["high"] > sure["value"] + 2 / 64
+
+
+def test_what_two_experts_were_measured_on_are_two_samples():
+    """Errors of independent samples partly cancel: the interval is √2 times as narrow.
+
+    All records are alike, so that the run itself adds nothing.
+    """
+    rough = ErrorRates(MeasuredShare(0.9, 60, 60), MeasuredShare(0.2, 60, 60), None, "c")
+    rows = [row(*[FINE] * 3, *[REFUSED] * 2, expert=name) for name in "ab" for _ in range(40)]
+    found = tally_of(*rows).to_json(errors={"a": rough, "b": rough})
+    widths = [
+        one["before"]["high"] - one["before"]["low"]
+        for one in (found["corrected"], found["experts"]["a"]["corrected"])
+    ]
+    assert widths[0] == pytest.approx(widths[1] / 2**0.5, rel=0.1)
 
 
 def test_rates_of_a_curve_are_those_of_its_sentences():
@@ -110,7 +191,7 @@ def profile(tmp_path_factory):
     p = np.round(np.where(rng.random(600) < 1 / 3, 0.9, np.where(factual, 0.95, 0.1)), 4)
     rewritten = np.arange(600) >= 500
     sentences = MeasuredSentences(np.arange(600) // 3, p, factual, rewritten, np.ones(600))
-    critic = load_critic("bundled", device="cpu")
+    critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
     stored = calibrate(p[:500], factual[:500], threshold=0.5).as_dict()
     made = CriticProfile(
         dict(critic.settings), ProbabilityMap("temperature", 0.5), stored, sentences,
@@ -140,9 +221,10 @@ def test_a_run_with_a_profile(judged, profile):
     settings = settings_of(figures["signature"])
     assert (settings["calibration"], settings["threshold"]) == (name, "0.5000")
     found = summary["corrected"]
-    assert found["rests_on"] == f"the profile {name}"
+    (basis,) = found["rests_on"]
+    assert basis["origin"] == f"the profile {name}"
     assert found["before"]["value"] < summary["factuality"]["all"]["before"]["value"]
-    assert found["accepted_rewrites_true"]["sentences"] > 20
+    assert basis["accepted_rewrites_true"]["sentences"] > 20
     (first, *_) = read(out)
     values = [s["p_factual"] for s in first["revision"]["sentences"]]
     assert max(values) <= float(read_profile(profile).map(np.array([1.0]))[0]) < 1
@@ -181,7 +263,7 @@ def test_a_board_of_these_rows(judged, profile, tmp_path, capsys):
 
 
 def test_what_is_known_of_a_critic(profile, judged, tmp_path):
-    critic = load_critic("bundled", device="cpu")
+    critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
     plain = {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
     assert known_errors(plain).origin
     assert known_errors({**plain, "critic": "bundled@000000000000"}) is None
@@ -222,7 +304,10 @@ def test_the_card_of_the_bundled_critic_is_known():
     """What the demo's corrected figures rest on."""
     card = stored_card("bundled")
     found = known_errors(
-        {**load_critic("bundled", device="cpu").settings, "threshold": str(card.threshold)}
+        {
+            **load_critic("bundled", CriticOptions(Placement(device="cpu"))).settings,
+            "threshold": str(card.threshold),
+        }
     )
     assert 0.98 < found.true_kept.share <= 1
     assert 0 < found.wrong_kept.share < 0.3

@@ -7,9 +7,25 @@ from dataclasses import replace
 import pytest
 from fake_loop import spans_of
 
-from revise_captions.pipelines.draft import new_draft, resumed, revision_of, settled
+from revise_captions.pipelines.draft import (
+    Draft,
+    flagged,
+    new_draft,
+    resumed,
+    revision_of,
+    settled,
+)
 from revise_captions.pipelines.job.rounds import _drop_flagged, _requests
-from revise_captions.records import Attempt, Verdict, Why
+from revise_captions.records import (
+    Attempt,
+    Evidence,
+    Fix,
+    Rationale,
+    Sentence,
+    Span,
+    Verdict,
+    Why,
+)
 
 TEXT = "one. two. three."
 
@@ -34,13 +50,15 @@ def judged(*p: float):
     ],
 )
 def test_only_what_stands_behind_a_dropped_sentence_is_judged_again(p, dropped, stale):
-    draft = _drop_flagged(judged(*p), 0.5)
+    draft = _drop_flagged(judged(*p))
     assert tuple(s.dropped for s in draft.sentences) == dropped
     assert draft.stale == stale
 
 
 def test_a_stored_revision_goes_on_from_its_first_open_rewrite():
-    draft = replace(judged(0.9, 0.1, 0.1), rounds=2, error="OSError: disk")
+    draft = replace(
+        judged(0.9, 0.1, 0.1), rounds=2, error="OSError: disk", threshold=0.25, expert="charts"
+    )
     assert resumed(None, revision_of(draft, "s")) == draft
     waiting = Attempt("two!", None, Why.AWAITING_CRITIC, 3, 0.1)
     first, *others = draft.sentences
@@ -53,16 +71,55 @@ def test_a_stored_revision_goes_on_from_its_first_open_rewrite():
 def test_a_sentence_without_its_open_rewrite_is_otherwise_the_same():
     refused = Attempt("two?", False, Why.NO_BETTER, 1, 0.1, 0.1)
     waiting = Attempt("two!", None, Why.AWAITING_CRITIC, 2, 0.1)
-    before = replace(judged(0.1, 0.9, 0.9).sentences[0], rationale="r", attempts=(refused,))
+    before = replace(
+        judged(0.1, 0.9, 0.9).sentences[0], rationale=Rationale("r"), attempts=(refused,)
+    )
     for dropped in (False, True):
         whole = replace(before, dropped=dropped)
         assert settled(whole) == whole
         assert settled(replace(whole, attempts=(refused, waiting))) == whole
 
 
-def test_the_reviser_is_told_which_critic_flagged_a_sentence():
-    draft = judged(0.9, 0.1, 0.9)
-    first, flagged, last = draft.sentences
-    flagged = replace(flagged, now=Verdict(0.1, critic="charts"), rationale="it is ten")
-    (request,) = _requests(replace(draft, sentences=(first, flagged, last)), 0.5).values()
-    assert (request.sentence, request.rationale, request.critic) == ("two.", "it is ten", "charts")
+FIX = Fix(Span(0, 3), "ten", "value", basis="the bar", evidence=(Evidence((1, 2, 3, 4), "2014"),))
+
+
+def explained(text: str, span: Span, *fixes: Fix, expert: str = ""):
+    """A draft of one flagged sentence, explained with fixes."""
+    verdict = Verdict(0.1)
+    sentence = Sentence(span, verdict, verdict, Rationale("it is ten", fixes))
+    return Draft(None, text, (sentence,), stale=None, expert=expert)
+
+
+def test_the_reviser_is_told_who_flagged_a_sentence_and_what_should_stand_there():
+    (request,) = _requests(explained("two.", Span(0, 4), FIX, expert="charts")).values()
+    assert (request.sentence, request.rationale) == ("two.", "it is ten")
+    assert (request.fixes, request.expert) == ((FIX,), "charts")
+
+
+def test_fixes_are_spans_of_the_sentence_behind_its_list_mark():
+    marked, before = replace(FIX, span=Span(2, 5)), replace(FIX, span=Span(0, 1))
+    draft = explained("One. - two.", Span(5, 11), before, marked)
+    (request,) = _requests(draft).values()
+    assert request.sentence == "two."
+    assert request.fixes == (FIX,)  # the mark is layout, so what is to be mended in it is not
+    assert request.fixes[0].span.of(request.sentence) == "two"
+
+
+def test_fixes_are_of_the_original_and_not_of_a_rewrite_that_stands():
+    draft = explained("two.", Span(0, 4), FIX)
+    (sentence,) = draft.sentences
+    taken = Attempt("six.", True, Why.BETTER, 1, 0.1, 0.2)
+    refused = replace(taken, accepted=False, why=Why.NO_BETTER)
+    standing = replace(draft, sentences=(replace(sentence, attempts=(taken,)),))
+    (request,) = _requests(standing).values()
+    assert (request.sentence, request.rationale, request.fixes) == ("six.", "it is ten", ())
+    tried = replace(draft, sentences=(replace(sentence, attempts=(refused,)),))
+    (request,) = _requests(tried).values()
+    assert (request.sentence, request.fixes, request.failed) == ("two.", (FIX,), ("six.",))
+
+
+def test_who_judged_decides_what_is_flagged():
+    draft = judged(0.1, 0.3, 0.9)
+    assert flagged(replace(draft, threshold=0.2)) == [0]
+    assert flagged(replace(draft, threshold=0.3)) == [0]
+    assert flagged(replace(draft, threshold=0.95)) == [0, 1, 2]

@@ -232,6 +232,7 @@ def test_unscored_sentences_share_a_note_for_each_reason(tmp_path):
             "accepted": None,
             "rewrite": None,
             "rationale": None,
+            "fixes": [],
             "why": None,
             "attempts": [],
         }
@@ -243,7 +244,7 @@ def test_unscored_sentences_share_a_note_for_each_reason(tmp_path):
         Outcome.UNSCORED,
         "A. B. C.",
         revised_caption="A. B. C.",
-        revision={"sentences": sentences},
+        revision={"threshold": 0.5, "sentences": sentences},
     )
     path = tmp_path / "report.html"
     write_report(path, summary=Tally().to_json(), rows=[shown], title="t")
@@ -270,7 +271,8 @@ def test_mostly_unscored_is_what_the_page_begins_with(tmp_path):
         "attempts": [],
     }
     tally = Tally()
-    tally.add({"revised_caption": "A.", "revision": {"sentences": [sentence]}}, line=1)
+    revision = {"threshold": 0.5, "sentences": [sentence]}
+    tally.add({"revised_caption": "A.", "revision": revision}, line=1)
     path = tmp_path / "report.html"
     write_report(path, summary=tally.to_json(), rows=[], title="t")
     body = html.unescape(path.read_text(encoding="utf-8"))

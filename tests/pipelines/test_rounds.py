@@ -59,7 +59,7 @@ def test_passing_a_lower_threshold_without_being_better_is_refused(after: float)
     reviser = FakeReviser(lambda r: "fine.")
     start = new_draft(IMAGE, "bad.", spans_of("bad."))
     judged = loop.judge([start], critic)
-    waiting = loop.revise(judged, reviser, critic.threshold, "warn")
+    waiting = loop.revise(judged, reviser, "warn")
     critic.threshold = 0.5
     done = loop.judge(waiting, critic)[0]
     assert done.sentences[0].attempts[0].why is Why.NO_BETTER

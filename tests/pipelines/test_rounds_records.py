@@ -33,7 +33,7 @@ from revise_captions.pipelines.draft import (
 )
 from revise_captions.pipelines.job import rounds as loop
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
-from revise_captions.records import Attempt, Sentence, Span, Unscored, Verdict, Why
+from revise_captions.records import Attempt, Rationale, Sentence, Span, Unscored, Verdict, Why
 from revise_captions.reviser.protocol import RewriteRequest
 
 
@@ -98,7 +98,7 @@ def _consistent(attempt: Attempt) -> None:
 
 def test_a_rationale_outlives_its_rewrite() -> None:
     draft = run("bad. it.", FakeCritic(good_unless_bad), FakeReviser(lambda r: "fine."))
-    assert draft.sentences[0].rationale == "wrong: bad."
+    assert draft.sentences[0].rationale == Rationale("wrong: bad.")
     assert draft.sentences[0].verdict == Verdict(0.1)
     assert draft.sentences[0].now == Verdict(0.9)
     assert draft.sentences[1].rationale is None
@@ -171,7 +171,7 @@ def waiting() -> loop.Draft:
                    critic), critic
     )  # fmt: skip
     reviser = FakeReviser(lambda r: "" if "worse" in r.sentence else "fine.")
-    (draft,) = loop.revise(judged, reviser, critic.threshold, "warn")
+    (draft,) = loop.revise(judged, reviser, "warn")
     return draft
 
 
@@ -183,7 +183,11 @@ def test_rewrites_that_wait_stand_in_no_revised_caption() -> None:
     found = revision_of(draft, "signed")
     assert (found.revised_caption, found.signature, found.rounds) == (draft.caption, "signed", 1)
     plain = settled(draft.sentences[1])
-    assert (plain.attempts, plain.now, plain.rationale) == ((), Verdict(0.1), "wrong: bad.")
+    assert (plain.attempts, plain.now, plain.rationale) == (
+        (),
+        Verdict(0.1),
+        Rationale("wrong: bad."),
+    )
     assert plain.span == draft.sentences[1].span
     again = resumed(IMAGE, found)
     assert again == replace(draft, image=IMAGE)
@@ -196,11 +200,11 @@ def test_stages_do_their_part_only() -> None:
     """`critique` never rewrites; `revise` never judges, and rewrites what has rounds left."""
     critic, text = FakeCritic(good_unless_bad), "bad. one."
     start = new_draft(IMAGE, text, spans_of(text))
-    models = LoadedModels(critic, FakeReviser(lambda r: "fine."), THRESHOLD, "")
+    models = LoadedModels(critic, FakeReviser(lambda r: "fine."), "")
     settings = RevisionSettings(stage="critique", rounds=1, guard="warn")
     (judged,) = run_stages([start], models, settings)
     assert (judged.rounds, judged.sentences[0].attempts) == (0, ())
-    assert judged.sentences[0].rationale == "wrong: bad."
+    assert judged.sentences[0].rationale == Rationale("wrong: bad.")
     asked = critic.judged
     (rewritten,) = run_stages([judged], models, replace(settings, stage="revise"))
     assert critic.judged == asked
@@ -221,8 +225,8 @@ def test_present_text_and_flags_of_a_sentence() -> None:
     assert present_text(taken, caption) == "x."
     assert present_text(replace(taken, dropped=True), caption) == ""
     draft = replace(new_draft(IMAGE, caption, ()), sentences=(sentence,))
-    assert flagged(draft, 0.1) == []  # factual from the threshold on
-    assert flagged(draft, 0.1001) == [0]
-    unjudged = replace(draft, sentences=(replace(sentence, now=NOT_JUDGED),))
-    assert flagged(unjudged, 1.0) == []
+    assert flagged(replace(draft, threshold=0.1)) == []  # factual from the threshold on
+    assert flagged(replace(draft, threshold=0.1001)) == [0]
+    unjudged = replace(draft, sentences=(replace(sentence, now=NOT_JUDGED),), threshold=1.0)
+    assert flagged(unjudged) == []
     assert new_draft(None, "", ()).stale is None

@@ -10,25 +10,44 @@ import pytest
 
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.records import Attempt, Revision, Sentence, Span, Unscored, Verdict, Why
+from revise_captions.records import (
+    Attempt,
+    Evidence,
+    Fix,
+    Rationale,
+    Revision,
+    Sentence,
+    Span,
+    Unscored,
+    Verdict,
+    Why,
+)
 
 CAPTION = "A dog. A cat. It is odd. Gone."
 TRIED = (
     Attempt("A hen.", False, Why.NOT_FACTUAL, 1, 0.2, 0.3),
     Attempt("A cow.", True, Why.BETTER, 2, 0.2, 0.95, "content words: cow"),
 )
+FIX = Fix(
+    Span(2, 5), "cow", "object", True, "seen twice",
+    (Evidence((10, 20, 30, 40), "a cow"), Evidence((0, 0, 9, 9))),
+)  # fmt: skip
+WHY = Rationale("a cow", (FIX, Fix(Span(5, 6), "", certain=False)))
 SENTENCES = (
     Sentence(Span(0, 6), Verdict(0.9, None, True, 0.99), Verdict(0.9, None, True)),
-    Sentence(Span(7, 13), Verdict(0.2, None, True), Verdict(0.95, None, True), "a cow", TRIED),
+    Sentence(Span(7, 13), Verdict(0.2, None, True), Verdict(0.95, None, True), WHY, TRIED),
     Sentence(
         Span(14, 24), Verdict(None, Unscored.LANGUAGE, None), Verdict(None, Unscored.TOO_LONG, None)
     ),
     Sentence(
-        Span(25, 30), Verdict(0.1, None, False), Verdict(0.1, None, False), "none is there",
+        Span(25, 30), Verdict(0.1, None, False), Verdict(0.1, None, False),
+        Rationale("none is there"),
         (Attempt("", True, Why.DELETED, 1, 0.1),), dropped=True,
     ),
 )  # fmt: skip
-REVISION = Revision(CAPTION, "A dog. A cow. It is odd.", SENTENCES, 2, "critic:x", "")
+REVISION = Revision(
+    CAPTION, "A dog. A cow. It is odd.", SENTENCES, 2, "critic:x", "", 0.4, "scenes"
+)
 
 
 def stored(revision: Revision = REVISION, **more: bool) -> dict:
@@ -38,17 +57,28 @@ def stored(revision: Revision = REVISION, **more: bool) -> dict:
 def test_a_row_gains_exactly_this():
     found = stored()
     assert found["revised_caption"] == "A dog. A cow. It is odd."
-    assert list(found["revision"]) == ["signature", "rounds", "sentences"]
-    assert (found["revision"]["signature"], found["revision"]["rounds"]) == ("critic:x", 2)
+    assert list(found["revision"]) == ["signature", "expert", "threshold", "rounds", "sentences"]
+    assert [found["revision"][key] for key in ("signature", "expert", "threshold", "rounds")] == [
+        "critic:x", "scenes", 0.4, 2,
+    ]  # fmt: skip
     fine, mended, odd, gone = found["revision"]["sentences"]
     assert fine == {
         "span": [0, 6], "label": "factual", "reason": None, "assessable": True, "p_factual": 0.9,
-        "share": 0.99, "rationale": None, "rewrite": None, "accepted": None, "why": None,
-        "p_after": 0.9, "reason_after": None, "dropped": False, "attempts": [],
+        "share": 0.99, "rationale": None, "fixes": [], "rewrite": None, "accepted": None,
+        "why": None, "p_after": 0.9, "reason_after": None, "dropped": False, "attempts": [],
     }  # fmt: skip
     assert mended == {
         "span": [7, 13], "label": "nonfactual", "reason": None, "assessable": True,
-        "p_factual": 0.2, "share": None, "rationale": "a cow", "rewrite": "A cow.",
+        "p_factual": 0.2, "share": None, "rationale": "a cow",
+        "fixes": [
+            {"span": [2, 5], "right": "cow", "kind": "object", "certain": True,
+             "basis": "seen twice",
+             "evidence": [{"box": [10, 20, 30, 40], "label": "a cow"},
+                          {"box": [0, 0, 9, 9], "label": ""}]},
+            {"span": [5, 6], "right": "", "kind": "", "certain": False, "basis": "",
+             "evidence": []},
+        ],
+        "rewrite": "A cow.",
         "accepted": True, "why": str(Why.BETTER), "p_after": 0.95, "reason_after": None,
         "dropped": False,
         "attempts": [
@@ -73,7 +103,10 @@ def test_a_refused_rewrite_is_shown_as_the_last_one():
 
 def test_an_error_and_a_need_for_review_are_said():
     assert list(stored(replace(REVISION, error="KeyError"))["revision"]) == [
-        "signature", "rounds", "error", "sentences",
+        "signature", "expert", "threshold", "rounds", "error", "sentences",
+    ]  # fmt: skip
+    assert list(stored(replace(REVISION, expert=""))["revision"]) == [
+        "signature", "threshold", "rounds", "sentences",
     ]  # fmt: skip
     assert stored(review=True)["revision"]["needs_review"] is False
     wrong = replace(REVISION, sentences=(replace(SENTENCES[1], now=Verdict(0.2, None, True)),))
@@ -84,6 +117,24 @@ def test_an_error_and_a_need_for_review_are_said():
 def test_there_and_back(whole):
     for revision in (REVISION, replace(REVISION, error="KeyError: 'x'", rounds=0)):
         assert from_json(CAPTION, stored(revision), whole=whole) == revision
+
+
+def test_the_threshold_of_a_revision_labels_its_sentences():
+    """0.9, 0.2, unscored, 0.1."""
+    for threshold, labels in ((0.1, "ffuf"), (0.15, "ffun"), (0.4, "fnun"), (0.95, "nnun")):
+        found = stored(replace(REVISION, threshold=threshold))["revision"]
+        assert found["threshold"] == threshold
+        assert "".join(s["label"][0] for s in found["sentences"]) == labels
+    wrong = replace(REVISION, sentences=(replace(SENTENCES[0], now=Verdict(0.5)),))
+    for threshold, needed in ((0.5, False), (0.6, True)):
+        row = stored(replace(wrong, threshold=threshold), review=True)
+        assert row["revision"]["needs_review"] is needed
+
+
+def test_a_row_with_one_critic_names_no_expert():
+    row = stored(replace(REVISION, expert=""))
+    assert "expert" not in row["revision"]
+    assert from_json(CAPTION, row).expert == ""
 
 
 def test_rows_of_early_versions_have_no_share():
@@ -108,6 +159,12 @@ def test_bounds_belong_to_the_format():
 WRONG = [
     (("revised_caption",), 7, "not of the kind expected"),
     (("revision", "signature"), None, "not of the kind expected"),
+    (("revision", "expert"), 5, "not of the kind expected"),
+    (("revision", "threshold"), "0.5", "not of the kind expected"),
+    (("revision", "threshold"), None, "not of the kind expected"),
+    (("revision", "threshold"), 1.5, "threshold is 1.5"),
+    (("revision", "threshold"), -0.5, "threshold is -0.5"),
+    (("revision", "threshold"), float("nan"), "threshold is nan"),
     (("revision", "rounds"), -1, "-1 rounds"),
     (("revision", "rounds"), 1001, "1001 rounds"),
     (("revision", "rounds"), "2", "not of the kind expected"),
@@ -129,6 +186,20 @@ WRONG = [
     (("revision", "sentences", 0, "p_after"), 1.5, "p_after is 1.5"),
     (("revision", "sentences", 2, "reason_after"), "whatever", "is not a valid Unscored"),
     (("revision", "sentences", 1, "rationale"), 3, "not of the kind expected"),
+    (("revision", "sentences", 1, "fixes"), 3, "not iterable"),
+    (("revision", "sentences", 1, "fixes", 0, "span"), [2, 7], "outside a sentence of 6 charact"),
+    (("revision", "sentences", 1, "fixes", 0, "span"), [-1, 2], "outside a sentence of 6 charact"),
+    (("revision", "sentences", 1, "fixes", 0, "span"), [4, 2], "outside a sentence of 6 charact"),
+    (("revision", "sentences", 1, "fixes", 0, "span"), [2], "not enough values"),
+    (("revision", "sentences", 1, "fixes", 0, "span"), ["2", 5], "not of the kind expected"),
+    (("revision", "sentences", 1, "fixes", 0, "right"), None, "not of the kind expected"),
+    (("revision", "sentences", 1, "fixes", 0, "kind"), 1, "not of the kind expected"),
+    (("revision", "sentences", 1, "fixes", 0, "certain"), 1, "not of the kind expected"),
+    (("revision", "sentences", 1, "fixes", 0, "basis"), [], "not of the kind expected"),
+    (("revision", "sentences", 1, "fixes", 0, "evidence"), 1, "not iterable"),
+    (("revision", "sentences", 1, "fixes", 0, "evidence", 0, "box"), [1, 2, 3], "not enough"),
+    (("revision", "sentences", 1, "fixes", 0, "evidence", 0, "box"), [1, 2, 3, 4.5], "not of the"),
+    (("revision", "sentences", 1, "fixes", 0, "evidence", 0, "label"), None, "not of the kind"),
     (("revision", "sentences", 1, "attempts", 0, "text"), None, "not of the kind expected"),
     (("revision", "sentences", 1, "attempts", 0, "accepted"), 0, "not of the kind expected"),
     (("revision", "sentences", 1, "attempts", 0, "why"), "whatever", "is not a valid Why"),
@@ -166,12 +237,27 @@ def test_what_is_no_revision_is_one_bad_record(place, value, said):
     assert fits or found.value.detail.startswith("`revision` was not written by `--stage critique`")
 
 
-@pytest.mark.parametrize("key", ["span", "p_factual", "reason", "assessable", "rationale",
+@pytest.mark.parametrize("key", ["span", "p_factual", "reason", "assessable", "rationale", "fixes",
                                  "p_after", "reason_after", "dropped", "attempts"])  # fmt: skip
 def test_every_key_is_needed(key):
     row = stored()
     del row["revision"]["sentences"][1][key]
     with pytest.raises(BadRecord, match=key):
+        from_json(CAPTION, row)
+
+
+@pytest.mark.parametrize("key", ["span", "right", "kind", "certain", "basis", "evidence"])
+def test_every_key_of_a_fix_is_needed(key):
+    row = stored()
+    del row["revision"]["sentences"][1]["fixes"][0][key]
+    with pytest.raises(BadRecord, match=key):
+        from_json(CAPTION, row)
+
+
+def test_the_threshold_is_needed():
+    row = stored()
+    del row["revision"]["threshold"]
+    with pytest.raises(BadRecord, match="threshold"):
         from_json(CAPTION, row)
 
 

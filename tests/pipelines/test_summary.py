@@ -120,12 +120,13 @@ def test_flow_accounts_for_every_flagged_sentence(summary):
 
 def test_histogram_bins_are_closed_below_and_do_not_slip():
     tally = tally_of(*(row(sentence(k / 20)) for k in range(21)), row(sentence(0.2999)))
-    assert tally.to_json()["histogram"]["before"] == [1] * 5 + [2] + [1] * 13 + [2]
+    assert tally.to_json()["experts"][""]["histogram"]["before"] == [1] * 5 + [2] + [1] * 13 + [2]
 
 
 def test_histogram_after_leaves_out_what_is_gone(summary):
-    assert sum(summary["histogram"]["before"]) == 11
-    assert sum(summary["histogram"]["after"]) == 9
+    histogram = summary["experts"][""]["histogram"]
+    assert sum(histogram["before"]) == 11
+    assert sum(histogram["after"]) == 9
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_histogram_after_leaves_out_what_is_gone(summary):
     ],
 )
 def test_outcome(sentences, outcome):
-    assert outcome_of(sentences, 0.5) is outcome
+    assert outcome_of(row(*sentences)["revision"]) is outcome
     assert tally_of(row(*sentences)).counts.outcomes[outcome] == 1
 
 
@@ -181,9 +182,59 @@ def test_shards_in_any_order_make_the_same_summary():
     assert ours == theirs
 
 
-def test_shards_that_differ_in_threshold_do_not_add_up():
-    with pytest.raises(ValueError, match="threshold"):
-        Tally().__iadd__(Tally(threshold=0.6))
+def test_shards_of_one_expert_with_two_thresholds_do_not_add_up():
+    for expert in ("", "charts"):
+        shards = [tally_of(row(FINE, threshold=at, expert=expert)) for at in (0.5, 0.6)]
+        with pytest.raises(ValueError, match="threshold"):
+            shards[0].__iadd__(shards[1])
+
+
+def panel_rows():
+    """“a” flags below 0.5, “b” below 0.25: the same 0.3 is wrong for one, right for the other."""
+    sure, unsure = sentence(0.9), sentence(0.3)
+    right = unsure | {"label": "factual"}
+    return [row(sure, unsure, expert="a"), row(right, expert="b", threshold=0.25)]
+
+
+def test_the_threshold_of_who_judged_decides_what_is_flagged():
+    found = tally_of(*panel_rows()).to_json()
+    assert fraction(found["factuality"]["all"]["before"]) == (2, 3)
+    assert found["sentences"]["flagged"] == 1
+    assert found["outcomes"][str(Outcome.FLAGGED)] == found["outcomes"][str(Outcome.KEPT)] == 1
+
+
+def test_what_each_expert_judged_is_told_apart():
+    found = tally_of(*panel_rows()).to_json()["experts"]
+    assert list(found) == ["a", "b"]
+    assert [found[name]["threshold"] for name in "ab"] == [0.5, 0.25]
+    assert [found[name]["sentences"] for name in "ab"] == [2, 1]
+    assert [fraction(found[name]["factuality"]["all"]["before"]) for name in "ab"] == [
+        (1, 2), (1, 1),
+    ]  # fmt: skip
+    drawn = {name: found[name]["histogram"]["before"] for name in "ab"}
+    assert {name: [k for k, n in enumerate(bins) if n] for name, bins in drawn.items()} == {
+        "a": [6, 18], "b": [6],
+    }  # fmt: skip
+    assert all(found[name]["histogram"]["after"] == drawn[name] for name in "ab")
+
+
+def test_one_critic_is_one_nameless_expert(summary):
+    assert list(summary["experts"]) == [""]
+    assert summary["experts"][""]["factuality"] == summary["factuality"]
+    assert tally_of(*panel_rows()).experts_seen() == ("a", "b")
+    assert Tally().experts_seen() == ()
+
+
+def test_shards_of_experts_add_up():
+    rows = [*panel_rows(), row(FIXED, expert="b", threshold=0.25), row(STRANGE), row(MOOD)] * 3
+    whole = tally_of(*rows)
+    parts = tally_of(*rows[:4])
+    for line, item in enumerate(rows[4:], 5):
+        other = Tally()
+        other.add(item, line=line)
+        parts += other
+    assert parts.to_json() == whole.to_json()
+    assert set(whole.to_json()["experts"]) == {"a", "b", ""}
 
 
 def test_groups_are_the_tallies_of_their_rows():

@@ -34,7 +34,7 @@ def test_many_rows_are_counted_once_each(rows):
     found = tally_of(*[row(FINE, REFUSED)] * rows).to_json()
     assert found["sentences"]["total"] == 2 * rows
     assert found["sentences"]["scored"] == 2 * rows
-    assert sum(found["histogram"]["before"]) == 2 * rows
+    assert sum(found["experts"][""]["histogram"]["before"]) == 2 * rows
     assert found["factuality"]["all"]["before"]["numerator"] == rows
     assert found["factuality"]["all"]["before"]["records"] == rows
 
@@ -67,7 +67,6 @@ def test_groups_of_shards_add_up_and_the_last_ones_share_a_row():
 
 def test_shards_of_other_settings_do_not_add_up():
     for other in (
-        Tally(threshold=0.6),
         Tally(seed=1),
         Tally(group_by="x"),
     ):
@@ -77,14 +76,15 @@ def test_shards_of_other_settings_do_not_add_up():
 
 
 def test_flows_come_most_frequent_first_then_by_name():
-    counts = Counts(0.5)
+    counts = Counts()
     for sentences in ([REFUSED], [REFUSED], [FIXED], [DELETED], [SPEECHLESS]):
-        counts.add_caption(sentences)
+        counts.add_caption(row(*sentences)["revision"])
     flow = counts.flow_json()
     assert [item["sentences"] for item in flow] == [2, 1, 1, 1]
     rest = [(item["step"], item["end"]) for item in flow[1:]]
     assert rest == sorted(rest)
-    assert counts.before.dtype == counts.after.dtype == "int64"
+    histogram = counts.histograms[""]
+    assert histogram.before.dtype == histogram.after.dtype == "int64"
 
 
 def test_a_caption_of_nothing_judged_is_not_clean():
@@ -99,12 +99,12 @@ def test_a_caption_of_nothing_judged_is_not_clean():
         ([DELETED], [1, 0, 0, 0]),
         ([], [0, 0, 0, 0]),
     ):
-        counts, changed = Counts(0.5).add_caption(sentences)
+        counts, changed = Counts().add_caption(row(*sentences)["revision"])
         assert [int(value) for value in counts[columns]] == wanted, sentences
         assert changed == any(s in (FIXED, DELETED) for s in sentences)
 
 
 def test_every_accepted_rewrite_of_a_caption_counts():
-    columns, changed = Counts(0.5).add_caption([FIXED, FIXED, FINE])
+    columns, changed = Counts().add_caption(row(FIXED, FIXED, FINE)["revision"])
     assert (columns[COLUMN["rewritten_after"]], columns[COLUMN["kept_after"]]) == (2, 1)
     assert changed

@@ -35,10 +35,10 @@ def test_each_step_of_one_caption_is_shown(capsys, monkeypatch):
     (revision,) = found.revisions.values()
     for sentence in revision.sentences:
         p = sentence.verdict.p_factual
-        mark = "✗" if p < found.threshold else "✓"
+        mark = "✗" if p < revision.threshold else "✓"
         assert f"{mark}    {p:.4f}  {sentence.span.of(CAPTION)}" in lines
-        if p < found.threshold:
-            assert f"why: {sentence.rationale}" in text
+        if p < revision.threshold:
+            assert f"why: {sentence.rationale.text}" in text
             assert f"→ {sentence.now.p_factual:.4f} {sentence.accepted.text}" in text
     assert {"✓", "✗"} <= {line[:1] for line in lines}
     assert text.endswith("A blue boat is visible below the sun. It is large.")

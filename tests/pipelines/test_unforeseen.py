@@ -78,6 +78,7 @@ def test_one_caption_is_unscored_and_the_others_are_as_without_it(picture, error
     assert guilty.error.startswith(type(error).__name__)
     assert {s.verdict.unscored for s in guilty.sentences} == {Unscored.UNEXPECTED}
     assert guilty.revised_caption == GUILTY
+    assert {result.revisions["caption"].threshold for result in found} == {0.8}
     stored = to_json(guilty)
     assert stored["revision"]["error"] == guilty.error
     assert from_json(GUILTY, stored) == guilty

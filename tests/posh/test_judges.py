@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scripted_engine import ScriptedEngine, data_of, text_of
 
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
 from revise_captions.graphs.grading.judge import GradingTask
 from revise_captions.graphs.grading.offline_judge import OfflineJudge
@@ -271,7 +272,7 @@ def test_a_real_language_model_judges_through_transformers(tmp_path):
     tokenizer = tokenizer_of()
     model_of("Qwen3", len(tokenizer)).save_pretrained(tmp_path / "llm")
     tokenizer.save_pretrained(tmp_path / "llm")
-    engine = load_engine(str(tmp_path / "llm"), option="--judge", device="cpu")
+    engine = load_engine(str(tmp_path / "llm"), Placement(device="cpu"), option="--judge")
     task = GradingTask(GRAPH, (Graph("A tall man near a tree."),), precision=True)
     (grades,) = LanguageJudge(engine).grade([task])
     assert {grade.score for grade in grades} == {None}

@@ -15,8 +15,10 @@ from tinycritic import saved
 from transformers import PaliGemmaForConditionalGeneration
 
 from revise_captions.critic.gates.language import Vocabulary
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.records import Span
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts/research/critic/teach_sides.py"
@@ -73,7 +75,9 @@ def test_questions_have_the_answers_that_the_critic_gives_them_one_by_one(sides,
     asked = list(islice(sides.sided("validation", 64), 4))
     with torch.no_grad():
         found = sides.Pupil(checkpoint).scores(asked).sigmoid().tolist()
-    critic = load_paligemma(str(checkpoint), device="cpu", dtype="float32")
+    critic = load_paligemma(
+        str(checkpoint), CriticOptions(Placement(device="cpu", dtype="float32"))
+    )
     critic.vocabulary = Vocabulary(frozenset())
     alone = [
         JudgeRequest(Image.fromarray(pixels), a.text, (Span(0, len(a.text)),))
@@ -93,7 +97,7 @@ def test_the_command_writes_a_critic(sides, checkpoint, tmp_path, monkeypatch):
     result = CliRunner().invoke(sides.main, words, catch_exceptions=False)
     assert result.exit_code == 0
     assert "step 0, loss nan, ROC-AUC 0." in result.output
-    load_paligemma(str(out), device="cpu")
+    load_paligemma(str(out), CriticOptions(Placement(device="cpu")))
     before, after = (
         PaliGemmaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
         for folder in (checkpoint, out)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.reviser.bundled_model import tokenizer as language
 from revise_captions.reviser.bundled_model.reviser import (
@@ -121,8 +122,8 @@ def test_answers_do_not_depend_on_the_batch(trained: Path) -> None:
         RewriteRequest("Look. " * k, f"The {noun} is {wrong}.", f"It is {right}.")
         for k, (noun, wrong, right) in enumerate(product(NOUNS, COLOURS[:2], COLOURS[2:4]))
     ]
-    whole = load_reviser(str(trained), batch_size=32).rewrite(requests)
-    single = load_reviser(str(trained), batch_size=1).rewrite(requests)
+    whole = load_reviser(str(trained), Placement(batch_size=32)).rewrite(requests)
+    single = load_reviser(str(trained), Placement(batch_size=1)).rewrite(requests)
     again = [load_reviser(str(trained)).rewrite([r])[0] for r in requests[:5]]
     assert whole == single
     assert whole[:5] == again

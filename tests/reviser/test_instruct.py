@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tinylm import ADDED, CHATML, NO_SYSTEM, THINKING, model_of, tokenizer_of
 
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.reviser import load, prompts
 from revise_captions.reviser.instruct import (
@@ -94,8 +95,8 @@ def test_an_answer_that_failed_before_is_no_answer(tmp_path: Path) -> None:
 def test_left_padding_does_not_change_answers(tmp_path: Path) -> None:
     folder = str(saved(tmp_path, "Llama"))
     requests = [RewriteRequest("Some context. " * k, "A dog.", "It is a cat.") for k in range(6)]
-    assert load_reviser(folder, batch_size=6).rewrite(requests) == (
-        load_reviser(folder, batch_size=1).rewrite(requests)
+    assert load_reviser(folder, Placement(batch_size=6)).rewrite(requests) == (
+        load_reviser(folder, Placement(batch_size=1)).rewrite(requests)
     )
 
 
@@ -272,7 +273,7 @@ def test_a_model_of_an_unknown_kind(tmp_path: Path) -> None:
 
 def test_an_unusable_device_is_named() -> None:
     with pytest.raises(UserError, match="--device cuda:99"):
-        load_reviser(device="cuda:99")
+        load_reviser("bundled", Placement(device="cuda:99"))
 
 
 def chained(outer: BaseException, inner: BaseException) -> BaseException:

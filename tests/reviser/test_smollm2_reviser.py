@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from revise_captions.engines import smollm2 as package
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.reviser import load
 from revise_captions.reviser.bundled_model import smollm2
-from revise_captions.reviser.bundled_model.charts_first import ChartsFirst
 from revise_captions.reviser.bundled_model.reviser import BundledReviser, ReviserCard
 from revise_captions.reviser.bundled_model.routed import RoutedReviser
 from revise_captions.reviser.bundled_model.smollm2 import END, START, ChatRewriteTokenizer
@@ -131,7 +131,7 @@ def test_answers_that_are_none(adapter: Path) -> None:
 
 
 def test_it_knows_all_words_and_answers_one_by_one_as_in_a_batch(adapter: Path) -> None:
-    reviser = load_reviser(str(adapter), dtype="float32")
+    reviser = load_reviser(str(adapter), Placement(dtype="float32"))
     assert isinstance(reviser, BundledReviser)
     other = RewriteRequest("", "A cyclist leans into a hairpin bend.", "He rides a motorcycle.")
     assert reviser.foreign([REQUEST, other]) == [False, False]
@@ -210,12 +210,10 @@ def test_each_sentence_goes_to_who_knows_its_words() -> None:
 def test_bundled_has_it_behind_it_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "is_installed", lambda: False)
     alone = load_reviser("bundled")
-    assert isinstance(alone, ChartsFirst)
-    assert isinstance(alone.other, BundledReviser)
+    assert isinstance(alone, BundledReviser)
     monkeypatch.setattr(load, "is_installed", lambda: True)
     both = load_reviser("bundled")
-    assert isinstance(both, ChartsFirst)
-    assert isinstance(both.other, RoutedReviser)
+    assert isinstance(both, RoutedReviser)
     assert both.settings.keys() - alone.settings.keys() == {"reviser-of-other-words"}
 
 

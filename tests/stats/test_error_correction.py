@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from revise_captions.stats.error_correction import (
+    CorrectedShare,
     ErrorRates,
     MeasuredShare,
     RevisedParts,
     as_written,
     measured_share,
+    pooled,
     revised,
     rogan_gladen,
 )
@@ -105,3 +107,48 @@ def test_coverage_of_the_corrected_share(r, q, images):
         hits += found.low <= truth <= found.high
     assert hits / of >= 0.90
     assert abs(judged.mean() - truth) > 0.005 or q == 0  # the plain share is off
+
+
+def share(*points: float, draws: float | None = None) -> CorrectedShare:
+    """A corrected share, or bounds of one, whose resamples are all alike."""
+    ends = (points[0], points[-1])
+    drawn = tuple(np.full(1000, end if draws is None else draws) for end in ends)
+    return CorrectedShare(points[0] if len(points) == 1 else None, *ends, ends, drawn)
+
+
+def test_shares_of_two_critics_count_by_their_sentences():
+    """By hand: 150 of 300 and 90 of 100 are 240 of 400."""
+    sizes, drawn = [300.0, 100.0], [np.full(1000, 300.0), np.full(1000, 100.0)]
+    found = pooled([share(0.5), share(0.9)], sizes, drawn)
+    assert (found.value, found.low, found.high) == pytest.approx((0.6, 0.6, 0.6))
+    assert found.points == pytest.approx((0.6, 0.6))
+    bounds = pooled([share(0.2, 0.6), share(0.9)], sizes, drawn)
+    assert bounds.value is None
+    assert bounds.points == pytest.approx((0.375, 0.675))
+    assert (bounds.low, bounds.high) == pytest.approx((0.375, 0.675))
+
+
+def test_resamples_of_two_critics_have_sizes_of_their_own():
+    """Halves of the resamples: 100 or 300 sentences of the first critic, beside 100."""
+    drawn = [np.repeat([100.0, 300.0], 500), np.full(1000, 100.0)]
+    found = pooled([share(0.5), share(0.9)], [200.0, 100.0], drawn)
+    assert found.value == pytest.approx((100 + 90) / 300)
+    assert (found.low, found.high) == pytest.approx((240 / 400, 140 / 200))
+
+
+def test_intervals_of_two_critics_that_are_independent_partly_cancel():
+    rng = np.random.default_rng(3)
+    one, other = (
+        CorrectedShare(0.5, 0.4, 0.6, (0.5, 0.5), (made, made))
+        for made in (rng.normal(0.5, 0.05, 1000) for _ in range(2))
+    )
+    found = pooled([one, other], [50.0, 50.0], [np.full(1000, 50.0)] * 2)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * 0.05 / 2**0.5, rel=0.1)
+
+
+def test_one_critic_is_its_own_pool_and_none_has_none():
+    alone = share(0.5)
+    assert pooled([alone], [10.0], [np.full(1000, 10.0)]) is alone
+    assert pooled([], [], []) is None
+    nothing = [np.zeros(1000)] * 2
+    assert pooled([alone, alone], [0.0, 0.0], nothing) is None

@@ -24,7 +24,7 @@ from revise_captions.picturebook.world.scene import Scene
 from revise_captions.pipelines.annotate.tasks.units import Unit, read_key
 from revise_captions.pipelines.draft import compose
 from revise_captions.pipelines.output.schema import to_json
-from revise_captions.records import Attempt, Revision, Sentence, Verdict, Why
+from revise_captions.records import Attempt, Rationale, Revision, Sentence, Verdict, Why
 
 THRESHOLD = 0.5
 NONSENSE = "The paper is made of cheese."
@@ -69,13 +69,13 @@ def _row(scene: Scene, image: str, rng: random.Random) -> dict[str, Any]:
         judged.append(sentence)
     text, _ = compose(written.text, judged)
     signature = f"critic:simulated|threshold:{THRESHOLD}"
-    revision = Revision(written.text, text, tuple(judged), 1, signature)
+    revision = Revision(written.text, text, tuple(judged), 1, signature, threshold=THRESHOLD)
     labels = [
         {"start": s.span.start, "end": s.span.end, "error_type": s.error_type}
         for s in written.sentences
     ]
     row = {"image": image, "caption": written.text, "sentences": labels}
-    return row | to_json(revision, THRESHOLD)
+    return row | to_json(revision)
 
 
 def _revised(sentence: Sentence, rationales, rewrite: str, rng: random.Random) -> Sentence:
@@ -89,7 +89,7 @@ def _revised(sentence: Sentence, rationales, rewrite: str, rng: random.Random) -
     attempt = Attempt(text, accepted, why, 1, p, after)
     now = Verdict(after, None, True) if accepted else sentence.now
     rationale = rationales[0] if rationales and rng.random() < 0.7 else NONSENSE
-    return Sentence(sentence.span, sentence.verdict, now, rationale, (attempt,))
+    return Sentence(sentence.span, sentence.verdict, now, Rationale(rationale), (attempt,))
 
 
 @dataclass(frozen=True)

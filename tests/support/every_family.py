@@ -19,7 +19,9 @@ from PIL import Image
 from revise_captions.critic import chat_prompts, instruct
 from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import AnswerScores, Prompt
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
@@ -132,7 +134,7 @@ def answers(critic: InstructCritic) -> list[AnswerScores]:
 def check(family: str, folder: Path) -> FamilyCheck:
     """All of it for one family."""
     tinyvlm.saved(folder, family)
-    critic = load_critic(str(folder), batch_size=4, device="cpu")
+    critic = load_critic(str(folder), CriticOptions(Placement(batch_size=4, device="cpu")))
     assert isinstance(critic, InstructCritic)
     assert critic.engine.shares, "no trunk is shared"  # type: ignore[attr-defined]
     plain = Plain(folder)
@@ -194,7 +196,7 @@ def _explanation(text: str, span: Span) -> str:
 
 def check_invariance(folder: Path, found: list[AnswerScores]) -> None:
     """P(factual) does not depend on the batch that a sentence was in, nor on its place."""
-    critic = load_critic(str(folder), batch_size=1, device="cpu")
+    critic = load_critic(str(folder), CriticOptions(Placement(batch_size=1, device="cpu")))
     assert isinstance(critic, InstructCritic)
     critic.engine.shares = False  # type: ignore[attr-defined]
     alone = answers(critic)

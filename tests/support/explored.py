@@ -32,7 +32,10 @@ def write_run(
     with out.open("w", encoding="utf-8") as file:
         for number in range(start, start + records):
             caption, row = storybook.story(number)
-            row["revision"]["signature"] = SIGNATURE.format(threshold=threshold)
+            row["revision"] |= {
+                "signature": SIGNATURE.format(threshold=threshold),
+                "threshold": threshold,
+            }
             image = f"images/{number}.png"
             if pictures and not (folder / image).exists():
                 storybook.picture(number).save(folder / image)

@@ -13,7 +13,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.pipelines.draft import new_draft, revision_of
 from revise_captions.pipelines.job import rounds as loop
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
-from revise_captions.records import Span, Verdict
+from revise_captions.records import Rationale, Span, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 
 IMAGE = Image.new("RGB", (8, 8))
@@ -39,8 +39,8 @@ class FakeCritic:
             for q in paragraphs
         ]
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        return [f"wrong: {c.spans[c.index].of(c.text)}" for c in claims]
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[Rationale]:
+        return [Rationale(f"wrong: {c.spans[c.index].of(c.text)}") for c in claims]
 
 
 @dataclass
@@ -69,7 +69,7 @@ def spans_of(text: str) -> tuple[Span, ...]:
 
 
 def run(text: str, critic: FakeCritic, reviser: FakeReviser, **settings: object) -> loop.Draft:
-    tools = LoadedModels(critic, reviser, critic.threshold, "")
+    tools = LoadedModels(critic, reviser, "")
     draft = new_draft(IMAGE, text, spans_of(text))
     return run_stages([draft], tools, RevisionSettings(guard="warn", **settings))[0]  # type: ignore[arg-type]
 

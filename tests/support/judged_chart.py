@@ -12,9 +12,14 @@ BARS = (
 TITLE = "Cases in <b>Norway</b>"
 READING = ChartReading((Chart("bar", TITLE, series=(ChartSeries("", "", BARS),)),), ())
 CAPTION = "In 2014, there were 202 cases."
+FIX = {
+    "span": [20, 23], "right": "254", "kind": "value", "certain": True, "basis": "the bar",
+    "evidence": [{"box": list(BARS[1].box or ()), "label": "2014"}],
+}  # fmt: skip
 SENTENCE = {
     "span": [0, len(CAPTION)], "label": "nonfactual", "reason": None, "assessable": None,
-    "p_factual": 0.05, "share": None, "rationale": "2014 is at 254, not 202.", "rewrite": None,
+    "p_factual": 0.05, "share": None, "rationale": "2014 is at 254, not 202.",
+    "fixes": [FIX], "rewrite": None,
     "accepted": None, "why": None, "p_after": 0.05, "reason_after": None, "dropped": False,
     "attempts": [],
 }  # fmt: skip

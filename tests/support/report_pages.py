@@ -44,6 +44,16 @@ def hostile_row(caption, line=1):
         "assessable": True,
         "p_factual": 0.1,
         "rationale": caption,
+        "fixes": [
+            {
+                "span": [0, 3],
+                "right": caption,
+                "kind": caption,
+                "certain": True,
+                "basis": caption,
+                "evidence": [{"box": [1, 2, 3, 4], "label": caption}],
+            }
+        ],
         "rewrite": caption[::-1],
         "accepted": True,
         "why": kept["why"],
@@ -51,7 +61,7 @@ def hostile_row(caption, line=1):
         "dropped": False,
         "attempts": [attempt, kept],
     }
-    revision = {"signature": "s", "rounds": 2, "sentences": [sentence]}
+    revision = {"signature": "s", "threshold": 0.5, "rounds": 2, "sentences": [sentence]}
     row = ReportRow(
         caption,
         line,
@@ -67,7 +77,7 @@ def hostile_row(caption, line=1):
 
 @pytest.fixture(scope="module")
 def hostile_page(tmp_path_factory):
-    tally = Tally(threshold=0.5, group_by=HOSTILE[0])
+    tally = Tally(group_by=HOSTILE[0])
     rows = []
     for line, caption in enumerate(HOSTILE, 1):
         data, row = hostile_row(caption, line)

@@ -32,7 +32,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead
 from revise_captions.pipelines.job import models
 from revise_captions.pipelines.options import ModelOptions
-from revise_captions.records import Unscored, Verdict
+from revise_captions.records import Rationale, Unscored, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 
 
@@ -78,8 +78,8 @@ class HashCritic:
             for span in asked.spans[asked.first :]
         ]
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        return [f"Not so: {c.spans[c.index].of(c.text)[:40]}" for c in claims]
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[Rationale]:
+        return [Rationale(f"Not so: {c.spans[c.index].of(c.text)[:40]}") for c in claims]
 
 
 def _verdict(context: str, sentence: str) -> Verdict:
@@ -120,7 +120,7 @@ def install(replace: Callable[[object, str, object], None] = setattr) -> None:
 
     replace(models, "load_critic_of", critic)
     replace(models, "check_reviser", lambda *given: None)
-    replace(models, "load_reviser_of", lambda models, critic=None: WordReviser())
+    replace(models, "load_reviser_of", lambda models, critic=None, earlier=None: WordReviser())
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -124,6 +124,7 @@ def _sentence(rng, strange, drop):
         "reason_after": None,
         "assessable": True,
         "rationale": None,
+        "fixes": [],
         "rewrite": None,
         "accepted": None,
         "why": None,
@@ -181,13 +182,14 @@ def story(seed: int) -> tuple[str, dict]:
         if not sentence["dropped"]:
             now = sentence["rewrite"] if sentence["accepted"] else text
             revised += (" " if revised else "") + now
-    revision = {"signature": "bundled|p1|t0.5", "rounds": 2, "sentences": sentences}
+    revision = {"signature": "bundled|p1|t0.5", "threshold": 0.5, "rounds": 2}
+    revision["sentences"] = sentences
     return caption, {"revised_caption": revised, "revision": revision}
 
 
 def book(records: int, *, strange: bool = False) -> tuple[dict, list[ReportRow]]:
     """The summary and the sample of a made-up run."""
-    tally, sampler = Tally(threshold=0.5, group_by="model"), Sampler()
+    tally, sampler = Tally(group_by="model"), Sampler()
     for line in range(1, records + 1):
         if line % 97 == 5:
             tally.quarantine("image_truncated")
@@ -210,7 +212,6 @@ def book(records: int, *, strange: bool = False) -> tuple[dict, list[ReportRow]]
             {"caption": caption},
             source="captions.jsonl",
             line=line,
-            threshold=0.5,
             group=model,
         ):
             sampler.add(item)
@@ -241,7 +242,7 @@ def speed(rows: int = 20_000) -> float:
     made = [story(line)[1] for line in range(2000)]
     rates = []
     for _ in range(3):
-        tally = Tally(threshold=0.5, group_by="model")
+        tally = Tally(group_by="model")
         start = time.process_time()
         for line in range(rows):
             tally.add(made[line % len(made)], line=line, group=MODELS[line % 5])

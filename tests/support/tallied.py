@@ -32,6 +32,7 @@ def sentence(p=0.9, after=None, *, attempts=(), dropped=False, assessable=True, 
         "assessable": assessable,
         "p_factual": p,
         "rationale": None,
+        "fixes": [],
         "rewrite": shown["text"] if shown else None,
         "accepted": shown["accepted"] if shown else None,
         "why": shown["why"] if shown else None,
@@ -41,8 +42,11 @@ def sentence(p=0.9, after=None, *, attempts=(), dropped=False, assessable=True, 
     }
 
 
-def row(*sentences):
-    revision = {"signature": "s", "rounds": 2, "sentences": list(sentences)}
+def row(*sentences, threshold=0.5, expert=""):
+    """A row; `expert` is who of a panel judged it."""
+    who = {"expert": expert} if expert else {}
+    revision = {"signature": "s", **who, "threshold": threshold, "rounds": 2}
+    revision["sentences"] = list(sentences)
     return {"revised_caption": "…", "revision": revision}
 
 
@@ -60,7 +64,7 @@ CLEARED = sentence(0.4, 0.8)
 
 
 def tally_of(*rows, **options):
-    tally = Tally(threshold=0.5, **options)
+    tally = Tally(**options)
     for line, item in enumerate(rows, 1):
         tally.add(item, line=line)
     return tally

@@ -70,6 +70,7 @@ def row(kept: int, named: int, before: float, after: float | None) -> dict:
     }
     revision = {
         "signature": "critic:big@1|reviser:judge@3|threshold:0.5",
+        "threshold": 0.5,
         "rounds": 0,
         "sentences": [SENTENCE],
         "verification": verification,
@@ -145,7 +146,7 @@ def test_warnings_where_one_model_has_two_parts():
 
 
 def test_the_table():
-    made = Tally(threshold=0.5)
+    made = Tally()
     for line, item in enumerate(ROWS, 1):
         made.add(item, line=line)
     out = Console(file=io.StringIO(), width=80)
@@ -183,7 +184,7 @@ def shown(line: int, item: dict) -> ReportRow:
 
 
 def test_the_page_shows_it_and_stays_a_page(tmp_path):
-    made = Tally(threshold=0.5)
+    made = Tally()
     for line, item in enumerate(ROWS, 1):
         made.add(item, line=line)
     rows = [shown(line, item) for line, item in enumerate(ROWS[:4], 1)]
@@ -196,7 +197,7 @@ def test_the_page_shows_it_and_stays_a_page(tmp_path):
     assert "U+202E" in page
     figures = json.loads((tmp_path / "r.json").read_text())
     assert figures["summary"]["verification"]["preservation"]["denominator"] == 120
-    plain = Tally(threshold=0.5)
+    plain = Tally()
     write_report(tmp_path / "p.html", summary=plain.to_json(), rows=[], title="t")
     assert 'id="verified"' not in (tmp_path / "p.html").read_text()
 

@@ -13,7 +13,7 @@ from revise_captions.pipelines.verify.claims import (
     change_of,
     check,
 )
-from revise_captions.records import Attempt, Revision, Sentence, Span, Verdict, Why
+from revise_captions.records import Attempt, Rationale, Revision, Sentence, Span, Verdict, Why
 from revise_captions.text.sentences import split
 
 
@@ -215,9 +215,9 @@ def revision(*sentences: Sentence, revised: str) -> Revision:
 
 def test_slots_of_a_revision():
     rewrite = Attempt("There is a cat.", True, Why.BETTER, 1, 0.1, 0.9)
-    first = Sentence(Span(0, 15), BAD, GOOD, NO_DOG.text, (rewrite,))
+    first = Sentence(Span(0, 15), BAD, GOOD, Rationale(NO_DOG.text), (rewrite,))
     second = Sentence(Span(16, 28), GOOD, GOOD)
-    made = change_of(revision(first, second, revised="There is a cat. It is white."), 0.5)
+    made = change_of(revision(first, second, revised="There is a cat. It is white."))
     assert made is not None
     assert made.slots == (
         Slot(Span(0, 15), Span(0, 15), True, NO_DOG.text),
@@ -227,12 +227,12 @@ def test_slots_of_a_revision():
 
 def test_a_rewrite_that_no_critic_has_judged_does_not_stand():
     waiting = Attempt("There is a cat.", None, Why.AWAITING_CRITIC, 1, 0.1)
-    first = Sentence(Span(0, 15), BAD, BAD, NO_DOG.text, (waiting,))
-    made = change_of(revision(first, Sentence(Span(16, 28), GOOD, GOOD), revised=IT), 0.5)
+    first = Sentence(Span(0, 15), BAD, BAD, Rationale(NO_DOG.text), (waiting,))
+    made = change_of(revision(first, Sentence(Span(16, 28), GOOD, GOOD), revised=IT))
     assert made is not None
     assert (made.after, made.slots[0].flagged) == (IT, True)
 
 
 def test_a_caption_that_somebody_else_changed_is_not_guessed_at():
     sentences = (Sentence(Span(0, 15), GOOD, GOOD), Sentence(Span(16, 28), GOOD, GOOD))
-    assert change_of(revision(*sentences, revised="There is a horse."), 0.5) is None
+    assert change_of(revision(*sentences, revised="There is a horse.")) is None

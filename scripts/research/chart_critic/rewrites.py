@@ -120,14 +120,16 @@ def revised(
     settings = RevisionSettings(guard="warn")
     (draft,) = run_stages([new_draft(image, caption.text, spans)], models, settings)
     return [
-        fate(name, statement, sentence, present_text(sentence, draft.caption), table, models)
+        fate(
+            name, statement, sentence, present_text(sentence, draft.caption), table, draft.threshold
+        )
         for statement, sentence in zip(caption.statements, draft.sentences, strict=True)
     ]
 
 
 def fate(
     name: str, statement: ChartStatement, sentence: Sentence, text: str, table: Table,
-    models: LoadedModels,
+    threshold: float,
 ) -> SentenceFate:  # fmt: skip
     """What became of one sentence, which now reads `text`."""
     first = sentence.verdict.p_factual
@@ -136,7 +138,7 @@ def fate(
         name,
         statement.error or "",
         first is None,
-        bool(sentence.attempts) or (first is not None and first < models.critic.threshold),
+        bool(sentence.attempts) or (first is not None and first < threshold),
         bool(sentence.rationale),
         any(attempt.text or attempt.accepted for attempt in sentence.attempts),
         text != statement.text,

@@ -23,13 +23,15 @@ from PIL.ImageDraw import Draw
 from revise_captions.chart_world.drawing import draw_table
 from revise_captions.chart_world.tables import sample_table
 from revise_captions.critic.load import load_critic
-from revise_captions.critic.protocol import Critic, JudgeRequest
+from revise_captions.critic.options import CriticOptions
+from revise_captions.critic.protocol import Critic, JudgeRequest, chosen
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import BadRecord
 from revise_captions.io.decoding import reduced
 from revise_captions.io.images import load_image
 from revise_captions.picturebook.drawing.draw import draw
 from revise_captions.picturebook.world.sample import sample_scene
-from revise_captions.records import ImageRef, Span, Unscored, Verdict
+from revise_captions.records import ImageRef, Span, Unscored
 from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.report import ROOT, write_option
 
@@ -83,20 +85,19 @@ def screenshots(most: int) -> Iterator[tuple[str, Image]]:
         yield f"screenshot {number}", window
 
 
-def way(verdict: Verdict) -> str:
-    """Which critic an image was sent to, as a verdict on it tells."""
-    if verdict.unscored is Unscored.OUTSIDE_DOMAIN:
-        return "neither"
-    return "charts" if verdict.critic else "own"
+def way(expert: str) -> str:
+    """Which critic an image was sent to: nobody, the picture book's own, or that of charts."""
+    return {"": "neither", "picturebook": "own"}.get(expert, expert)
 
 
 def ways(critic: Critic, source: Iterator[tuple[str, Image]]) -> Iterator[tuple[str, str]]:
     """Images by name with the way that each was sent, and whether it could be judged there."""
     while part := list(islice(source, 16)):
         asked = [JudgeRequest(image, TEXT, (Span(0, len(TEXT)),)) for _, image in part]
-        for (name, _), (verdict,) in zip(part, critic.judge(asked), strict=True):
+        whose = chosen(critic, [image for _, image in part])
+        for (name, _), who, (verdict,) in zip(part, whose, critic.judge(asked), strict=True):
             unread = verdict.unscored is Unscored.UNREADABLE_CHART
-            yield name, "unread" if unread else way(verdict)
+            yield name, "unread" if unread else way(who.expert)
 
 
 @click.command()
@@ -106,7 +107,7 @@ def ways(critic: Critic, source: Iterator[tuple[str, Image]]) -> Iterator[tuple[
 @write_option
 def main(data: Path, most: int, each: bool, write: bool) -> None:
     """Print where `bundled` sends the images in DATA's collections and drawn scenes."""
-    critic = load_critic("bundled", device="cpu")
+    critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
     lines = [
         "| images | number | own critic | charts | … unreadable | neither | wrong |",
         "| --- | --- | --- | --- | --- | --- | --- |",

@@ -27,7 +27,9 @@ from pathlib import Path
 
 import numpy as np
 
+from revise_captions.critic.options import CriticOptions
 from revise_captions.dcscore.decomposers.graph import GraphDecomposer
+from revise_captions.engines.model_spec import Placement
 from revise_captions.graphs.triples import lemmas
 from revise_captions.graphs.words import listed
 from revise_captions.stats.classification import macro_f1, one_class_macro_f1
@@ -171,7 +173,7 @@ def _shares(*, balanced: bool) -> tuple[Floats, Floats, Floats, int, int]:
     from revise_captions.picturebook.oracle.truth import Truth, oracle
     from scripts.research.frame.held_out import held_out
 
-    critic = load_critic(device="cpu")
+    critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
     items = held_out("test", CAPTIONS, balanced=balanced)
     captions = GraphDecomposer().decompose([item.text for item in items])
     tasks = [VerifyTask(i.image, caption) for i, caption in zip(items, captions, strict=True)]

@@ -252,19 +252,19 @@ def _start(
 
 def _weights_of(name: str) -> tuple[RewriteTokenizer, Qwen3ForCausalLM]:
     """Tokenizer and model of a trained reviser. Raises UserError if there is none."""
+    from revise_captions.reviser.builtin import BUNDLED
     from revise_captions.reviser.bundled_model.reviser import load_bundled
     from revise_captions.reviser.bundled_model.tokenizer import RewriteTokenizer
-    from revise_captions.reviser.load import resolve_reviser
+    from revise_captions.reviser.load import EDIT, resolve_reviser
 
-    spec = resolve_reviser(name)
-    if spec.kind != "edit":
+    named = resolve_reviser(name)
+    folder = BUNDLED if named.entry == "bundled" else Path(named.argument)
+    if named.entry not in ("bundled", EDIT):
         raise UserError(
             f"--base {name} is not a reviser trained by this command",
             hint="name a folder with reviser.json in it, or bundled",
         )
-    reviser = load_bundled(
-        Path(spec.source), device="cpu", dtype="float32", batch_size=1, name=name
-    )
+    reviser = load_bundled(folder, device="cpu", dtype="float32", batch_size=1, name=name)
     if not isinstance(reviser.tokenizer, RewriteTokenizer):
         raise UserError(f"--base {name} is an adapter of SmolLM2, not a model of this kind")
     return reviser.tokenizer, reviser.model

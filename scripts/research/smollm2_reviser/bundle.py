@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
-from revise_captions.command_line.printing import echo
+from revise_captions.commands import echo
+from revise_captions.reviser.builtin import ADAPTER
 from revise_captions.reviser.bundled_model.reviser import ReviserCard
 from revise_captions.reviser.bundled_model.smollm2 import VERSION
-from revise_captions.reviser.load import ADAPTER
 from scripts.research.smollm2_reviser.train import RANK, TARGETS
 
 #: The most that the package carries of it.

@@ -21,10 +21,12 @@ from pathlib import Path
 
 import click
 
-from revise_captions.command_line.printing import echo
+from revise_captions.commands import echo
+from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.smollm2 import smollm2_folder
+from revise_captions.reviser.builtin import ADAPTER, BUNDLED
 from revise_captions.reviser.content_words import content, new_content
-from revise_captions.reviser.load import ADAPTER, BUNDLED, load_reviser
+from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.protocol import Reviser, RewriteRequest
 from scripts.research.frame.blocks import write_blocks
 from scripts.research.frame.figures import share_of_hits, spread
@@ -164,7 +166,7 @@ def reviser_of(name: str, dtype: str = "auto") -> Reviser:
     """A reviser by name; `zero-shot` is SmolLM2 without the adapter, through its chat template, and
     `picture-book` the small bundled model alone."""
     folders = {ZERO_SHOT: smollm2_folder, ALONE: lambda: BUNDLED}
-    return load_reviser(str(folders[name]()) if name in folders else name, dtype=dtype)
+    return load_reviser(str(folders[name]()) if name in folders else name, Placement(dtype=dtype))
 
 
 @click.command(help=__doc__)

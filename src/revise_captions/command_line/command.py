@@ -43,7 +43,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("--allow-urls", "--limit", "--strict", "--resume", "--force", "--config"),
     ),
     "Models": (
-        *("--critic", "--critic-profile", "--reviser", "--adapter", "--engine", "--samples"),
+        *("--critic", "--expert", "--critic-profile", "--reviser", "--adapter"),
+        *("--engine", "--samples"),
         *("--device", "--dtype"),
         *("--batch-size", "--compile", "--trust-remote-code"),
     ),

@@ -108,7 +108,14 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "default": "bundled",
         "help": "Critic model: `bundled` (drawn scenes; charts with the extra `charts`), `charts`, "
         "a checkpoint folder, a Hugging Face model id, or MODEL@http://host:8000/v1 for a model on "
-        "an OpenAI-compatible server.",
+        "an OpenAI-compatible server. Several, by commas: each image goes to the first that takes "
+        "it.",
+    },
+    "--expert": {
+        "default": (),
+        "multiple": True,
+        "metavar": "NAME.OPTION=VALUE",
+        "help": "An option of one critic of several, such as charts.threshold=0.4; repeatable.",
     },
     "--adapter": {"help": "LoRA adapter for the critic: a folder or a Hugging Face model id."},
     "--critic-profile": {

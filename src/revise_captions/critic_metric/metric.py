@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions
@@ -62,13 +63,8 @@ def _mean(verdicts: Sequence[Verdict]) -> MetricScore:
 
 
 def _load(argument: str, options: MetricOptions) -> Critic:
-    return load_critic(
-        argument or "bundled",
-        engine=options.engine,
-        device=options.device,
-        batch_size=options.batch_size,
-        profile=options.critic_profile,
-    )
+    own = CriticOptions(options.placement, profile=options.critic_profile)
+    return load_critic(argument or "bundled", own)
 
 
 def load(argument: str, options: MetricOptions) -> Metric:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from revise_captions.critic.load import load_critic, resolve_critic
+from revise_captions.critic.load import CHAT, load_critic, resolve_critic
+from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.profile import expect_one_critic
 from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
 from revise_captions.dcscore.scorer import CaptionScorer
 from revise_captions.dcscore.units import Decomposer, UnitMatcher, UnitVerifier
 from revise_captions.engines.load import load_engine
-from revise_captions.engines.model_spec import ModelSpec, resolve_model
+from revise_captions.engines.model_spec import HERE, ModelSpec, Placement, resolve_model
 from revise_captions.engines.protocol import Engine
 from revise_captions.errors import UserError
 from revise_captions.graphs.parse import BUNDLED
@@ -48,14 +48,14 @@ class UnitModels:
         return self.verifier != (REFERENCE,)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """How models are computed."""
-        return {
-            "engine": self.engine,
-            "device": self.device,
-            "batch_size": self.batch_size,
-            "trust_remote_code": self.trust_remote_code,
-        }
+    def placement(self) -> Placement:
+        """What computes the models."""
+        return Placement(
+            self.engine,
+            self.device,
+            batch_size=self.batch_size,
+            trust_remote_code=self.trust_remote_code,
+        )
 
     def check(self) -> None:
         """Raises `UserError` where the options contradict each other."""
@@ -69,14 +69,12 @@ class UnitModels:
 def load_scorer(models: UnitModels) -> CaptionScorer:
     """Loads everything that the options name. Raises UserError before any data is read."""
     models.check()
-    decomposer = load_decomposer(models.decomposer, parser=models.parser, **models.options)
+    decomposer = load_decomposer(models.decomposer, models.placement, parser=models.parser)
     if models.looks:
         verifier = load_verifier(
             models.verifier,
+            CriticOptions(models.placement, models.threshold, profile=models.critic_profile),
             vote=VotingRule(models.vote),
-            threshold=models.threshold,
-            profile=models.critic_profile,
-            **models.options,
         )
     else:
         expect_one_critic((), (), models.critic_profile)
@@ -100,12 +98,8 @@ class UnitScoring:
 def load_unit_scoring(
     units: str,
     verifiers: Sequence[str],
+    placement: Placement = HERE,
     *,
-    engine: str = "transformers",
-    device: str = "auto",
-    dtype: str = "auto",
-    batch_size: int = 16,
-    trust_remote_code: bool = False,
     profile: Path | None = None,
 ) -> UnitScoring:
     """Loads what scores units.
@@ -116,34 +110,32 @@ def load_unit_scoring(
         verifiers: Models that say whether a unit is true; several vote. A critic of ours judges the
             unit in its sentence's place, any other model answers the paper's question about it, or,
             of whole sentences, the critic's question in their caption.
-        engine: See `load_critic`; likewise the next four.
+        placement: What computes the models.
         profile: Of the one verifier, which must be a critic.
 
     Raises:
         UserError: A model cannot be loaded.
     """
-    options: dict[str, Any] = {
-        "engine": engine,
-        "device": device,
-        "dtype": dtype,
-        "batch_size": batch_size,
-        "trust_remote_code": trust_remote_code,
-    }
-    verifier = load_verifier(verifiers, whole=units == SENTENCES, profile=profile, **options)
-    return UnitScoring(load_decomposer(units, option="--units", **options), verifier)
+    options = CriticOptions(placement, profile=profile)
+    verifier = load_verifier(verifiers, options, whole=units == SENTENCES)
+    return UnitScoring(load_decomposer(units, placement, option="--units"), verifier)
 
 
 def load_decomposer(
-    name: str, *, option: str = "--decomposer", parser: str = BUNDLED, **options: Any
+    name: str,
+    placement: Placement = HERE,
+    *,
+    option: str = "--decomposer",
+    parser: str = BUNDLED,
 ) -> Decomposer:
     """Loads what takes captions apart.
 
     Args:
         name: `offline` or `graph`: by scene graphs; `sentences`: leaves them whole; or a language
             model.
+        placement: What computes the model.
         option: The option that the user gave the name to, for messages.
         parser: The spaCy pipeline of scene graphs.
-        options: See `load_unit_scoring`.
 
     Raises:
         UserError: It cannot be loaded.
@@ -160,7 +152,7 @@ def load_decomposer(
         return GraphDecomposer(parser)
     from revise_captions.dcscore.language import LanguageDecomposer
 
-    return LanguageDecomposer(_engine(name, option, **options))
+    return LanguageDecomposer(_engine(name, placement, option))
 
 
 def load_matcher(models: UnitModels) -> UnitMatcher:
@@ -173,56 +165,54 @@ def load_matcher(models: UnitModels) -> UnitMatcher:
         return OfflineMatcher(load_encoder(models.encoder, device=device), models.parser)
     from revise_captions.dcscore.language import LanguageMatcher
 
-    return LanguageMatcher(_engine(models.matcher, "--matcher", **models.options))
+    return LanguageMatcher(_engine(models.matcher, models.placement, "--matcher"))
 
 
 def load_verifier(
     names: Sequence[str],
+    options: CriticOptions = DEFAULT,
     *,
     vote: VotingRule = VotingRule.MAJORITY,
-    threshold: float | None = None,
-    profile: Path | None = None,
     whole: bool = False,
-    batch_size: int = 16,
-    **options: Any,
 ) -> UnitVerifier:
     """Loads what says whether a unit is true; several models are an ensemble.
 
     Args:
         names: As `verifiers` of `load_unit_scoring`.
+        options: How critics are loaded, and the placement of other models; a profile is of the one
+            verifier.
         vote: How an ensemble decides.
-        threshold: Of critics of ours; None for their own.
-        profile: Of the one verifier, which must be a critic.
         whole: Whether units are whole sentences.
-        batch_size: Captions, or prompts, per forward pass.
-        options: See `resolve_critic`.
 
     Raises:
         UserError: None is named, or one cannot be loaded.
     """
     if not names:
         raise UserError("no verifier is named", hint="name one with --verifier")
-    specs = [resolve_critic(name, **options) for name in names]
-    asked = [spec for spec in specs if spec.kind == "paligemma" or whole]
-    expect_one_critic(names, [spec.name for spec in asked], profile)
-    members: list[UnitVerifier] = []
-    for spec in specs:
-        if spec not in asked:
-            from revise_captions.dcscore.language import LanguageVerifier
-
-            loaded = load_engine(spec, option="--verifier", batch_size=batch_size, scores=True)
-            members.append(LanguageVerifier(loaded))
-            continue
-        critic = load_critic(spec, batch_size=batch_size, threshold=threshold, profile=profile)
-        members.append(CriticVerifier(critic, claims_only=whole))
+    named = [resolve_critic(name) for name in names]
+    asked = [one for one in named if one.entry != CHAT or whole]
+    profile = None if options.profile is None else Path(options.profile)
+    expect_one_critic(names, [one.name for one in asked], profile)
+    members: list[UnitVerifier] = [
+        CriticVerifier(load_critic(one.name, options), claims_only=whole)
+        if one in asked
+        else _language(one.argument, options.placement)
+        for one in named
+    ]
     return members[0] if len(members) == 1 else EnsembleVerifier(members, vote)
 
 
-def _engine(name: str, option: str, *, batch_size: int, **options: Any) -> Engine:
+def _language(name: str, placement: Placement) -> UnitVerifier:
+    from revise_captions.dcscore.language import LanguageVerifier
+
+    return LanguageVerifier(load_engine(name, placement, option="--verifier", scores=True))
+
+
+def _engine(name: str, placement: Placement, option: str) -> Engine:
     """A language model's engine; decomposer and matcher share one of the same name."""
-    return _loaded(resolve_model(name, option=option, **options), batch_size)
+    return _loaded(resolve_model(name, placement, option=option))
 
 
 @cache
-def _loaded(spec: ModelSpec, batch_size: int) -> Engine:
-    return load_engine(spec, batch_size=batch_size)
+def _loaded(spec: ModelSpec) -> Engine:
+    return load_engine(spec)

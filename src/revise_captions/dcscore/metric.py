@@ -41,6 +41,7 @@ def load(argument: str, options: MetricOptions) -> Metric:
     from revise_captions.dcscore.offline_matcher import OfflineMatcher
     from revise_captions.text.sentence_encoder import load_encoder
 
-    device = "cpu" if options.device == "auto" else options.device
+    device = options.placement.device
+    device = "cpu" if device == "auto" else device
     matcher = OfflineMatcher(load_encoder(argument, device=device))
     return DcscoreMetric(CaptionScorer(GraphDecomposer(), matcher, None))

@@ -1,72 +1,54 @@
-"""The engine of an instruct model."""
+"""The engine of an instruct model.
+
+    [project.entry-points."revise_captions.engines"]
+    mine = "my_package.engine:load"
+
+`load(spec, use)` returns an `Engine` (`engines.protocol`).
+"""
 
 from __future__ import annotations
 
-from revise_captions.engines.model_spec import ModelSpec, resolve_model, served
+from dataclasses import dataclass
+
+from revise_captions import registry
+from revise_captions.engines.model_spec import HERE, ModelSpec, Placement, resolve_model
 from revise_captions.engines.protocol import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUse:
+    """What an engine is loaded for.
+
+    Attributes:
+        option: The option that the user gave the model's name to, for messages.
+        samples: Where a server gives no log-probabilities, this many sampled answers instead.
+        scores: Whether it will be asked for log-probabilities.
+    """
+
+    option: str = "--model"
+    samples: int = 0
+    scores: bool = False
 
 
 def load_engine(
     model: str | ModelSpec,
+    placement: Placement = HERE,
     *,
     option: str = "--model",
-    engine: str = "transformers",
-    device: str = "auto",
-    dtype: str = "auto",
-    batch_size: int = 16,
     samples: int = 0,
     scores: bool = False,
-    trust_remote_code: bool = False,
 ) -> Engine:
     """Loads an instruct model, or connects to its server.
 
     Args:
-        model: A name, or what `resolve_model` made of one: then its engine, device, dtype and
-            trust are its own.
-        option: The option that the user gave the name to, for messages.
-        engine: See `ModelSpec`.
-        device: See `ModelSpec`.
-        dtype: See `ModelSpec`.
-        batch_size: Prompts at a time; of a server, those in flight.
-        samples: Where a server gives no log-probabilities, this many sampled answers instead.
-        scores: Whether it will be asked for log-probabilities.
-        trust_remote_code: See `ModelSpec`.
+        model: A name, or what `resolve_model` made of one: then the placement is its own.
+        placement: What computes it.
+        option: See `EngineUse`; likewise the next two.
 
     Raises:
         UserError: It cannot be had.
     """
-    spec = model
-    if isinstance(spec, str):
-        spec = resolve_model(
-            spec,
-            engine=engine,
-            device=device,
-            dtype=dtype,
-            trust_remote_code=trust_remote_code,
-            option=option,
-        )
-    if (found := served(spec.name)) is not None:
-        from revise_captions.engines.openai.probe import connect
-
-        return connect(*found, in_flight=batch_size, samples=samples, scores=scores)
-    if spec.engine == "vllm":
-        from revise_captions.engines.vllm.engine import load_engine as load_vllm
-
-        return load_vllm(
-            spec.name,
-            option=option,
-            dtype=spec.dtype,
-            scores=scores,
-            trusted=spec.trust_remote_code,
-        )
-    from revise_captions.engines.transformers.load import load_engine as load_transformers
-
-    return load_transformers(
-        spec.name,
-        option=option,
-        dtype=spec.dtype,
-        device=spec.device,
-        batch_size=batch_size,
-        scores=scores,
-        trusted=spec.trust_remote_code,
-    )
+    spec = model if isinstance(model, ModelSpec) else resolve_model(model, placement, option=option)
+    load = registry.load(registry.ENGINES, spec.placement.engine)
+    engine: Engine = load(spec, EngineUse(option, samples, scores))
+    return engine

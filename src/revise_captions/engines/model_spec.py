@@ -1,27 +1,46 @@
-"""A model's name, resolved once into what it is, where it is, and what computes it.
+"""A model's name, resolved once into where it is, and the placement that says what computes it.
 
-A name is `bundled`, a folder, a hub id (`owner/name`, `owner/name@revision`), a server's model
-(`MODEL@http://host:8000/v1`), or `smollm2` (`engines.smollm2`). `critic.load` and `reviser.load`
-resolve the names that are theirs.
+A name is a folder, a hub id (`owner/name`, `owner/name@revision`), a server's model
+(`MODEL@http://host:8000/v1`), or `smollm2` (`engines.smollm2`). Critics and revisers have names of
+their own beside these (`registry.CRITICS`, `registry.REVISERS`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
+from revise_captions import registry
 from revise_captions.errors import UserError
 
-ENGINES = ("transformers", "vllm", "openai")
+TRANSFORMERS, VLLM, OPENAI = "transformers", "vllm", "openai"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
 _SERVED = re.compile(r"(?P<model>[^@]*)@(?P<url>https?://.*)")
 
-#: `paligemma`: a critic that is asked as it was trained; `charts`: critic and reviser of charts;
-#: `edit`: a reviser of the bundled kind; `instruct`: a model with a chat template; `drop`: the
-#: reviser that deletes.
-ModelKind = Literal["paligemma", "charts", "edit", "instruct", "drop"]
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What computes a model, and where.
+
+    Attributes:
+        engine: `transformers`, `vllm`, `openai` (a server; what is named with an address needs no
+            engine), or one that another package adds.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`, …; a server and vLLM choose their own.
+        dtype: `auto`, `float32`, `bfloat16` or `float16`.
+        batch_size: Most captions, prompts or sentences at a time; of a server, those in flight.
+            None: as each model has it.
+        trust_remote_code: Whether code that comes with a model may run.
+    """
+
+    engine: str = TRANSFORMERS
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_size: int | None = None
+    trust_remote_code: bool = False
+
+
+HERE = Placement()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,58 +49,40 @@ class ModelSpec:
 
     Attributes:
         name: As the user gave it. Messages and signatures name it so.
-        kind: What it is, and so how it is asked.
-        source: A folder, a hub id without its revision, or a server's address; "" for `drop`.
+        source: A folder, a hub id without its revision, or a server's address.
         revision: Of a hub id; None: its default branch.
-        engine: What computes it: `transformers`, `vllm`, or `openai` (a server).
-        device: `auto`, `cpu`, `cuda`, `cuda:1`, …; a server and vLLM choose their own.
-        dtype: `auto`, `float32`, `bfloat16` or `float16`.
-        trust_remote_code: Whether code that comes with it may run.
+        placement: Whose engine is `openai` for a server's model, whatever was asked for.
     """
 
     name: str
-    kind: ModelKind
     source: str
     revision: str | None = None
-    engine: str = "transformers"
-    device: str = "auto"
-    dtype: str = "auto"
-    trust_remote_code: bool = False
+    placement: Placement = HERE
 
     @property
     def folder(self) -> Path | None:
         """Where its files are; None on a hub or a server."""
         folder = Path(self.source).expanduser()
-        return folder if self.source and self.engine != "openai" and folder.is_dir() else None
+        local = self.source and self.placement.engine != OPENAI and folder.is_dir()
+        return folder if local else None
 
 
-def resolve_model(
-    name: str,
-    *,
-    engine: str = "transformers",
-    device: str = "auto",
-    dtype: str = "auto",
-    trust_remote_code: bool = False,
-    option: str = "--model",
-) -> ModelSpec:
+def resolve_model(name: str, placement: Placement = HERE, *, option: str = "--model") -> ModelSpec:
     """An instruct model by name.
 
     Args:
         name: A folder, a hub id, a server's model, or `smollm2`.
-        engine: What computes it, unless its name is a server's.
-        device: See `ModelSpec`.
-        dtype: See `ModelSpec`.
-        trust_remote_code: See `ModelSpec`.
+        placement: What computes it, unless its name is a server's.
         option: The option that the user gave the name to, for messages.
 
     Raises:
         UserError: The engine is unknown, or needs a server's address that the name has not.
     """
-    if engine not in ENGINES:
-        raise UserError(f"there is no engine {engine!r}", hint=f"expected {', '.join(ENGINES)}")
+    if placement.engine not in registry.entries(registry.ENGINES):
+        raise registry.unknown(registry.ENGINES, placement.engine)
     if (found := served(name)) is not None:
-        return ModelSpec(name, "instruct", found[1], None, "openai", device, dtype)
-    if engine == "openai":
+        return ModelSpec(name, found[1], None, replace(placement, engine=OPENAI))
+    if placement.engine == OPENAI:
         raise UserError(
             f"--engine openai needs a server's address, and {option} {name} has none",
             hint="name it as MODEL@http://host:8000/v1",
@@ -89,9 +90,7 @@ def resolve_model(
     place, revision = name, ""
     if not Path(name).expanduser().is_dir():
         place, _, revision = name.partition("@")
-    return ModelSpec(
-        name, "instruct", place, revision or None, engine, device, dtype, trust_remote_code
-    )
+    return ModelSpec(name, place, revision or None, placement)
 
 
 def served(name: str) -> tuple[str, str] | None:

@@ -77,8 +77,16 @@ def reduced(image: Image, pixels: int = LARGEST) -> Image:
 
 def full_size(image: Image) -> tuple[int, int]:
     """Width and height that an image had, upright, before `reduced` made it smaller."""
-    size: tuple[int, int] = image.info.get(_FULL_SIZE, image.size)
-    return size
+    size = image.info.get(_FULL_SIZE)
+    # what an image says of itself, as PNG's text does, is text
+    return (size[0], size[1]) if isinstance(size, tuple) else image.size
+
+
+def shrink(image: Image, side: int) -> None:
+    """Makes an image, in place, no larger than `side` pixels a side; it keeps its full size."""
+    size = full_size(image)
+    image.thumbnail((side, side))
+    image.info[_FULL_SIZE] = size
 
 
 def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:

@@ -88,10 +88,8 @@ def _load(argument: str, options: MetricOptions, *, rating: bool) -> Metric:
         raise UserError(f"{name} needs a model", hint=f"{name}=MODEL, a folder or hub id")
     engine = load_engine(
         argument,
+        options.placement,
         option=f"the model of {name}",
-        engine=options.engine,
-        device=options.device,
-        batch_size=options.batch_size,
     )
     if not isinstance(engine, ScoresAnswers):
         raise UserError(

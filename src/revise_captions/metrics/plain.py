@@ -75,4 +75,5 @@ def load_context_cosine(argument: str, options: MetricOptions) -> Metric:
 
 
 def _device(options: MetricOptions) -> str:
-    return "cpu" if options.device == "auto" else options.device
+    device = options.placement.device
+    return "cpu" if device == "auto" else device

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from revise_captions import registry
+from revise_captions.engines.model_spec import HERE, Placement
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 
@@ -23,15 +24,11 @@ class MetricOptions:
     """How a metric's models run.
 
     Attributes:
-        engine: What computes chat models: see `engines.model_spec.ModelSpec`.
-        device: `auto`, `cpu`, `cuda`, …
-        batch_size: Texts in one forward pass.
+        placement: What computes them.
         critic_profile: Of the critic that a metric asks.
     """
 
-    engine: str = "transformers"
-    device: str = "auto"
-    batch_size: int = 16
+    placement: Placement = HERE
     critic_profile: Path | None = None
 
 

@@ -79,7 +79,8 @@ def similarity(
 
 
 def _load(name: str, model: str, options: MetricOptions, *, contextual: bool = False) -> Metric:
-    towers = load_towers(model, device=options.device, batch_size=options.batch_size)
+    where = options.placement
+    towers = load_towers(model, device=where.device, batch_size=where.batch_size or 16)
     return Similarity(name, towers, contextual=contextual)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from revise_captions.engines.model_spec import HERE, Placement
+
 if TYPE_CHECKING:
     from revise_captions.graphs.grading.judge import Judge
     from revise_captions.graphs.parse import Coreference
@@ -11,12 +13,9 @@ if TYPE_CHECKING:
 
 def load_judge(
     name: str = "offline",
+    placement: Placement = HERE,
     *,
     encoder: str = "",
-    engine: str = "transformers",
-    device: str = "auto",
-    batch_size: int = 16,
-    trust_remote_code: bool = False,
     rewriting: bool = True,
     unreadable_is_absent: bool = False,
 ) -> Judge:
@@ -24,8 +23,8 @@ def load_judge(
 
     Args:
         name: `offline`, a model, or a server's MODEL@URL.
+        placement: What computes it.
         encoder: Sentence encoder of the offline judge; "" for the bundled one.
-        engine: See `ModelSpec`; likewise the next three, of a model.
         rewriting: Whether a model may reword how its questions name objects.
         unreadable_is_absent: Whether an answer that cannot be parsed counts as 1.
 
@@ -36,15 +35,12 @@ def load_judge(
         from revise_captions.graphs.grading.offline_judge import OfflineJudge
         from revise_captions.text.sentence_encoder import load_encoder
 
-        return OfflineJudge(load_encoder(encoder, device="cpu" if device == "auto" else device))
+        device = "cpu" if placement.device == "auto" else placement.device
+        return OfflineJudge(load_encoder(encoder, device=device))
     from revise_captions.engines.load import load_engine
-    from revise_captions.engines.model_spec import resolve_model
     from revise_captions.posh.language_judge import LanguageJudge
 
-    spec = resolve_model(
-        name, engine=engine, device=device, trust_remote_code=trust_remote_code, option="--judge"
-    )
-    loaded = load_engine(spec, option="--judge", batch_size=batch_size, scores=True)
+    loaded = load_engine(name, placement, option="--judge", scores=True)
     return LanguageJudge(loaded, rewriting=rewriting, unreadable_is_absent=unreadable_is_absent)
 
 

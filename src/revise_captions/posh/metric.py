@@ -32,10 +32,5 @@ class PoshMetric:
 
 def load(argument: str, options: MetricOptions) -> Metric:
     """POSH's overall score against references [=JUDGE, by default offline]."""
-    judge = load_judge(
-        argument or "offline",
-        engine=options.engine,
-        device=options.device,
-        batch_size=options.batch_size,
-    )
+    judge = load_judge(argument or "offline", options.placement)
     return PoshMetric(judge)

@@ -19,6 +19,7 @@ from typing import IO, Any
 import click
 
 from revise_captions.command_line.printing import echo
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import Reason, UserError, described
 from revise_captions.graphs.grading.judge import Judge
 from revise_captions.graphs.parse import load_pipeline
@@ -99,11 +100,13 @@ def _run(job: PoshOptions, source: Source, judge: Judge | None) -> PoshCounts:
     if judge is None:
         judge = load_judge(
             job.judge,
+            Placement(
+                job.engine,
+                job.device,
+                batch_size=job.batch_size,
+                trust_remote_code=job.trust_remote_code,
+            ),
             encoder=job.encoder,
-            engine=job.engine,
-            device=job.device,
-            batch_size=job.batch_size,
-            trust_remote_code=job.trust_remote_code,
             rewriting=not job.no_rewriting,
             unreadable_is_absent=job.unreadable_is_absent,
         )

@@ -124,18 +124,21 @@ def rogan_gladen(said: Floats, true_kept: Floats, wrong_kept: Floats) -> Floats:
     return np.clip(found, 0, 1)
 
 
-def as_written(said: float, drawn: Floats, rates: ErrorRates) -> CorrectedShare | None:
+def as_written(
+    said: float, drawn: Floats, rates: ErrorRates, stream: int = 0
+) -> CorrectedShare | None:
     """The share of true sentences among those that captioners wrote.
 
     Args:
         said: The share that the critic calls factual.
         drawn: The same in resamples over images or records, (replicates,).
         rates: What is known of its errors.
+        stream: Of random numbers: critics of different streams err independently.
 
     Returns:
         None where the critic tells true and wrong sentences too little apart.
     """
-    r, q = _rates(rates, len(drawn))
+    r, q = _rates(rates, len(drawn), stream)
     value = rogan_gladen(np.array(said), np.array(rates.true_kept.share),
                          np.array(rates.wrong_kept.share))  # fmt: skip
     return _central(float(value), rogan_gladen(drawn, r, q))
@@ -170,7 +173,9 @@ class RevisedParts:
         return np.divide(top, whole, out=np.full(top.shape, np.nan), where=whole > 0)
 
 
-def revised(found: RevisedParts, drawn: RevisedParts, rates: ErrorRates) -> CorrectedShare | None:
+def revised(
+    found: RevisedParts, drawn: RevisedParts, rates: ErrorRates, stream: int = 0
+) -> CorrectedShare | None:
     """The share of true sentences in revised captions.
 
     Sentences that stand as they were written are corrected as such. For accepted rewrites the share
@@ -181,13 +186,16 @@ def revised(found: RevisedParts, drawn: RevisedParts, rates: ErrorRates) -> Corr
         found: The counts.
         drawn: The same in resamples.
         rates: What is known of the critic's errors.
+        stream: See `as_written`.
     """
     replicates = len(drawn.said)
-    r, q = _rates(rates, replicates)
+    r, q = _rates(rates, replicates, stream)
     means = rates.true_kept.share, rates.wrong_kept.share
     if rates.rewrites_true is not None or found.rewritten == 0:
         own = rates.rewrites_true
-        of, spread = (0.0, 0.0) if own is None else (own.share, own.draws(2, replicates))
+        of, spread = (
+            (0.0, 0.0) if own is None else (own.share, own.draws(3 * stream + 2, replicates))
+        )
         return _central(float(found.share(*means, of)), drawn.share(r, q, spread))
     least = _central(float(found.share(*means, 0.0)), drawn.share(r, q, 0.0))
     most = _central(float(found.share(*means, 1.0)), drawn.share(r, q, 1.0))
@@ -230,8 +238,9 @@ def pooled(
     return CorrectedShare(None, least.low, most.high, (least.points[0], most.points[0]), draws)
 
 
-def _rates(rates: ErrorRates, replicates: int) -> tuple[Floats, Floats]:
-    return rates.true_kept.draws(0, replicates), rates.wrong_kept.draws(1, replicates)
+def _rates(rates: ErrorRates, replicates: int, stream: int) -> tuple[Floats, Floats]:
+    first, second = 3 * stream, 3 * stream + 1
+    return rates.true_kept.draws(first, replicates), rates.wrong_kept.draws(second, replicates)
 
 
 def _central(value: float, drawn: Floats) -> CorrectedShare | None:

@@ -72,8 +72,8 @@ def load(argument: str, options: MetricOptions) -> Metric:
         )
     vela = load_vela(
         Path(folder),
-        device=options.device,
-        batch_size=options.batch_size,
+        device=options.placement.device,
+        batch_size=options.placement.batch_size or 16,
     )
     if perspective and perspective not in vela.card.perspectives:
         known = ", ".join(vela.card.perspectives)

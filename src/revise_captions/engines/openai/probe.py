@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from revise_captions.engines.load import EngineUse
+from revise_captions.engines.model_spec import ModelSpec, served
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
 from revise_captions.engines.openai.server import (
@@ -22,6 +24,8 @@ from revise_captions.errors import UserError
 
 logger = logging.getLogger(__name__)
 
+#: Requests on their way at once, where nothing else is asked for.
+IN_FLIGHT = 16
 QUESTION = Prompt((Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")))
 WORDS = ("Yes", "No")
 
@@ -82,11 +86,20 @@ def _logprobs(engine: OpenAIEngine, options: Mapping[str, Any]) -> dict[str, flo
         return {}
 
 
+def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
+    """Connects to a server's model by its name; see `connect`."""
+    found = served(spec.name)
+    if found is None:
+        raise UserError(f"{spec.name} names no server: expected MODEL@http://host:8000/v1")
+    in_flight = spec.placement.batch_size or IN_FLIGHT
+    return connect(*found, in_flight=in_flight, samples=use.samples, scores=use.scores)
+
+
 def connect(
     model: str,
     url: str,
     *,
-    in_flight: int = 16,
+    in_flight: int = IN_FLIGHT,
     samples: int = 0,
     scores: bool = False,
     timeout: float = 300.0,

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from revise_captions.engines.load import EngineUse
 from revise_captions.engines.model_files import explained, find_model, named
+from revise_captions.engines.model_spec import ModelSpec
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.engines.transformers.engine import TransformersEngine
@@ -21,29 +23,17 @@ from revise_captions.pretrained import load_weights
 
 logger = logging.getLogger(__name__)
 
+#: Prompts at a time, where nothing else is asked for.
+PROMPTS = 16
 
-def load_engine(
-    name: str,
-    *,
-    option: str,
-    dtype: str = "auto",
-    device: str = "auto",
-    batch_size: int = 16,
-    scores: bool = False,
-    quantization: Any = None,
-    trusted: bool = False,
-) -> TransformersEngine:
+
+def load_engine(spec: ModelSpec, use: EngineUse, *, quantization: Any = None) -> TransformersEngine:
     """Loads a model and asks it one question.
 
     Args:
-        name: A folder or a hub id.
-        option: The option that the user gave the name to, for messages.
-        dtype: `auto` is float32 on a CPU, else bfloat16.
-        device: `auto` is a GPU if there is one.
-        batch_size: Prompts.
-        scores: Whether it will be asked for log-probabilities.
+        spec: A folder or a hub id; `auto` as dtype is float32 on a CPU, else bfloat16.
+        use: What it is loaded for.
         quantization: transformers' settings for weights in few bits.
-        trusted: Whether code that comes with it may run.
 
     Raises:
         UserError: The model cannot be loaded, or does not answer.
@@ -51,8 +41,10 @@ def load_engine(
     import transformers
 
     began = time.monotonic()
-    folder = find_model(name, option)
-    place, number = device_and_dtype(device, dtype)
+    name, placement, scores = spec.name, spec.placement, use.scores
+    trusted = placement.trust_remote_code
+    folder = find_model(name, use.option)
+    place, number = device_and_dtype(placement.device, placement.dtype)
     bits = {"quantization_config": quantization, "device_map": {"": place}} if quantization else {}
     encoder, model = _loaded(folder, name, trusted, {"dtype": number, **bits})
     settings = {
@@ -65,7 +57,8 @@ def load_engine(
         **({"trust-remote-code": "yes"} if trusted else {}),
     }
     placed = model if bits else model.to(place)
-    engine = TransformersEngine(placed, encoder, settings, batch_size=batch_size)
+    rows = placement.batch_size or PROMPTS
+    engine = TransformersEngine(placed, encoder, settings, batch_size=rows)
     encoder.check()
     try_out(engine, encoder, scores=scores)
     if scores and encoder.processor is not None:

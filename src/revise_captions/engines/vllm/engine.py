@@ -13,7 +13,9 @@ from typing import Any
 
 from revise_captions.engines.answer_words import answer_of, log_sum, word_ids
 from revise_captions.engines.batches import in_batches
+from revise_captions.engines.load import EngineUse
 from revise_captions.engines.model_files import explained, find_model
+from revise_captions.engines.model_spec import ModelSpec
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
@@ -122,30 +124,20 @@ def _answer(output: Any, ids: Sequence[Sequence[int]]) -> AnswerScores | Failed:
     return answer_of([log_sum(first[number].logprob for number in numbers) for numbers in ids])
 
 
-def load_engine(
-    name: str,
-    *,
-    option: str,
-    dtype: str = "auto",
-    scores: bool = False,
-    trusted: bool = False,
-    **options: Any,
-) -> VllmEngine:
+def load_engine(spec: ModelSpec, use: EngineUse, **options: Any) -> VllmEngine:
     """Loads a model into vLLM and asks it one question.
 
     Args:
-        name: A folder or a hub id.
-        option: The option that the user gave the name to, for messages.
-        dtype: `auto` is the checkpoint's own.
-        scores: Whether it will be asked for log-probabilities.
-        trusted: Whether code that comes with it may run.
+        spec: A folder or a hub id; `auto` as dtype is the checkpoint's own.
+        use: What it is loaded for.
         options: Passed to `vllm.LLM`.
 
     Raises:
         UserError: The model cannot be loaded, does not answer, or would be computed wrongly.
     """
     find_vllm()
-    folder = find_model(name, option)
+    name, trusted, dtype = spec.name, spec.placement.trust_remote_code, spec.placement.dtype
+    folder = find_model(name, use.option)
     try:
         encoder = load_prompt_encoder(folder, name, trusted=trusted)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -156,7 +148,7 @@ def load_engine(
     if sees and getattr(vllm.llm.llm_engine.model_config, "is_mm_prefix_lm", False):
         expect_whole_images(name, vllm.settings["device"])
     engine = VllmEngine(vllm, encoder)
-    try_out(engine, encoder, scores=scores)
+    try_out(engine, encoder, scores=use.scores)
     return engine
 
 

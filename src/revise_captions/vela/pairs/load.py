@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from revise_captions.critic.load import load_critic
+from revise_captions.critic.options import CriticOptions
+from revise_captions.critic.panel import first_of
 from revise_captions.critic.states import states_of
+from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.vela.branches import PairEncoder
 from revise_captions.vela.pairs import text_pair
@@ -35,7 +38,8 @@ def load_pair(name: str, *, device: str = "auto", dtype: str = "auto") -> PairEn
         return load_dual_encoder(name, device=device)
     if (way or "early") not in WAYS:
         raise UserError(f"--pair {name}: expected {' or '.join(f'{place}#{w}' for w in WAYS)}")
-    critic = load_critic(place, device=device, dtype=dtype, routed=False)
+    options = CriticOptions(Placement(device=device, dtype=dtype))
+    critic = first_of(load_critic(place, options))
     states = states_of(critic)
     if states is None:
         raise UserError(f"--pair {name} is no PaliGemma critic in this process")

@@ -1,0 +1,114 @@
+"""The critics of this package, as entry points load them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from revise_captions.critic import chat_prompts
+from revise_captions.critic.adapters import check_base, with_adapter
+from revise_captions.critic.checkpoints import CriticCard, asks_by_chat, read_card
+from revise_captions.critic.locate import chosen_threshold, critic_folders, weights_digest
+from revise_captions.critic.options import CriticOptions
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.panel import PanelCritic
+from revise_captions.critic.protocol import Critic
+from revise_captions.engines.model_spec import OPENAI, TRANSFORMERS, VLLM, resolve_model
+from revise_captions.errors import UserError
+
+#: The shipped critic's name, and the one that a panel calls it by.
+PICTUREBOOK = "picturebook"
+#: The card of a model that was never calibrated as a critic.
+NO_CARD = CriticCard(AttentionMode.CAUSAL)
+
+
+def load_bundled(argument: str, options: CriticOptions) -> Critic:
+    """The picture book's critic, and behind it that of charts: the images choose.
+
+    The domain gate goes first, so that runs without charts cost what they cost without them. An
+    adapter, a profile, a target precision and another attention mode are about the picture book's
+    weights: with them, it stays alone.
+    """
+    own = load_picturebook(argument, options)
+    if options.of_one:
+        return own
+    from revise_captions.critic.charts.load import load_or_missing
+
+    return PanelCritic({PICTUREBOOK: own, "charts": load_or_missing(options)})
+
+
+def load_picturebook(argument: str, options: CriticOptions) -> Critic:
+    """The shipped critic of drawn picture-book scenes alone."""
+    _without_argument("picturebook", argument)
+    return load_paligemma("bundled", options)
+
+
+def load_paligemma(argument: str, options: CriticOptions) -> Critic:
+    """A PaliGemma 2, asked as it was trained [=FOLDER or hub id]."""
+    placement = options.placement
+    if options.compiled and placement.engine != TRANSFORMERS:
+        raise _no_compiling(argument)
+    if placement.engine == VLLM:
+        from revise_captions.critic.paligemma.vllm import expect_attention_mode, load_vllm_critic
+
+        own, folder, _ = critic_folders(argument)
+        if options.attention_mode is None:
+            expect_attention_mode(read_card(own).attention_mode, folder)
+        return load_vllm_critic(argument, options)
+    if placement.engine != TRANSFORMERS:
+        # also says so of an engine that is none, and of a server without an address
+        resolve_model(argument, placement, option="--critic")
+        raise UserError(
+            f"the engine {placement.engine} cannot compute the critic {argument}",
+            hint="use transformers or vllm: it needs a PaliGemma's own attention",
+        )
+    from revise_captions.critic.paligemma.load import load_paligemma as load
+
+    return load(argument, options)
+
+
+def load_chat(argument: str, options: CriticOptions) -> Critic:
+    """Any vision–language model that follows instructions [=FOLDER, hub id or server's model]."""
+    from revise_captions.critic.instruct import InstructCritic
+    from revise_captions.engines.load import load_engine
+    from revise_captions.engines.transformers.engine import TransformersEngine
+
+    spec = resolve_model(argument, options.placement, option="--critic")
+    engine = spec.placement.engine
+    if options.compiled:
+        raise _no_compiling(argument)
+    own: Path | None = None
+    added: Path | None = None
+    if engine != OPENAI:
+        own, folder, added = critic_folders(argument, options.adapter)
+        if added is not None:
+            spec = replace(spec, name=str(folder), source=str(folder))
+            check_base(added, weights_digest(folder), folder)
+    if (options.adapter is not None or added is not None) and engine != TRANSFORMERS:
+        raise UserError(
+            f"--engine {engine} cannot add an adapter to a model",
+            hint="train with --merge and name the merged folder",
+        )
+    card = NO_CARD
+    if own is not None and asks_by_chat(own):
+        card = read_card(own, chat_prompts.VERSION)
+    limit = chosen_threshold(card, options.threshold, options.target_precision)
+    loaded = load_engine(spec, option="--critic", samples=options.samples, scores=True)
+    if added is not None:
+        assert isinstance(loaded, TransformersEngine)
+        loaded.model = with_adapter(loaded.model, added).eval()
+        digest = weights_digest(added)
+        loaded.settings = {**loaded.settings, "adapter": f"{added.name}@{digest}"}
+    return InstructCritic(loaded, threshold=limit, calibrated=bool(card.calibration))
+
+
+def _no_compiling(name: str) -> UserError:
+    return UserError(
+        f"--compile is for PaliGemma 2 critics in this process, and {name} is not one",
+        hint="leave it out: vLLM and servers do their own compiling",
+    )
+
+
+def _without_argument(name: str, argument: str) -> None:
+    if argument:
+        raise UserError(f"the critic {name} takes no argument, and was given {argument!r}")

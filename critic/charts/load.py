@@ -1,0 +1,41 @@
+"""Loads the critic of charts."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from revise_captions.critic.options import CriticOptions
+from revise_captions.critic.protocol import Critic
+from revise_captions.errors import UserError
+
+
+def load(argument: str, options: CriticOptions) -> Critic:
+    """Reads a chart and checks what is claimed of it; needs the extra `charts`."""
+    from revise_captions.critic.charts.critic import ChartCritic
+    from revise_captions.critic.charts.language import chart_language
+
+    if argument:
+        raise UserError(f"the critic charts takes no argument, and was given {argument!r}")
+    if absent := _absent():
+        raise UserError(
+            f"the critic charts needs the library {absent[0]}, which is not installed",
+            hint="pip install 'revise-captions[charts]'",
+        )
+    if options.target_precision is not None:
+        raise UserError(
+            "the critic charts stores no precision–recall curve",
+            hint="give a --threshold instead of a --target-precision",
+        )
+    return ChartCritic(threshold=options.threshold, language=chart_language())
+
+
+def load_or_missing(options: CriticOptions) -> Critic:
+    """The same, or, without the extra, what says of a chart that it is missing."""
+    from revise_captions.critic.charts.missing import MissingChartCritic
+
+    return MissingChartCritic() if _absent() else load("", options)
+
+
+def _absent() -> list[str]:
+    """The libraries that reading charts needs and that are not installed."""
+    return [name for name in ("cv2", "rapidocr", "onnxruntime") if find_spec(name) is None]
