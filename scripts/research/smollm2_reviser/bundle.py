@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.reviser.builtin import ADAPTER
 from revise_captions.reviser.bundled_model.reviser import ReviserCard
 from revise_captions.reviser.bundled_model.smollm2 import VERSION

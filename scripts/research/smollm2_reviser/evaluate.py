@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from revise_captions.commands import echo
+from revise_captions.command_line.printing import echo
 from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.smollm2 import smollm2_folder
 from revise_captions.reviser.builtin import ADAPTER, BUNDLED
