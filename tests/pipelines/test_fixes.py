@@ -10,10 +10,10 @@ from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.io.decoding import reduced
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.pipelines.job.window import journalled, revise_window
-from revise_captions.pipelines.output.journal import Journal
 from revise_captions.pipelines.output.schema import from_json
 from revise_captions.records import Evidence, Fix, ImageRef, Rationale, Record, Span, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
+from revise_captions.runs.journal import Journal
 from revise_captions.text.sentences import split
 
 CAPTION = "A chart.\n- In 2014 there were 202 cases."
