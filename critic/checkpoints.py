@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.errors import UserError
+from revise_captions.errors import UserError, described
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
 from revise_captions.stats.probability_maps import IDENTITY, ProbabilityMap
 
@@ -77,15 +78,19 @@ def read_card(folder: Path, prompt: str = prompts.VERSION) -> CriticCard:
     path = folder / CARD
     if not path.exists():
         return _plain_card(folder)
+    card = read_checked(CriticCard, path, what="a critic's card")
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        if "regime" in fields:  # its name before 0.1.0
-            fields["attention_mode"] = fields.pop("regime")
-        mode = AttentionMode(fields["attention_mode"])
-        card = CriticCard(**{**fields, "attention_mode": mode})
         _ = card.map  # raises what a broken one raises
-    except (ValueError, TypeError, KeyError) as error:
-        raise UserError(f"{path} is not a critic's card: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        found = f"`probability_map`: {described(error)}"
+        raise UserError(f"{path} is not a critic's card: {found}") from None
+    for key, right in (
+        ("threshold", 0 <= card.threshold <= 1.0001),
+        ("max_length", card.max_length > 0),
+    ):
+        if not right:
+            found = f"`{key}`: {getattr(card, key)}"
+            raise UserError(f"{path} is not a critic's card: {found}")
     if card.prompt != prompt:
         raise UserError(
             f"{folder} was trained with prompt {card.prompt}, this version sends {prompt}",

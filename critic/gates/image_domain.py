@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from revise_captions.errors import UserError, described
+
 if TYPE_CHECKING:
     import torch
     from transformers import PaliGemmaForConditionalGeneration
@@ -110,16 +112,30 @@ class DomainGate:
         save_file(tensors, folder / GATE_FILE)
 
 
-_WEIGHTS = ("embed", "place", "hidden", "bias", "out", "offset")
+#: The tensors and how many axes each has.
+_WEIGHTS = {"embed": 2, "place": 2, "hidden": 3, "bias": 2, "out": 2, "offset": 1}
 
 
 def read_gate(folder: Path) -> DomainGate | None:
-    """The gate beside the weights, or None where the checkpoint has none."""
+    """The gate beside the weights, or None where the checkpoint has none.
+
+    Raises:
+        UserError: Its file is broken, or holds something else.
+    """
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     path = folder / GATE_FILE
     if not path.exists():
         return None
-    tensors = load_file(path)
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} is no gate of a critic: {described(error)}") from None
+    for name, axes in (*_WEIGHTS.items(), ("limit", 1)):
+        found = tensors.get(name)
+        if found is None or found.ndim != axes or not found.size or found.dtype != np.float32:
+            what = "is missing" if found is None else f"is {found.dtype} of shape {found.shape}"
+            raise UserError(f"{path} is no gate of a critic: `{name}` {what}")
     weights = {name: tensors[name] for name in _WEIGHTS}
-    return DomainGate(**weights, limit=float(tensors["limit"][0]))  # type: ignore[arg-type]
+    return DomainGate(**weights, limit=float(tensors["limit"][0]))

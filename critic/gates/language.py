@@ -15,6 +15,7 @@ from pathlib import Path
 from revise_captions.critic.gates.taught_words import (
     TaughtWords,
     read_taught_words,
+    read_words,
     write_taught_words,
 )
 from revise_captions.io.writing import write_text
@@ -90,7 +91,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     path, taught = folder / WORDS_FILE, read_taught_words(folder)
     if not path.exists():
         return Vocabulary(frozenset(), taught)
-    return Vocabulary(frozenset(path.read_text(encoding="utf-8").split()), taught)
+    return Vocabulary(read_words(path), taught)
 
 
 def write_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:

@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from revise_captions.critic.gates.function_words import FUNCTION_WORDS, IRREGULAR
+from revise_captions.errors import UserError
 from revise_captions.io.writing import write_text
 
 TAUGHT_FILE = "taught-words.txt"
@@ -163,9 +164,18 @@ def taught_words(texts: Iterable[str]) -> TaughtWords:
 def read_taught_words(folder: Path) -> TaughtWords | None:
     """A checkpoint's list, one word a line; None where it has none: then all words are taken."""
     path = folder / TAUGHT_FILE
-    return (
-        TaughtWords(frozenset(path.read_text(encoding="utf-8").split())) if path.exists() else None
-    )
+    return TaughtWords(read_words(path)) if path.exists() else None
+
+
+def read_words(path: Path) -> frozenset[str]:
+    """The words of a list. Raises `UserError` if it cannot be read, or is no text in UTF-8."""
+    try:
+        return frozenset(path.read_text(encoding="utf-8").split())
+    except UnicodeDecodeError as error:
+        found = f"{path} is no list of words in UTF-8: byte {error.start}: {error.reason}"
+        raise UserError(found, hint="save it in UTF-8, one word a line") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
 
 
 def write_taught_words(folder: Path, taught: TaughtWords) -> None:

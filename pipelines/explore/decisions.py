@@ -15,9 +15,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import checked_row
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow
 from revise_captions.io.writing import check_writable, in_turn, write_json_lines
@@ -32,6 +33,15 @@ def decisions_path(out: str) -> Path:
     """`out.decisions.jsonl` for `out.jsonl`."""
     beside = str(quarantine_path(out))
     return Path(beside.removesuffix(".quarantine.jsonl") + ".decisions.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is read of a line; the rest of it goes on as it came."""
+
+    sentence_id: str
+    decision: Literal["accept", "reject", "edit"]
+    rewrite: str | None = None
 
 
 @dataclass(slots=True)
@@ -60,9 +70,11 @@ class Decisions:
     def _refresh(self) -> None:
         rows: dict[str, list[Mapping[str, Any]]] = {}
         for row in open_rows(str(self.path)).rows() if self.path.exists() else ():
-            if isinstance(row, BadRow) or row.data.get("decision") not in DECISIONS:
-                raise UserError(f"{self.path}, line {row.line}: not a decision of explore")
-            rows.setdefault(str(row.data["sentence_id"]), []).append(row.data)
+            wrong = f"{self.path}, line {row.line}: not a decision of explore"
+            if isinstance(row, BadRow):
+                raise UserError(f"{wrong}: {row.detail}")
+            stored = checked_row(_Stored, row.data, wrong)
+            rows.setdefault(stored.sentence_id, []).append(row.data)
         self.rows = rows
 
     def of(self, sentence: str) -> tuple[str, str] | None:

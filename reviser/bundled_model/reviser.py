@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
 from revise_captions.pretrained import load_pretrained, load_weights
 from revise_captions.reviser.absence import VERSION as ABSENCE
@@ -89,10 +90,7 @@ def read_card(folder: Path) -> ReviserCard:
         UserError: It is broken, or of another prompt version.
     """
     path = folder / CARD
-    try:
-        card = ReviserCard(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path} is not a reviser's card: {error}") from None
+    card = read_checked(ReviserCard, path, what="a reviser's card")
     if card.prompt not in (VERSION, CHAT_VERSION):
         raise UserError(
             f"{folder} was trained with prompt {card.prompt}, this version sends {VERSION} (or "

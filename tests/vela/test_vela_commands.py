@@ -233,7 +233,7 @@ def test_another_backbone_is_refused(home, trained, tmp_path):
     broken.mkdir()
     (broken / "vela.json").write_text("[]")
     (broken / "vela.safetensors").write_bytes(b"x")
-    with pytest.raises(UserError, match="no readable VELA metric"):
+    with pytest.raises(UserError, match=r"vela\.json is not a VELA metric's card"):
         score(home, str(broken), "data/rated.jsonl", "x.jsonl")
 
 

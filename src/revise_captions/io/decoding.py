@@ -93,7 +93,6 @@ def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
     """The first frame, upright, as RGB, or what `keep` makes of it. Waits for room in the budget
     that all decoders share. Raises BadRecord if it is not an image or too large."""
     from PIL import Image as pillow
-    from PIL import ImageOps
 
     _refuse_other_kinds(data)
     try:
@@ -110,16 +109,45 @@ def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
                 detail = f"{need:,} bytes when decoded; the limit is {limits.max_decoded:,}"
                 raise too_large(detail)
             with DECODE_BUDGET.decoding(need):
-                image.load()
-                ImageOps.exif_transpose(image, in_place=True)
-                rgb = _to_rgb(image)
-                return rgb if keep is None else keep(rgb)
+                kept = _upright(image, keep)
+                if kept is not image:
+                    image.close()
+                if need >= _MUCH:
+                    give_back_freed_memory()
+                return kept
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning, MemoryError) as error:
         raise too_large(str(error) or "not enough memory to decode it") from None
     except BadRecord:
         raise
     except Exception as error:  # Pillow's decoders raise nearly every type on hostile bytes
         raise _undecodable(data, error) from None
+
+
+def _upright(image: Image, keep: Keep | None) -> Image:
+    """An opened image's pixels; what is not kept of them is free on return."""
+    from PIL import ImageOps
+
+    image.load()
+    ImageOps.exif_transpose(image, in_place=True)
+    rgb = _to_rgb(image)
+    return rgb if keep is None else keep(rgb)
+
+
+#: Bytes of a decoding after which freed memory is given back, while its room is still held.
+_MUCH = 64 << 20
+
+
+def give_back_freed_memory() -> None:
+    """Has the C library return to the system what is free, of all threads.
+
+    Left to itself it keeps for each thread as much as the largest image there took, and all of it
+    where a model asked for that (`critic.paligemma.cpu_fusion.keep_freed_memory`).
+    """
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+    if trim is not None:
+        trim(0)
 
 
 _BLOCK = 64 << 20

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.errors import UserError
+from revise_captions.errors import UserError, described
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import replacing, write_text
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class VelaCard:
         references: Whether the prompts hold references.
         adapter: Whether a LoRA adapter of the language model lies in `adapter`.
         training: Settings, data, the course of training, and validation figures.
+        format: Version of what is here.
     """
 
     perspectives: tuple[str, ...]
@@ -56,6 +58,7 @@ class VelaCard:
     references: bool = True
     adapter: bool = False
     training: Mapping[str, Any] = field(default_factory=dict)
+    format: int = FORMAT
 
 
 def save(folder: Path, card: VelaCard, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -64,7 +67,7 @@ def save(folder: Path, card: VelaCard, tensors: Mapping[str, torch.Tensor]) -> N
 
     with replacing(folder / WEIGHTS) as file:
         file.write(as_bytes(dict(tensors)))
-    text = json.dumps({"format": FORMAT, **asdict(card)}, indent=1, ensure_ascii=False)
+    text = json.dumps(asdict(card), indent=1, ensure_ascii=False)
     write_text(folder / CARD, text + "\n")
 
 
@@ -77,28 +80,21 @@ def load(folder: Path) -> tuple[VelaCard, dict[str, torch.Tensor]]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    for name in (CARD, WEIGHTS):
+        if not (folder / name).exists():
+            raise UserError(
+                f"{folder} holds no VELA metric: there is no {name}",
+                hint="train one with captions train-vela, and name its folder",
+            )
+    card = read_checked(VelaCard, folder / CARD, what="a VELA metric's card")
+    if card.format != FORMAT:
+        found = f"`format`: {card.format}, this version reads {FORMAT}"
+        raise UserError(f"{folder / CARD} is of another version: {found}")
     try:
-        found = json.loads((folder / CARD).read_text(encoding="utf-8"))
         tensors = load_file(folder / WEIGHTS)
-        if found.pop("format") != FORMAT:
-            raise ValueError(f"expected format {FORMAT}")
-        backbones = {
-            key: Backbone(**found.pop(key)) if found[key] else found.pop(key)
-            for key in ("language", "pair")
-        }
-        scales = tuple((float(low), float(high)) for low, high in found.pop("scales"))
-        card = VelaCard(
-            tuple(found.pop("perspectives")), scales, backbones["language"], backbones["pair"],
-            **found,
-        )  # fmt: skip
-        shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-        if shapes.keys() != {"weight", "bias", "shift", "scale"}:
-            raise ValueError(f"{WEIGHTS} holds {', '.join(shapes)}")
-    except FileNotFoundError as error:
-        raise UserError(
-            f"{folder} holds no VELA metric: there is no {Path(str(error.filename)).name}",
-            hint="train one with captions train-vela, and name its folder",
-        ) from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
-        raise UserError(f"{folder} holds no readable VELA metric: {error}") from None
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{folder / WEIGHTS} cannot be read: {described(error)}") from None
+    if tensors.keys() != {"weight", "bias", "shift", "scale"}:
+        found = f"{folder / WEIGHTS} holds {', '.join(sorted(tensors))}"
+        raise UserError(f"{found}; expected weight, bias, shift and scale")
     return card, tensors

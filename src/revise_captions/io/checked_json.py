@@ -1,0 +1,81 @@
+"""JSON files that others may have written, read as the dataclass that they are to hold.
+
+Types are checked field by field, by pydantic: what a card says decides verdicts, and a number that
+is a text, or a key that nothing reads, is found here rather than somewhere in a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from revise_captions.errors import UserError
+from revise_captions.outside_text import on_one_line
+
+T = TypeVar("T")
+
+
+def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "") -> T:
+    """Reads a JSON file.
+
+    Args:
+        kind: The type of its value: a dataclass, or a type that can be written in an annotation.
+        path: The file.
+        what: What it should be, for the message: "a critic's card".
+        hint: What the user may do instead.
+
+    Returns:
+        The value.
+
+    Raises:
+        UserError: The file cannot be read, is no JSON, or a value has another type, is missing, or
+            is of no known name: in one line, with the file and the key.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}", hint=hint) from None
+    return checked(kind, content, f"{path} is not {what}", hint=hint)
+
+
+def checked(kind: type[T], content: bytes | str, wrong: str, *, hint: str = "") -> T:
+    """JSON as a type; see `read_checked`. `wrong`: how the message begins."""
+    from pydantic import ValidationError
+
+    try:
+        value: T = _adapter(cast(Any, kind)).validate_json(content, strict=True, extra="forbid")
+    except ValidationError as error:
+        raise UserError(f"{wrong}: {_said(error)}", hint=hint) from None
+    return value
+
+
+def checked_row(kind: type[T], row: Mapping[str, Any], wrong: str) -> T:
+    """A row that was parsed, as a type, other keys of it left out; see `checked`."""
+    from pydantic import ValidationError
+
+    try:
+        value: T = _adapter(cast(Any, kind)).validate_python(dict(row), extra="ignore")
+    except ValidationError as error:
+        raise UserError(f"{wrong}: {_said(error)}") from None
+    return value
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _said(error: Any) -> str:
+    """The first thing that is wrong, on one line: where, what was expected, what was found."""
+    first, *more = error.errors(include_url=False, include_context=False)
+    key = ".".join(str(part) for part in first["loc"])
+    text = " ".join(str(first["msg"]).split())
+    text = text[:1].lower() + text[1:]
+    if key:
+        found = "" if first["type"] == "missing" else f", not {on_one_line(repr(first['input']))}"
+        text = f"`{on_one_line(key)}`: {text}{found}"
+    return f"{text} (and {len(more)} more)" if more else text

@@ -1,0 +1,154 @@
+"""Cards and decisions that others wrote: one line with file and key, whatever is in them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from explored import serving, write_run
+from safetensors.numpy import save_file
+
+from revise_captions.critic.checkpoints import CriticCard, read_card
+from revise_captions.critic.gates.image_domain import GATE_FILE, read_gate
+from revise_captions.critic.gates.language import WORDS_FILE, read_vocabulary
+from revise_captions.critic.gates.taught_words import TAUGHT_FILE
+from revise_captions.critic.locate import BUNDLED
+from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.errors import UserError
+from revise_captions.pipelines.explore.decisions import Decisions
+from revise_captions.reviser.bundled_model.reviser import read_card as read_reviser
+from revise_captions.vela import card as vela
+
+GOOD = {"attention_mode": "prefix"}
+WRONG = [
+    (b"", "invalid JSON: EOF"),
+    (b"\xff\xfe{", "invalid JSON"),
+    (b"[" * 100_000, "invalid JSON: recursion limit"),
+    (b'{"a":' * 9_000, "invalid JSON: recursion limit"),
+    (b"[1]", "input should be an object"),
+    (b"null", "input should be an object"),
+]
+
+
+def of(**changes: object) -> bytes:
+    return json.dumps(GOOD | changes).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *WRONG,
+        (b"{}", "`attention_mode`: field required"),
+        (of(attention_mode="sideways"), "`attention_mode`: input should be 'prefix'"),
+        (of(max_length="1024"), "`max_length`: input should be a valid integer, not '1024'"),
+        (of(max_length=True), "`max_length`: input should be a valid integer, not True"),
+        (of(max_length=0), "`max_length`: 0"),
+        (of(threshold="0.5"), "`threshold`: input should be a valid number"),
+        (of(threshold=7), "`threshold`: 7"),
+        (of(threshold=float("nan")), "`threshold`: nan"),
+        (of(calibration=[1]), "`calibration`: input should be an object, not [1]"),
+        (of(probability_map={"kind": 7}), "`probability_map`: "),
+        (of(treshold=0.5), "`treshold`: unexpected keyword argument"),
+        (of(training={"a": 1}, speed=3), "`speed`: input should be"),
+    ],
+)
+def test_a_critics_card_is_checked_key_by_key(tmp_path, content, said):
+    (tmp_path / "critic.json").write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read_card(tmp_path)
+    message = caught.value.message
+    assert message.startswith(f"{tmp_path / 'critic.json'} is not a critic's card: ")
+    assert said in message
+    assert "\n" not in message
+    assert len(message) < 400 + len(str(tmp_path))
+
+
+def test_a_card_that_was_written_is_read(tmp_path):
+    card = CriticCard(AttentionMode.CAUSAL, 1.0001, max_length=7, training={"a": [1, None, {}]})
+    card.write(tmp_path)
+    assert read_card(tmp_path) == card
+    assert read_card(BUNDLED).max_length > 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [*WRONG, (b'{"prompt": 3}', "`prompt`: input should be a valid string, not 3")],
+)
+def test_a_revisers_card_is_checked_key_by_key(tmp_path, content, said):
+    (tmp_path / "reviser.json").write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read_reviser(tmp_path)
+    assert "reviser.json is not a reviser's card: " in caught.value.message
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *WRONG,
+        (b'{"perspectives": ["a"], "scales": [["1", 5]]}', "`scales.0.0`: input should be a valid"),
+        (
+            b'{"perspectives": [], "scales": [], "language": {"name": 1}, "pair": null}',
+            "`language.name`: input should be a valid string, not 1 (and 1 more)",
+        ),
+        (
+            b'{"perspectives": [], "scales": [], "language": null, "pair": null, "format": 9}',
+            "`format`: 9, this version reads 1",
+        ),
+    ],
+)
+def test_a_vela_metrics_card_is_checked_key_by_key(tmp_path, content, said):
+    (tmp_path / vela.CARD).write_bytes(content)
+    (tmp_path / vela.WEIGHTS).write_bytes(b"x")
+    with pytest.raises(UserError) as caught:
+        vela.load(tmp_path)
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("name", [WORDS_FILE, TAUGHT_FILE])
+def test_words_in_another_encoding_are_one_line(tmp_path, name):
+    (tmp_path / name).write_bytes("caf\u00e9\nna\u00efve\n".encode("latin-1"))
+    with pytest.raises(UserError, match=f"{name} is no list of words in UTF-8: byte 3"):
+        read_vocabulary(tmp_path)
+
+
+def test_a_broken_domain_gate_is_one_line(tmp_path):
+    path = tmp_path / GATE_FILE
+    for content in (b"", b"x" * 100, b"\xff" * 8 + b"{}"):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="is no gate of a critic: SafetensorError"):
+            read_gate(tmp_path)
+    save_file({"embed": np.zeros((2, 2), dtype=np.float32)}, path)
+    with pytest.raises(UserError, match="`place` is missing"):
+        read_gate(tmp_path)
+    save_file({"embed": np.zeros(2, dtype=np.int64)}, path)
+    with pytest.raises(UserError, match=r"`embed` is int64 of shape \(2,\)"):
+        read_gate(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"decision": "accept"}', "`sentence_id`: field required"),
+        (
+            '{"decision": "accept", "sentence_id": 7}',
+            "`sentence_id`: input should be a valid string",
+        ),
+        ('{"decision": ["accept"], "sentence_id": "a"}', "`decision`: input should be 'accept'"),
+        ('{"decision": "edit", "sentence_id": "a", "rewrite": {}}', "`rewrite`: input should be"),
+        ('{"decision": "accept"', "line 1: not a decision"),
+    ],
+)
+def test_a_malformed_decision_is_one_line(tmp_path, monkeypatch, line, said):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "made.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(UserError) as caught:
+        Decisions.open(path, "me", [])
+    assert f"{path}, line 1: not a decision of explore" in caught.value.message
+    assert said in caught.value.message
+    run = write_run(tmp_path, 1)
+    with pytest.raises(UserError), serving(run, decisions=path):
+        pass
+    assert path.read_text() == line + "\n"
