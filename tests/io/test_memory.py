@@ -201,3 +201,32 @@ def test_a_caption_at_its_limit_takes_seconds_and_one_beyond_is_refused(tmp_path
     assert len(row["revision"]["sentences"]) == MAX_CAPTION // 28
     (refused,) = (tmp_path / "out.quarantine.jsonl").read_text().splitlines()
     assert json.loads(refused)["reason"] == "caption_too_long"
+
+
+KEPT = """
+import resource, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
+from revise_captions.io.decoding import LIMITS, decode, reduced
+
+keep_freed_memory()
+data = Path(sys.argv[1]).read_bytes()
+with ThreadPoolExecutor(3) as pool:
+    sizes = {image.size for image in pool.map(lambda _: decode(data, LIMITS, reduced), range(4))}
+assert len(sizes) == 1
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="keeping freed memory is asked of glibc")
+def test_threads_give_back_what_decoding_took_where_a_model_keeps_memory(tmp_path):
+    """Each of three threads kept what its largest image had taken: 2 GB."""
+    (tmp_path / "bomb.png").write_bytes(png_bomb())
+    done = subprocess.run(
+        [sys.executable, "-c", KEPT, str(tmp_path / "bomb.png")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) * 1024 < 1_200e6
