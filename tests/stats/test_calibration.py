@@ -130,3 +130,16 @@ def test_a_given_threshold_is_measured_at_the_given_share_of_wrong_sentences():
         calibrate(p[copies], factual[copies], threshold=0.5).macro_f1
     )
     assert found.macro_f1 != pytest.approx(calibrate(p, factual, threshold=0.5).macro_f1)
+
+
+@pytest.mark.parametrize(
+    ("truth", "equal", "nearest"),
+    [([0, 1, 0, 1, 0], (0.15, 0.525), 0.525), ([1, 0, 1, 0, 1], (0.275, 0.75), 0.275)],
+)
+def test_of_equal_thresholds_the_one_nearest_to_a_half_is_taken(truth, equal, nearest):
+    p, factual = np.array([0.1, 0.2, 0.35, 0.7, 0.8]), np.array(truth) > 0
+    reached = [f1_score(factual, p >= t, average="macro") for t in equal]
+    assert reached[0] == pytest.approx(reached[1], abs=1e-12)
+    threshold, macro = best_threshold(p, factual)
+    assert threshold == pytest.approx(nearest, abs=1e-4)
+    assert macro == pytest.approx(reached[0], abs=1e-12)

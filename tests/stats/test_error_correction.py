@@ -152,3 +152,25 @@ def test_one_critic_is_its_own_pool_and_none_has_none():
     assert pooled([], [], []) is None
     nothing = [np.zeros(1000)] * 2
     assert pooled([alone, alone], [0.0, 0.0], nothing) is None
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.0, 10.0), (1.0, 10.0), (0.25, 8.0), (0.5, 1.0)])
+def test_what_a_sample_allows_is_jeffreys_posterior(share, size):
+    drawn = MeasuredShare(share, size, 10).draws(0, 200_000)
+    a, b = share * size + 0.5, (1 - share) * size + 0.5
+    assert drawn.mean() == pytest.approx(a / (a + b), abs=2e-3)
+    assert drawn.var() == pytest.approx(a * b / ((a + b) ** 2 * (a + b + 1)), rel=0.02)
+    assert drawn.std() > 0.02  # also where all or none of the sample are
+
+
+def test_bounds_of_an_unmeasured_share_go_beyond_their_values():
+    """The interval is from the lower end of the lower bound to the upper end of the upper one."""
+    parts = (120.0, 20.0, 60.0)
+    said = np.random.default_rng(0).normal(0.6, 0.03, 2000)
+    drawn = RevisedParts(said, 200 * said, np.full(2000, 20.0), 180 - 200 * said)
+    found = revised(RevisedParts(0.6, *parts), drawn, rates(0.9, 0.3, size=200))
+    assert found.points == pytest.approx(((90 + 2.5) / 200, (90 + 2.5 + 60) / 200))
+    assert found.low == pytest.approx(np.quantile(found.draws[0], 0.025), abs=0.02)
+    assert found.high == pytest.approx(np.quantile(found.draws[1], 0.975), abs=0.02)
+    assert found.low < found.points[0] - 0.02
+    assert found.high > found.points[1] + 0.02
