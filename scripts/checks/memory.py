@@ -2,6 +2,7 @@
 
     python -m scripts.checks.memory                       # 100,000 records
     python -m scripts.checks.memory --records 1000000     # some minutes on an idle machine
+    python -m scripts.checks.memory --bundled             # images alone, with the bundled models
 
 Runs the command, with scripted models, on each bomb of `tests/io/test_memory.py` and prints the
 peak of resident memory; then on many small records, and prints the peak and what happens after the
@@ -76,9 +77,47 @@ def long_run(folder: Path, records: int) -> dict[str, float]:
     }
 
 
+#: For the bundled models: the images of a file, by what they are.
+BUNDLED = {
+    "one image of 64² pixels": ("small", 1),
+    "one 1-bit PNG of 9,000²": ("bits", 1),
+    "four of them": ("bits", 4),
+    "six images of 1,224²": ("middle", 6),
+    "six times a PNG of 9,459² at 16 bits": ("bomb", 6),
+}
+
+
+def bundled_peak(folder: Path, image: str, count: int) -> float:
+    """The peak in MB of the command with both experts, on one caption for each of the images."""
+    path = folder / "image.png"
+    if image == "bomb":
+        path.write_bytes(bombs.png_bomb())
+    else:
+        mode, side = {"small": ("RGB", 64), "bits": ("1", 9000), "middle": ("L", 1224)}[image]
+        Image.new(mode, (side, side)).save(path)
+    row = json.dumps({"image": "image.png", "caption": "A dog stands near the tree."})
+    (folder / "in.jsonl").write_text(f"{row}\n" * count)
+    code = "from revise_captions.pipelines.cli import main; main()"
+    command = [sys.executable, "-c", code, "in.jsonl", "out.jsonl", "--allow-unscored"]
+    with (folder / "said").open("wb") as said:
+        run = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
+        _, status, used = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
+    if run.returncode not in (0, 4):
+        raise SystemExit((folder / "said").read_text())
+    return used.ru_maxrss * 1024 / 1e6
+
+
 @click.command(help=(__doc__ or "").partition("\n")[0])
 @click.option("--records", default=100_000, show_default=True, help="Of the long run.")
-def main(records: int) -> None:
+@click.option("--bundled", is_flag=True, help="Measure images with the bundled models instead.")
+def main(records: int, bundled: bool) -> None:
+    if bundled:
+        click.echo("| input | peak, MB |\n| --- | --- |")
+        for name, (image, count) in BUNDLED.items():
+            with tempfile.TemporaryDirectory() as folder:
+                click.echo(f"| {name} | {bundled_peak(Path(folder), image, count):,.0f} |")
+        return
     click.echo("| input | bytes on disk | peak, MB |\n| --- | --- | --- |")
     worst = 0.0
     for bomb in ("images", "zst", "gz", "values", "elements", "tar"):
