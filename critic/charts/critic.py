@@ -39,7 +39,7 @@ from revise_captions.records import Rationale, Unscored, Verdict
 logger = logging.getLogger(__name__)
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-8"
+VERSION = "charts-9"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,4 +200,4 @@ class ChartCritic:
     def _explained(self, request: ExplainRequest) -> Rationale:
         reading = self.reading(request.image)
         sentence = request.spans[request.index].of(request.text)
-        return Rationale(rationale_of(sentence, reading.charts, reading.lines, reading.places))
+        return rationale_of(sentence, reading.charts, reading.lines, reading.places)

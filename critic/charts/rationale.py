@@ -1,19 +1,28 @@
-"""Why a sentence about a chart was flagged, and what the chart shows in its place.
+"""Why a sentence about a chart was flagged: what stands wrong, and what would be right.
 
-The reviser `charts` understands each of these sentences. Claims that the reading refutes come
-first, all of them, as a rewrite has to mend them together; then what is doubtful, then that the
-sentence is garbled or about something that the chart does not show.
+Claims that the reading refutes come first, all of them, as a rewrite has to mend them together;
+then what is doubtful, then that the sentence is garbled or about something that the chart does not
+show. The text says what the fixes do, for people and language models.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
+from revise_captions.charts.claims.extremes import rank_edits
 from revise_captions.charts.claims.mentions import numbers_in, years_in
-from revise_captions.charts.claims.sentence import all_labels, printed_numbers
+from revise_captions.charts.claims.sentence import printed_numbers
+from revise_captions.critic.charts.certainty import (
+    ReadChart,
+    doubts,
+    others_hold,
+    read_chart,
+    removal_doubts,
+)
 from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import (
     NumberPlace,
@@ -23,12 +32,12 @@ from revise_captions.critic.charts.places import (
 )
 from revise_captions.critic.charts.support import absent_names, is_supported, other_topic
 from revise_captions.critic.charts.words import content_stems
+from revise_captions.records import Evidence, Fix, Rationale, Span
 
-#: Rationales of sentences that no other words in their place would mend.
+#: Of sentences that no other words in their place would mend, with the kind of their removal.
 NOT_SAID = "The chart does not say this."
 NO_SENSE = "The sentence makes no sense."
-#: At most so many claims are put right at once.
-MOST = 3
+GARBLED, FOREIGN, TOPIC = "garbled", "foreign", "topic"
 
 
 def rationale_of(
@@ -36,46 +45,95 @@ def rationale_of(
     charts: Sequence[Chart],
     lines: Sequence[str],
     places: Sequence[NumberPlace] = (),
-) -> str:
+) -> Rationale:
     """What the chart shows in the place of what a flagged sentence claims.
 
     Args:
         sentence: The sentence.
         charts: The charts that were read in its image.
         lines: The lines of text in its image.
-        places: Where numbers stand in its image: a number that stands beside all that a sentence
-            names of the chart, but no series, is no value to be put right, whatever was read.
+        places: Where numbers stand in its image: one that is printed beside the name that the
+            sentence gives it is never put right, whatever was read.
 
     Returns:
-        Sentences; "" where nothing in particular is known to be wrong.
+        Its fixes have spans of the sentence, and boxes of the marks that they go by; the text is ""
+        where nothing in particular is known to be wrong.
     """
+    chart = read_chart(charts, lines)
     if is_garbled(sentence):
-        return NO_SENSE
+        return _removed(sentence, NO_SENSE, GARBLED, chart)
     checks = check_sentence(sentence, charts, lines)
-    instead = _other_extreme(sentence, checks, charts, lines)
-    if instead:
+    instead = _other_extreme(sentence, checks, chart)
+    if instead is not None:
         return instead
     if not is_supported(sentence, checks, charts, lines):
-        return NOT_SAID
+        return _removed(sentence, NOT_SAID, FOREIGN, chart)
     topic = other_topic(sentence, charts, lines)
     if topic:
-        return f"The chart is about “{topic[0]}”, not {topic[1]}."
-    named = any(label.series for label in all_labels(sentence, charts))
+        said, span = f"“{topic[0]}”", Span(*topic[1])
+        text = f"The chart is about {said}, not {span.of(sentence)}."
+        return Rationale(text, (Fix(span, said, TOPIC, False, "title read by OCR"),))
     false = [
         check
         for check in checks
-        if check.outcome is ClaimOutcome.FALSE
-        and (named or not _stands_there(sentence, check, lines, places))
+        if check.outcome is ClaimOutcome.FALSE and not _stands_there(sentence, check, places)
     ]
     doubtful = [c for c in checks if c.outcome is ClaimOutcome.UNDECIDED and c.rationale]
-    for found in (_together(false), doubtful):
-        if found:
-            ordered = sorted(found, key=lambda check: -check.off)[:MOST]
-            return " ".join(dict.fromkeys(check.rationale for check in ordered))
+    found = _together(false) or doubtful
+    if found:
+        return _mended(sentence, sorted(found, key=lambda check: -check.off), chart)
     printed = printed_numbers(charts, lines)
     stated = numbers_in(sentence, years_in(sentence))
     missing = [sentence[n.start : n.end] for n in stated if n.value not in printed]
-    return f"The chart does not show {' or '.join(missing)}." if missing else ""
+    return Rationale(f"The chart does not show {' or '.join(missing)}." if missing else "")
+
+
+def _removed(sentence: str, text: str, kind: str, chart: ReadChart) -> Rationale:
+    """A sentence of which nothing can stay."""
+    against = removal_doubts(sentence, kind == FOREIGN, chart)
+    whole = Span(0, len(sentence))
+    return Rationale(text, (Fix(whole, "", kind, not against, "; ".join(against)),))
+
+
+def _mended(sentence: str, checks: Sequence[ChartCheck], chart: ReadChart) -> Rationale:
+    """What each claim would have to say; certain only if every one is, and then all holds."""
+    text = " ".join(dict.fromkeys(check.rationale for check in checks))
+    against = [doubts(sentence, check, chart) for check in checks]
+    fixes: list[Fix] = []
+    for check, reasons in zip(checks, against, strict=True):
+        basis = "; ".join(reasons) or _basis(check, chart)
+        for edit in check.edits:
+            if all(edit.span.end <= f.span.start or f.span.end <= edit.span.start for f in fixes):
+                kind = check.claim.value
+                shown = _evidence(check, chart)
+                fixes.append(Fix(edit.span, edit.right, kind, not reasons, basis, shown))
+    fixes.sort(key=lambda fix: fix.span)
+    certain = all(fix.certain for fix in fixes)
+    holds = certain and others_hold(sentence, fixes, chart)
+    if not holds or any(check.outcome is not ClaimOutcome.FALSE for check in checks):
+        left = "another claim of the sentence is not borne out"
+        fixes = [
+            replace(fix, certain=False, basis=left if fix.certain else fix.basis) for fix in fixes
+        ]
+    return Rationale(text, tuple(fixes))
+
+
+def _basis(check: ChartCheck, chart: ReadChart) -> str:
+    """How the values that a fix rests on were read."""
+    found = [mark for mark in chart.marks if mark.cell in check.cells]
+    if not found:
+        return "read from the axis"
+    return "printed value" if all(one.mark.printed for one in found) else "measured value"
+
+
+def _evidence(check: ChartCheck, chart: ReadChart) -> tuple[Evidence, ...]:
+    """The marks that a claim is about, where the image shows them."""
+    return tuple(
+        Evidence(found.mark.box, found.name)
+        for cell in check.cells
+        for found in chart.marks
+        if found.cell == cell and found.mark.box is not None
+    )
 
 
 def _shown(lines: Sequence[str]) -> frozenset[str]:
@@ -83,15 +141,14 @@ def _shown(lines: Sequence[str]) -> frozenset[str]:
     return frozenset().union(*(words_and_years(line) for line in lines))
 
 
-def _stands_there(
-    sentence: str, check: ChartCheck, lines: Sequence[str], places: Sequence[NumberPlace]
-) -> bool:
-    """Whether a refuted value is printed beside all words of the image that the sentence has."""
-    if check.claim is not ChartClaim.VALUE or check.wrong is None or not places:
+def _stands_there(sentence: str, check: ChartCheck, places: Sequence[NumberPlace]) -> bool:
+    """Whether a refuted value is printed beside the name that the sentence gives it: a reading that
+    has another there is no better than the print."""
+    if check.claim is not ChartClaim.VALUE or not check.edits or check.named is None:
         return False
-    stated = numbers_of(sentence[slice(*check.wrong)])
-    said = words_and_years(sentence) & _shown(lines)
-    return len(stated) == 1 and support(stated[0], said, places) == 1.0
+    stated = numbers_of(check.edits[0].span.of(sentence))
+    name = words_and_years(check.named.of(sentence))
+    return len(stated) == 1 and support(stated[0], name, places) == 1.0
 
 
 def _together(false: Sequence[ChartCheck]) -> list[ChartCheck]:
@@ -104,18 +161,27 @@ def _together(false: Sequence[ChartCheck]) -> list[ChartCheck]:
 
 
 def _other_extreme(
-    sentence: str, checks: Sequence[ChartCheck], charts: Sequence[Chart], lines: Sequence[str]
-) -> str:
+    sentence: str, checks: Sequence[ChartCheck], chart: ReadChart
+) -> Rationale | None:
     """What is highest, where the sentence says so of something that the chart does not show."""
-    unnamed = [c for c in checks if c.claim is ChartClaim.EXTREME and not c.cells and c.rationale]
-    absent = absent_names(sentence, charts, lines)
+    unnamed = [
+        c
+        for c in checks
+        if c.claim is ChartClaim.EXTREME and c.outcome is ClaimOutcome.UNDECIDED and c.rationale
+    ]
+    absent = absent_names(sentence, chart.charts, chart.lines)
     names = [name for name in absent if not _is_aside(sentence, name)]
     if len(unnamed) != 1 or len(names) != 1:
-        return ""
+        return None
     besides = content_stems(sentence.replace(names[0], ""))
-    if len(besides) > 1 and not besides & _shown(lines):
-        return NOT_SAID
-    return f"{unnamed[0].rationale[:-1]}; the chart does not show {names[0]}."
+    if len(besides) > 1 and not besides & _shown(chart.lines):
+        return _removed(sentence, NOT_SAID, FOREIGN, chart)
+    (check,), start = unnamed, sentence.index(names[0])
+    (there,) = (mark for mark in chart.marks if mark.cell in check.cells)
+    edits = rank_edits(sentence, Span(start, start + len(names[0])), there)
+    text = f"{check.rationale[:-1]}; the chart does not show {names[0]}."
+    told = replace(check, outcome=ClaimOutcome.FALSE, rationale=text, edits=edits)
+    return _mended(sentence, [told], chart)
 
 
 _ASIDE = re.compile(r"(?<!was )(?<!is )(?<!were )\b(?:in|as of|from|by|at|until)(?: the)? $")

@@ -85,9 +85,10 @@ def is_supported(
 
 def other_topic(
     sentence: str, charts: Sequence[Chart], lines: Sequence[str]
-) -> tuple[str, str] | None:
-    """The chart's title, and what the sentence says that the chart is about, where two thirds of
-    that stand nowhere in the image; None where they do, or nothing is said of the kind."""
+) -> tuple[str, tuple[int, int]] | None:
+    """The chart's title, and the span of what the sentence says that the chart is about, where two
+    thirds of that stand nowhere in the image; None where they do, or nothing is said of the kind.
+    """
     titles = [title for chart in charts if (title := _ENDS_TITLE.split(chart.title)[0].strip())]
     match = _TOPIC.search(sentence)
     if match is None or not titles:
@@ -96,7 +97,7 @@ def other_topic(
     known = sum(one in shown for one in said)
     if len(said) < FEW_WORDS or 3 * known > len(said):
         return None
-    return titles[0].replace("“", "'").replace("”", "'"), match["topic"]
+    return titles[0].replace("“", "'").replace("”", "'"), match.span("topic")
 
 
 def absent_names(sentence: str, charts: Sequence[Chart], lines: Sequence[str]) -> list[str]:

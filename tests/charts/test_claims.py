@@ -161,8 +161,8 @@ def test_a_refuted_value_says_what_the_chart_has_and_where():
     sentence = "In 2012, there were 202 cases."
     (check,) = check_sentence(sentence, [YEARS])
     assert check.rationale == "2012 is at 254, not 202."
-    assert sentence[slice(*check.wrong)] == "202"
-    assert check.right == "254"
+    (edit,) = check.edits
+    assert (edit.span.of(sentence), edit.right) == ("202", "254")
     assert check.cells == ((0, 0, 2),)
 
 
@@ -174,7 +174,8 @@ def test_a_measured_value_has_the_tolerance_of_its_reading():
 
 def test_a_value_in_a_rationale_is_not_taken_for_a_year():
     (check,) = check_sentence("Peru has 1,200.", [PERU])
-    assert (check.rationale, check.right) == ("Peru is at 1,986, not 1,200.", "1,986")
+    assert check.rationale == "Peru is at 1,986, not 1,200."
+    assert [edit.right for edit in check.edits] == ["1,986"]
 
 
 def test_a_number_that_is_printed_in_the_image_is_not_refuted():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from revise_captions.charts.chart import Chart
+from revise_captions.records import Span
 
 #: (chart, series, mark): where a mark stands in a reading.
 Cell = tuple[int, int, int]
@@ -37,6 +39,19 @@ class ClaimOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """What would have to stand in a sentence.
+
+    Attributes:
+        span: Half-open, in code points of the sentence.
+        right: What would stand there; "" to remove it.
+    """
+
+    span: Span
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChartCheck:
     """One claim of a sentence, decided.
 
@@ -46,8 +61,12 @@ class ChartCheck:
         off: How far it is from the truth, as a share of the axis or of the value: 0 at it.
         rationale: What the chart shows instead; "" unless `outcome` is FALSE.
         cells: The marks that it is about.
-        wrong: The span of the sentence, half-open, that is wrong; None where it is not one span.
-        right: What would stand there instead; "" where unknown.
+        edits: What would make it true, without overlaps; () where nothing known would.
+        stated: The value that is refuted, in the chart's units; None where it is none.
+        scale: What the sentence's number was multiplied by for that: 0.001 in a chart that counts
+            thousands.
+        named: The span of the sentence that says which mark is meant; None where it is not one.
+        doubt: What speaks against the edits in a few words, though the claim is refuted.
     """
 
     claim: ChartClaim
@@ -55,8 +74,11 @@ class ChartCheck:
     off: float = 0.0
     rationale: str = ""
     cells: tuple[Cell, ...] = ()
-    wrong: tuple[int, int] | None = None
-    right: str = ""
+    edits: tuple[Edit, ...] = ()
+    stated: float | None = None
+    scale: float = 1.0
+    named: Span | None = None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +106,25 @@ class Tolerance:
         """
         width = max(self.of_axis * extent, self.of_value * abs(value))
         return own + width * (self.hedged if hedged else 1.0)
+
+
+def undecided(check: ChartCheck) -> ChartCheck:
+    """The same claim, of which the reading says nothing."""
+    return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="", edits=())
+
+
+def edit(start: int, end: int, right: str) -> tuple[Edit, ...]:
+    """One edit; none where nothing is known to be right."""
+    return (Edit(Span(start, end), right),) if right else ()
+
+
+def apart(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The edits in order, without those that overlap one before them in the sequence."""
+    found: list[Edit] = []
+    for one in edits:
+        if all(one.span.end <= o.span.start or o.span.end <= one.span.start for o in found):
+            found.append(one)
+    return tuple(sorted(found, key=lambda one: one.span))
 
 
 def extent_of(chart: Chart) -> float:

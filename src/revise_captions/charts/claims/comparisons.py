@@ -6,22 +6,25 @@ import math
 import re
 from collections.abc import Sequence
 
-from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.check import (
+    ChartCheck,
+    ChartClaim,
+    ClaimOutcome,
+    Edit,
+    Tolerance,
+    edit,
+)
 from revise_captions.charts.claims.grid import FoundMark, at_label, is_temporal
 from revise_captions.charts.claims.mentions import NamedLabel
+from revise_captions.charts.claims.vocabulary import COMPARED, EXCEEDS, LESS, MORE, TRAILS
+from revise_captions.records import Span
 
+_IS = r"(?:(?<=is )|(?<=was )|(?<=are )|(?<=were ))"
 _MORE = re.compile(
-    r"\b(?:(?:higher|more|greater|larger|bigger|longer|better)\b(?=.*\bthan\b)"
-    r"|(?<=is )(?:ahead of|above)|(?<=was )(?:ahead of|above)|(?<=are )(?:ahead of|above)"
-    r"|(?<=were )(?:ahead of|above)|exceed(?:s|ed)?|surpass(?:es|ed)?|outnumber(?:s|ed)?"
-    r"|outranks?|tops)\b",
-    re.IGNORECASE,
+    rf"\b(?:(?:{MORE})\b(?=.*\bthan\b)|{_IS}(?:ahead of|above)|{EXCEEDS})\b", re.IGNORECASE
 )
 _LESS = re.compile(
-    r"\b(?:(?:lower|less|fewer|smaller|shorter)\b(?=.*\bthan\b)"
-    r"|(?<=is )(?:behind|below)|(?<=was )(?:behind|below)|(?<=are )(?:behind|below)"
-    r"|(?<=were )(?:behind|below)|trail(?:s|ed)?)\b",
-    re.IGNORECASE,
+    rf"\b(?:(?:{LESS})\b(?=.*\bthan\b)|{_IS}(?:behind|below)|{TRAILS})\b", re.IGNORECASE
 )
 #: Beyond what a factor allows by so much, it is wrong.
 _CLEARLY = 1.08
@@ -61,29 +64,13 @@ def check_comparisons(
             ChartCheck(ChartClaim.COMPARISON, ClaimOutcome.UNDECIDED, 1.0, cells=(a.cell, b.cell))
         ]
     rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}."
-    right = _OPPOSITES.get(word[0].lower(), "")
-    span = (word.start(), word.end()) if right else None
-    return [
-        ChartCheck(
-            ChartClaim.COMPARISON,
-            ClaimOutcome.FALSE,
-            -ahead / width,
-            rationale,
-            (a.cell, b.cell),
-            span,
-            right,
-        )
-    ]
-
-
-_OPPOSITES = {"higher": "lower", "lower": "higher", "more": "less", "less": "more",
-              "greater": "lower", "larger": "smaller", "smaller": "larger", "fewer": "more",
-              "above": "below", "below": "above", "ahead of": "behind", "behind": "ahead of",
-              "longer": "shorter", "shorter": "longer"}  # fmt: skip
+    edits = edit(*word.span(), COMPARED.get(word[0].lower(), ""))
+    off, cells = -ahead / width, (a.cell, b.cell)
+    return [ChartCheck(ChartClaim.COMPARISON, ClaimOutcome.FALSE, off, rationale, cells, edits)]
 
 
 _TIMES = re.compile(
-    r"\b(?P<more>more than |over |nearly |almost |about |roughly |around |approximately )?"
+    r"\b(?P<more>(?:more than|less than|over|nearly|almost|about|roughly|around|approximately) )?"
     r"(?P<times>twice|double|(?:two|three|four|five|six|ten|\d+(?:\.\d+)?) times|half)"
     r" (?:as |that of|the|those|higher)",
     re.IGNORECASE,
@@ -109,7 +96,13 @@ def check_ratios(
     said = _FACTORS[word] if word in _FACTORS else float(word)
     more = (match["more"] or "").lower().strip()
     low, high = said * (0.95 if more in _OVER else 0.88), math.inf if more in _OVER else said * 1.12
-    return [_proportion(a, b, (low, high))]
+    edits = edit(match.start(), match.end("times"), f"about {_factor(a, b)} times")
+    return [_proportion(a, b, (low, high), edits)]
+
+
+def _factor(a: FoundMark, b: FoundMark) -> str:
+    """How many times B it is, to one decimal."""
+    return f"{a.value / b.value:.1f}".removesuffix(".0")
 
 
 #: Words after which a factor is the least that may be meant.
@@ -135,14 +128,16 @@ def check_degrees(
     if pair is None:
         return []
     b, a = sorted(pair, key=lambda found: found.value)
-    return (
-        [_proportion(a, b, (0.0, 1.45) if match["little"] else (1.1, math.inf))]
-        if b.value > 0
-        else []
-    )
+    if b.value <= 0:
+        return []
+    group = "little" if match["little"] else "much"
+    edits = (Edit(Span(match.start(group), match.end(group)), ""),)
+    return [_proportion(a, b, (0.0, 1.45) if match["little"] else (1.1, math.inf), edits)]
 
 
-def _proportion(a: FoundMark, b: FoundMark, within: tuple[float, float]) -> ChartCheck:
+def _proportion(
+    a: FoundMark, b: FoundMark, within: tuple[float, float], edits: tuple[Edit, ...]
+) -> ChartCheck:
     """Whether A is so many times B, for any two values that the reading's tolerance allows."""
     least = max(0.0, a.value - a.mark.tolerance) / (b.value + b.mark.tolerance)
     most = (a.value + a.mark.tolerance) / max(b.value - b.mark.tolerance, 1e-9)
@@ -153,7 +148,7 @@ def _proportion(a: FoundMark, b: FoundMark, within: tuple[float, float]) -> Char
     ratio = a.value / b.value
     rationale = f"{a.name} is at {a.said} and {b.name} at {b.said}: {ratio:.1f} times as high."
     outcome = ClaimOutcome.FALSE if off > _CLEARLY else ClaimOutcome.UNDECIDED
-    return ChartCheck(ChartClaim.RATIO, outcome, off, rationale, (a.cell, b.cell))
+    return ChartCheck(ChartClaim.RATIO, outcome, off, rationale, (a.cell, b.cell), edits)
 
 
 def _pair(

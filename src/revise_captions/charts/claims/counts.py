@@ -6,7 +6,14 @@ import re
 from collections.abc import Sequence
 
 from revise_captions.charts.chart import Chart
-from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.check import (
+    ChartCheck,
+    ChartClaim,
+    ClaimOutcome,
+    Tolerance,
+    edit,
+)
+from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, narrowed, said, year_of
 from revise_captions.charts.claims.mentions import BEFORE, NamedLabel, Number
 
@@ -48,11 +55,8 @@ def check_counts(sentence: str, charts: Sequence[Chart]) -> list[ChartCheck]:
     if word in WORDS and len(names) < len(WORDS):
         right = WORDS[len(names)]
     rationale = f"There are {right} {kind}, not {match['count']}."
-    return [
-        ChartCheck(
-            ChartClaim.COUNT, ClaimOutcome.FALSE, 1.0, rationale, (), match.span("count"), right
-        )
-    ]
+    edits = edit(*match.span("count"), right)
+    return [ChartCheck(ChartClaim.COUNT, ClaimOutcome.FALSE, 1.0, rationale, (), edits)]
 
 
 #: Times the tolerance that an end of a range must lie beyond all marks to be wrong.
@@ -88,10 +92,7 @@ def check_range(
         wrong = off > (_OVERLOOKED if beyond else 2) and not scaled
         outcome = ClaimOutcome.FALSE if wrong else ClaimOutcome.UNDECIDED
         outcome = ClaimOutcome.TRUE if off <= 1 else outcome
-        span = (number.start, number.digits_end)
-        checks.append(
-            ChartCheck(
-                ChartClaim.RANGE, outcome, off, rationale if wrong else "", (end.cell,), span, right
-            )
-        )
+        edits = (number_edit(sentence, number, right),) if wrong else ()
+        told = rationale if wrong else ""
+        checks.append(ChartCheck(ChartClaim.RANGE, outcome, off, told, (end.cell,), edits))
     return checks

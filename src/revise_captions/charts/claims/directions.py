@@ -8,26 +8,19 @@ from dataclasses import dataclass, replace
 
 from revise_captions.charts.claims.grid import FoundMark, year_of
 from revise_captions.charts.claims.mentions import BEFORE, NamedLabel
+from revise_captions.charts.claims.vocabulary import DOWN, LITTLE, MUCH, UP
+from revise_captions.records import Span
 
-_UP = (
-    r"increas(?:e|es|ed|ing)|inclin(?:e|es)|ris(?:e|es|en|ing)|rose|gr(?:ow|ows|ew|own|owing|owth)"
-    r"|upwards?|went up|going up|climb(?:s|ed|ing)?|surg(?:e|es|ed|ing)|positive trend"
-    r"|jump(?:s|ed)?|gain(?:s|ed)?|recover(?:s|ed|ing|y)|rebound(?:s|ed)?|improv(?:es|ed|ement)"
-    r"|escalat(?:es|ed|ing)|soar(?:s|ed)?|rallied"
-)
-_DOWN = (
-    r"decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|f[ae]ll(?:s|en|ing)?|drop(?:s|ped|ping)?"
-    r"|downwards?|went down|going down|plummet(?:s|ed|ing)?|negative trend|reduc(?:ed|tion)"
-    r"|dip(?:s|ped|ping)?|shr(?:ank|inks|unk|inking)|plung(?:e|ed|es|ing)|slump(?:s|ed)?"
-    r"|diminish(?:es|ed|ing)|dwindl(?:es|ed|ing)"
-)
-_WORD = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b", re.IGNORECASE)
+_WORD = re.compile(rf"\b(?:(?P<up>{UP})|(?P<down>{DOWN}))\b", re.IGNORECASE)
 #: "No decline", "without falling", "the largest increase": no claim of a direction.
 _DENIED = re.compile(
     r"\b(?:no|not|without|never|neither|nor|any|instead of|rather than|largest|greatest|biggest"
-    r"|smallest|steepest|sharpest|highest|least|most)(?: \w+){0,2} $",
+    r"|smallest|steepest|sharpest|highest|least|most|annual|average|rates? of|only|first|initial"
+    r"|early|brief|temporary|later|subsequent|after an?|following an?)(?: \w+){0,2} $",
     re.IGNORECASE,
 )
+#: "The growth rate": what is measured, not how it goes.
+_NAMED = re.compile(r" (?:rates?|forecasts?|projections?)\b", re.IGNORECASE)
 #: What stands between a direction and the year that it ends, or begins, with.
 _UNTIL = re.compile(r"\b(?:until|till|up to|through|to|by)(?: the year)? $", re.IGNORECASE)
 _SINCE = re.compile(
@@ -40,10 +33,13 @@ _GOES_ON = re.compile(
     r"|subsequently|then|next)\b",
     re.IGNORECASE,
 )
+#: Of these years nothing is known but that they are not all.
+_LATELY = re.compile(
+    r"\b(?:recent(?:ly)?|lately|(?:past|last|coming|next) (?:\w+ )?(?:years?|decades?|months?))\b",
+    re.IGNORECASE,
+)
 _AGAIN = re.compile(r"(?: \w+)? again\b", re.IGNORECASE)
-_LITTLE = r"slightly|slight|marginally|marginal|a little|somewhat|minimally"
-_MUCH = r"sharply|sharp|dramatically|dramatic|drastically|drastic|steeply|steep|strongly"
-_MANNER = rf"(?P<little>{_LITTLE})|(?P<much>{_MUCH})"
+_MANNER = rf"(?P<little>{LITTLE})|(?P<much>{MUCH})"
 _BEFORE = re.compile(rf"\b(?:{_MANNER}) $", re.IGNORECASE)
 _BEHIND = re.compile(rf"^ (?:{_MANNER})\b", re.IGNORECASE)
 _THEN = re.compile(
@@ -65,6 +61,8 @@ class Direction:
         known: Whether the sentence tells that part of the series apart, or means all of it.
         little: The word that calls the change small, "" where none does.
         much: The word that calls it great.
+        manner: Where that word stands.
+        also: Where other words say the same of the same thing: "a decline, falling from …".
     """
 
     start: int
@@ -75,6 +73,8 @@ class Direction:
     known: bool = True
     little: str = ""
     much: str = ""
+    manner: Span | None = None
+    also: tuple[Span, ...] = ()
 
     def part(self, run: Sequence[FoundMark]) -> list[FoundMark]:
         """The dated marks of a series that it is about."""
@@ -87,10 +87,15 @@ class Direction:
 def directions_in(sentence: str, labels: Sequence[NamedLabel]) -> list[Direction]:
     """The directions that a sentence states, in order, each with the years behind it, or, for the
     first one, before it."""
-    words = [
-        w for w in _WORD.finditer(sentence) if not _DENIED.search(_before(sentence, w.start()))
-    ]
-    words = [w for k, w in enumerate(words) if not k or not _same(sentence, words[k - 1], w)]
+    groups: list[list[re.Match[str]]] = []
+    for word in _WORD.finditer(sentence):
+        if _DENIED.search(_before(sentence, word.start())) or _NAMED.match(sentence, word.end()):
+            continue
+        if groups and _same(sentence, groups[-1][-1], word):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    words = [group[0] for group in groups]
     years = [(label, y) for label in labels if (y := year_of(label.name)) is not None]
     found: list[Direction] = []
     for k, word in enumerate(words):
@@ -101,7 +106,8 @@ def directions_in(sentence: str, labels: Sequence[NamedLabel]) -> list[Direction
         before = found[-1] if found else None
         between = sentence[before.end : word.start()] if before else ""
         way = _placed(sentence, word, own, before, bool(_THEN.search(between)))
-        found.append(_with_manner(sentence, way))
+        also = tuple(Span(*other.span()) for other in groups[k][1:])
+        found.append(_with_manner(sentence, replace(way, also=also)))
     return found
 
 
@@ -125,6 +131,7 @@ def _placed(
     start, end, up = word.start(), word.end(), word["up"] is not None
     last = before.last if before is not None and before.known else None
     begins = before is None and not _GOES_ON.search(sentence) and not _AGAIN.match(sentence, end)
+    begins = begins and not _LATELY.search(sentence)
     if len(years) > 1:
         span = [year for _, year in years]
         return Direction(start, end, up, min(span), max(span))
@@ -143,7 +150,12 @@ def _placed(
 
 def _with_manner(sentence: str, way: Direction) -> Direction:
     """A direction with the word before or behind it for how far it goes."""
-    near = _BEFORE.search(_before(sentence, way.start)) or _BEHIND.search(sentence[way.end :])
+    ahead = _before(sentence, way.start)
+    near, offset = _BEFORE.search(ahead), way.start - len(ahead)
+    if near is None:
+        near, offset = _BEHIND.search(sentence[way.end :]), way.end
     if near is None:
         return way
-    return replace(way, little=near["little"] or "", much=near["much"] or "")
+    start, end = near.span(near.lastgroup or 0)
+    manner = Span(start + offset, end + offset)
+    return replace(way, little=near["little"] or "", much=near["much"] or "", manner=manner)

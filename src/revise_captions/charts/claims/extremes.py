@@ -6,28 +6,35 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.check import (
+    ChartCheck,
+    ChartClaim,
+    ClaimOutcome,
+    Edit,
+    Tolerance,
+    undecided,
+)
+from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, runs_of, year_of
-from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
+from revise_captions.charts.claims.mentions import (
+    PERIOD,
+    SHOWS,
+    NamedLabel,
+    numbers_in,
+    years_in,
+)
+from revise_captions.charts.claims.values import HIGHEST_SHARE, in_unit
+from revise_captions.charts.claims.vocabulary import CHANGES, HIGHEST, LOWEST, RANKS
+from revise_captions.records import Span
 
-_HIGH = (
-    r"highest|largest|greatest|biggest|peak(?:s(?! and)|ed|ing)?|maximum|leads|most (?:popular"
-    r"|common|frequent|spoken|visited|used|expensive|prevalent|dominant|people)|(?:the|its) most"
-    r"|record high|longest|best"
-)
-_LOW = (
-    r"lowest|smallest|least|fewest|minimum|bottom(?:ed|s)?|low point|record low|shortest|cheapest"
-)
-_RANK = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3}
 _SUPERLATIVE = re.compile(
     rf"\b(?:(?P<rank>second|third|fourth|fifth|2nd|3rd)[- ](?:most |least )?)?"
-    rf"(?:(?P<high>{_HIGH})|(?P<low>{_LOW}))\b",
+    rf"(?:(?P<high>{HIGHEST})|(?P<low>{LOWEST}))\b",
     re.IGNORECASE,
 )
 #: "The largest increase" ranks changes, not values.
 _OF_CHANGE = re.compile(
-    r"^(?:\W+\w+){0,2}?\W+(?:increase|decrease|decline|jump|drop|growth|gap|difference|change|reduction"
-    r"|rise|improvement|disparit|discrepanc|dip|spike|shift|fall|surge|variation|contrast)",
+    rf"^(?:\W+\w+){{0,2}}?\W+(?:{CHANGES})",
     re.IGNORECASE,
 )
 #: A peak or low may be one of several.
@@ -69,7 +76,10 @@ def check_extremes(
             label = min(categories, key=lambda one: _distance(sentence, match, one))
             listed = _listed_with(sentence, label, categories)
             pool = narrowed(marks, labels)
-            check = _sure(_ranked(label, match, pool, tolerance, listed), pool, labels)
+            ranked = _ranked(sentence, label, match, pool, tolerance, listed)
+            check = _sure(ranked, pool, labels)
+            if listed > 1 and check is not None and check.edits:
+                check = replace(check, doubt="one name of several")
         else:
             elsewhere = any(label.name.isdigit() for label in labels)
             ranked = None if elsewhere else _series_ranked(match, labels, marks, tolerance)
@@ -115,7 +125,7 @@ def _sure(
         return check
     shapes = {tuple(found.mark.category for found in run) for run in runs_of(pool)}
     if len(shapes) > 1 and not any(label.series for label in labels):
-        return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+        return undecided(check)
     return check
 
 
@@ -127,20 +137,22 @@ def _alone(
     label, high = about[at]
     other = (label, not high) in about
     if check.outcome is ClaimOutcome.FALSE and label is not None and other:
-        return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+        return undecided(check)
     return check
 
 
 def _unnamed(match: re.Match[str], pool: Sequence[FoundMark]) -> ChartCheck:
     """What is said to be highest is nothing that the chart has; what it is instead is known where
     the sentence is about one series."""
-    runs, rank = runs_of(pool), _RANK.get((match["rank"] or "").lower(), 1)
+    runs, rank = runs_of(pool), RANKS.get((match["rank"] or "").lower(), 1)
     if len(runs) != 1 or rank > len(runs[0]):
         return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED)
     high = match["high"] is not None
     there = sorted(runs[0], key=lambda found: -found.value if high else found.value)[rank - 1]
     rationale = f"{there.name} is the {_place(match)}, at {there.said}." if there.name else ""
-    return ChartCheck(ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, rationale=rationale)
+    return ChartCheck(
+        ChartClaim.EXTREME, ClaimOutcome.UNDECIDED, rationale=rationale, cells=(there.cell,)
+    )
 
 
 def _place(match: re.Match[str]) -> str:
@@ -159,13 +171,13 @@ def _distance(sentence: str, match: re.Match[str], label: NamedLabel) -> int:
 
 
 def _ranked(
-    label: NamedLabel, match: re.Match[str], pool: Sequence[FoundMark], tolerance: Tolerance,
-    listed: int = 1,
+    sentence: str, label: NamedLabel, match: re.Match[str], pool: Sequence[FoundMark],
+    tolerance: Tolerance, listed: int = 1,
 ) -> ChartCheck | None:  # fmt: skip
     """Whether the category has that rank in some series, or one of so many listed, within the
     tolerance."""
     high = match["high"] is not None
-    rank = _RANK.get((match["rank"] or "").lower(), 1)
+    rank = RANKS.get((match["rank"] or "").lower(), 1)
     best: ChartCheck | None = None
     for run in runs_of(pool):
         named = at_label(run, label)
@@ -173,6 +185,7 @@ def _ranked(
             continue
         order = sorted(run, key=lambda found: -found.value if high else found.value)
         mine, there = named[0], order[rank - 1]
+        beside = [*order[max(0, rank - 2) : rank - 1], *order[rank : rank + 1]]
         slack = 0.5 * tolerance.width(there.value, there.extent, there.mark.tolerance, False)
         off = abs(mine.value - there.value) / max(slack, 1e-9)
         if rank <= order.index(mine) + 1 < rank + listed:
@@ -187,9 +200,75 @@ def _ranked(
             rationale = f"{truth}; {mine.name} is at {mine.said}."
             best = ChartCheck(
                 ChartClaim.EXTREME, ClaimOutcome.FALSE, off, rationale, (mine.cell, there.cell),
-                (label.start, label.end), there.mark.category,
+                rank_edits(sentence, Span(label.start, label.end), there),
+                named=Span(label.start, label.end), doubt=_tie(there, beside),
             )  # fmt: skip
     return best
+
+
+def _tie(there: FoundMark, beside: Sequence[FoundMark]) -> str:
+    """What speaks against a rank: a mark next to it in order that may be its equal."""
+    for other in beside:
+        apart = abs(other.value - there.value)
+        exact = there.mark.printed and other.mark.printed
+        own = there.mark.tolerance + other.mark.tolerance
+        if apart == 0 or (not exact and apart <= max(own, _TIED * there.extent)):
+            return f"{other.name} is nearly the same"
+    return ""
+
+
+#: A share of the axis by which measured marks are no further apart than they may be misread.
+_TIED = 0.01
+#: Names that "the" stands before, and labels that were cut or run together.
+_WITH_ARTICLE = re.compile(
+    r"\b(?:of|States|Kingdom|Republic|Islands|Netherlands|Philippines|Emirates|Union|Tower|Bridge"
+    r"|Coast|Sea|River|Bank)\b|s$"
+)
+_CUT = re.compile(r"\.\.|…|\[|\b(?P<word>\w+) (?P=word)\b")
+_LONGEST_LABEL = 7
+_YEAR = re.compile(r"(?:in |FY )?\d{4}(?:/\d\d)?\*{0,2}")
+
+
+def rank_edits(sentence: str, named: Span, there: FoundMark) -> tuple[Edit, ...]:
+    """What has the rank, in the place of what is said to, with the number if there is but one.
+
+    Args:
+        sentence: The sentence.
+        named: The span of the name in it.
+        there: The mark that has the rank.
+
+    Returns:
+        Edits; none where the label was cut or run together, the sentence has it already, or it is
+        no year where the sentence has one.
+    """
+    wrong, right = named.of(sentence), there.mark.category
+    again = re.search(rf"(?<!\w){re.escape(right)}(?!\w)", sentence)
+    kinds = {bool(_YEAR.fullmatch(wrong)), bool(_YEAR.fullmatch(right))}
+    if not right or len(right.split()) > _LONGEST_LABEL or _CUT.search(right) or again:
+        return ()
+    if len(kinds) > 1:
+        return ()
+    start, article = named.start, re.search(r"\b[Tt]he $", sentence[: named.start])
+    if article and wrong[0].isupper() and right[0].isupper() and not _WITH_ARTICLE.search(right):
+        start = article.start()
+    edits = [Edit(Span(start, named.end), right)]
+    stated = numbers_in(sentence, [NamedLabel(*named, wrong), *years_in(sentence)])
+    if any(one.percent and there.value > HIGHEST_SHARE for one in stated):
+        return ()
+    for one in stated if len(stated) == 1 else ():
+        value = in_unit(there, one)
+        gap = _amount(value) - one.value
+        if not one.change and one.bound * gap <= 0 and abs(gap) > _SAME * abs(one.value):
+            edits.append(number_edit(sentence, one, value))
+    return tuple(sorted(edits, key=lambda one: one.span))
+
+
+#: Shares of a number by which another is the same.
+_SAME = 0.06
+
+
+def _amount(said: str) -> float:
+    return float(said.removeprefix("about ").replace(",", ""))
 
 
 def _is_turn(run: Sequence[FoundMark], mine: FoundMark, high: bool) -> bool:
@@ -219,7 +298,7 @@ def _series_ranked(
         return None
     means = {run[0].series: sum(f.value for f in run) / len(run) for run in runs}
     order = sorted(means, key=lambda name: means[name], reverse=match["high"] is not None)
-    rank = _RANK.get((match["rank"] or "").lower(), 1)
+    rank = RANKS.get((match["rank"] or "").lower(), 1)
     if rank > len(order) or named[0].name not in means:
         return None
     gap = abs(means[named[0].name] - means[order[rank - 1]])

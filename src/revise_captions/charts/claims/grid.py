@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +45,9 @@ class FoundMark:
 
 def said(value: float, tolerance: float, printed: bool) -> str:
     """A value as a rationale states it: with "about" unless it is printed."""
-    text = number(value, tolerance)
+    # digits that the measurement does not warrant would look exact
+    step = 1.0 if printed else 10.0 ** math.floor(math.log10(max(2 * tolerance, 1.0)))
+    text = number(round(value / step) * step if step > 1 else value, tolerance)
     grouped = text
     if float(text) >= 10_000 or _YEAR.fullmatch(text):  # "1,986" is no year
         grouped = f"{float(text):,.{len(text.partition('.')[2])}f}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from revise_captions.charts.chart import Chart
+from revise_captions.charts.claims.vocabulary import ABOUT, NARROWLY, OVER, UNDER
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _YEAR = re.compile(r"(?<![\d.,$€£-])(1[6-9]\d\d|20\d\d|2100)(?:s?)(?![\d%]|[.,]\d)")
@@ -16,9 +17,8 @@ _NUMBER = re.compile(
     r"|billion\b|trillion\b|bn\b)|[kKmM]\b|(?:th|st|nd|rd|s)\b)?(?![\d/])"
 )
 _HEDGE = re.compile(
-    r"\b(?:about|around|approximately|roughly|nearly|almost|just (?:over|under|above|below)|"
-    r"slightly (?:over|under|above|below|more than|less than|higher than|lower than)|"
-    r"close to|over|under|more than|less than|above|below|close|at least|up to|near)\s+\D{0,4}$"
+    rf"\b(?:{ABOUT}|(?:{NARROWLY}) (?:{OVER}|{UNDER}|higher than|lower than)"
+    r"|over|under|more than|less than|above|below|at least|up to)\s+\D{0,4}$"
 )
 _SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9,
            "trillion": 1e12}  # fmt: skip
@@ -37,9 +37,9 @@ _FIXED = {"quarters": 75.0, "quarter": 25.0, "thirds": 200 / 3, "third": 100 / 3
 #: Words that make a number an amount of change or a factor, not a value.
 _CHANGE = re.compile(
     r"(?:\b(?:increas|decreas|declin|r[io]s|grow|grew|f[ae]ll|drop|climb|exceed|surpass|outnumber|differ"
-    r"|higher|lower|more|ahead|chang|shrank|reduc|outpac|lead)\w*\s+(?:\w+\s+){0,3}?by\s+(?:\w+\s+){0,2}"
+    r"|higher|lower|more|ahead|chang|shrank|reduc|outpac|lead)\w*\s+(?:\w+\s+){0,3}?by\s+(?:\w+\s+){0,2}[$€£]?"
     r"|\b(?:difference|gap|margin|increase|decrease|decline|rise|drop|growth|reduction|change|lead"
-    r"|advantage)s? of\s+(?:\w+\s+){0,2}"
+    r"|advantage)s? of\s+(?:\w+\s+){0,2}[$€£]?"
     r"|\b(?:difference|gap)\b[^.;]*\b(?:is|was)\s+(?:\w+\s+){0,2})$",
     re.IGNORECASE,
 )
@@ -81,13 +81,13 @@ _PER = re.compile(
 #: Ticks of an axis are no values of marks.
 _AXIS = re.compile(r"\b(?:[xy][- ]?|vertical |horizontal )(?:axis|axes)|\baxis\b", re.IGNORECASE)
 _BOUND = re.compile(
-    r"(?<!just )(?<!slightly )\b(?:(?P<above>more than|over|above|at least|exceed\w*|surpass\w*)"
-    r"|(?P<below>less than|under|below|fewer than|up to|within))\s+\D{0,4}$",
+    rf"(?<!just )(?<!slightly )\b(?:(?P<above>{OVER})|(?P<below>{UNDER}))\s+\D{{0,4}}$",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
     r"^\s+(?:\w+\s)?(?:countries|categories|groups|years|entries|states|cities|companies|sectors"
-    r"|regions|questions|people\b|bars|lines|slices|segments)",
+    r"|regions|questions|people\b|bars|lines|slices|segments|economies|nations|publics|markets"
+    r"|surveys|respondents|adults|topics|issues|age groups|data points)",
     re.IGNORECASE,
 )
 
@@ -109,12 +109,14 @@ class NamedLabel:
         start: Where, in code points of the sentence; `end` is exclusive.
         name: As the chart has it.
         series: Whether it names a series.
+        literal: Whether the sentence has all of the name, not one word of it alone.
     """
 
     start: int
     end: int
     name: str
     series: bool = False
+    literal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ def _by_head(
             if len(keys) == 1 and form not in _COMMON:
                 name, series = names[next(iter(keys))]
                 if not found or found[-1].name != name:
-                    found.append(NamedLabel(start, end, name, series))
+                    found.append(NamedLabel(start, end, name, series, literal=False))
                 break
     return found
 

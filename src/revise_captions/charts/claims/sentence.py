@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from revise_captions.charts.chart import Chart
-from revise_captions.charts.claims.check import ChartCheck, Tolerance
+from revise_captions.charts.claims.check import ChartCheck, ClaimOutcome, Tolerance, undecided
 from revise_captions.charts.claims.comparisons import (
     check_comparisons,
     check_degrees,
@@ -17,7 +17,7 @@ from revise_captions.charts.claims.extremes import check_extremes
 from revise_captions.charts.claims.grid import marks_of
 from revise_captions.charts.claims.mentions import NamedLabel, labels_in, numbers_in, years_in
 from revise_captions.charts.claims.shares import check_shares
-from revise_captions.charts.claims.subjects import check_subject
+from revise_captions.charts.claims.subjects import check_subject, speaks_of_others
 from revise_captions.charts.claims.trends import check_period, check_trends
 from revise_captions.charts.claims.values import check_numbers
 
@@ -52,7 +52,7 @@ def check_sentence(
     labels = all_labels(sentence, charts)
     shares = check_shares(sentence, numbers_in(sentence, labels), labels, marks, limits)
     printed = printed_numbers(charts, texts)
-    return (
+    checks = (
         *check_numbers(sentence, shares.rest, labels, marks, printed, limits),
         *shares.checks,
         *check_counts(sentence, charts),
@@ -65,6 +65,9 @@ def check_sentence(
         *check_range(sentence, shares.rest, labels, marks, limits),
         *check_subject(sentence, charts, texts),
     )
+    if speaks_of_others(sentence, charts):
+        return tuple(undecided(c) if c.outcome is ClaimOutcome.FALSE else c for c in checks)
+    return checks
 
 
 def all_labels(sentence: str, charts: Sequence[Chart]) -> list[NamedLabel]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from revise_captions.charts.chart import number
 from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, at_label
 from revise_captions.charts.claims.mentions import NamedLabel, Number
 
@@ -66,8 +67,8 @@ def check_shares(
     right = number(total, own)
     names = " and ".join(found.name for found in named)
     rationale = f"{names} together are at {right}{one.unit}, not {one.said}."
-    span = (one.start, one.digits_end)
-    check = ChartCheck(ChartClaim.SUM, ClaimOutcome.FALSE, off, rationale, cells, span, right)
+    edits = (number_edit(sentence, one, right),)
+    check = ChartCheck(ChartClaim.SUM, ClaimOutcome.FALSE, off, rationale, cells, edits)
     return SharesChecked((check,), rest)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from revise_captions.charts.chart import Chart
-from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome
+from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, edit
 from revise_captions.charts.claims.mentions import fold
 
 _NAME = r"[A-Z][\w’'-]+(?:\.(?:[A-Z]\.)*)?(?: (?:of |and |the )?[A-Z][\w’'-]+)*|U\.[SK]\.?"
@@ -38,6 +38,29 @@ def check_subject(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) 
     return [*_check_place(sentence, charts, texts), *_check_title(sentence, charts, texts)]
 
 
+#: Groups of people by age and sex.
+_GROUP = re.compile(
+    r"\b(?:\d+(?: years?)?(?: old)? (?:and|or) (?:over|older|above|under|younger)"
+    r"|\d{1,2} ?[-–] ?\d{1,2}(?: years?\b|[- ]year[- ]olds?\b)"
+    r"|(?:fe)?males?|(?:wo)?men|boys?|girls?)\b",
+    re.IGNORECASE,
+)
+
+
+def speaks_of_others(sentence: str, charts: Sequence[Chart]) -> bool:
+    """Whether a sentence names a group of people, by age or sex, that no series, category or title
+    of the charts does: what was read is not that group's."""
+    said = [match[0].casefold() for match in _GROUP.finditer(sentence)]
+    if not said:
+        return False
+    shown = " ".join(_texts(charts)).casefold()
+    words = {word.removesuffix("s") for word in re.findall(r"[^\W\d_]+", shown)}
+    plain = fold(shown)
+    return not all(
+        fold(one) in plain if one[0].isdigit() else one.removesuffix("s") in words for one in said
+    )
+
+
 def _check_place(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) -> list[ChartCheck]:
     """Refutes a place that stands nowhere in the image, where the title names one other."""
     titled = {name for chart in charts for name in _places(chart.title)}
@@ -49,7 +72,8 @@ def _check_place(sentence: str, charts: Sequence[Chart], texts: Sequence[str]) -
     if _plain(wrong) in written or _is_same(wrong, right) or _plain(right) in _plain(sentence):
         return []
     rationale = f"The chart is about {right}, not {wrong}."
-    return [ChartCheck(ChartClaim.SUBJECT, ClaimOutcome.FALSE, 1.0, rationale, (), span, right)]
+    edits = edit(*span, right)
+    return [ChartCheck(ChartClaim.SUBJECT, ClaimOutcome.FALSE, 1.0, rationale, (), edits)]
 
 
 def _places(text: str) -> dict[str, tuple[int, int]]:

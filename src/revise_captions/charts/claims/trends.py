@@ -6,10 +6,19 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.check import (
+    ChartCheck,
+    ChartClaim,
+    ClaimOutcome,
+    Edit,
+    Tolerance,
+    edit,
+)
 from revise_captions.charts.claims.directions import Direction, directions_in
 from revise_captions.charts.claims.grid import FoundMark, is_temporal, narrowed, runs_of, year_of
 from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
+from revise_captions.charts.claims.vocabulary import DOWN, STEADILY, UP, turned
+from revise_captions.records import Span
 
 _FLAT = re.compile(
     r"\b(?:stable|steady state|constant|unchanged|flat|stagnant"
@@ -22,11 +31,15 @@ _WAVY = re.compile(
     re.IGNORECASE,
 )
 _WITHOUT_TURN = re.compile(
-    r"\bwithout (?:interruption|a break|setbacks?)"
-    r"|\b(?:steadily|consistently|continuous(?:ly)?|constantly|steady|consistent) (?:\w+ )?"
-    r"(?:increas|ris|rose|gr[eo]w|declin|decreas|fall|fell|drop|upward|downward)"
-    r"|\b(?:increas|r[io]s|gr[eo]w|declin|decreas|f[ae]ll)\w* (?:steadily|consistently|continuously"
-    r"|every year|each year)",
+    rf"\bwithout (?:interruption|a break|setbacks?)|\b(?:{STEADILY}) (?:\w+ )?(?:{UP}|{DOWN})\b"
+    rf"|\b(?:{UP}|{DOWN}) (?:{STEADILY}|every year|each year)",
+    re.IGNORECASE,
+)
+#: The word that denies every setback, and "remained stable" with its verb.
+_DENIES = re.compile(rf"\b(?:{STEADILY}|without (?:interruption|a break|setbacks?))\b", re.I)
+_STAYED = re.compile(
+    r"\b(?:(?:remain|stay)(?:ed|s)?|was|been) (?:\w+ly )?"
+    r"(?:stable|constant|unchanged|flat|steady|the same|consistent)\b",
     re.IGNORECASE,
 )
 
@@ -48,8 +61,16 @@ def check_trends(
     checks = [_directed(sentence, way, runs, tolerance) for way in ways]
     if not ways and (flat or wavy):
         parts = [part for run in runs if len(part := _between(run, labels)) >= 2]
-        checks = [_mildest([_flatness(part) if flat else _wave(part) for part in parts])]
+        found = [_flatness(sentence, part) if flat else _wave(part) for part in parts]
+        checks = [_mildest(found)]
     return _as_turn([check for check in checks if check is not None], ways)
+
+
+def _opposed(sentence: str, way: Direction) -> tuple[Edit, ...]:
+    """All words for a direction turned; none where one of them has no opposite."""
+    spans = [Span(way.start, way.end), *way.also]
+    words = [turned(span.of(sentence)) for span in spans]
+    return tuple(map(Edit, spans, words)) if all(words) else ()
 
 
 def speaks_of_trend(sentence: str) -> bool:
@@ -87,7 +108,8 @@ def _as_turn(checks: Sequence[ChartCheck], ways: Sequence[Direction]) -> list[Ch
     rationale = f"It {one} until {ways[0].last} and {other} after that."
     cells = tuple(dict.fromkeys(cell for check in false for cell in check.cells))
     off = max(check.off for check in false)
-    return [ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, rationale, cells)]
+    edits = tuple(one for check in false for one in check.edits)
+    return [ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, rationale, cells, edits)]
 
 
 #: Years by which the first or last one may be misread.
@@ -113,12 +135,10 @@ def check_period(
         return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.UNDECIDED, 1.0)]
     off = max(abs(said[0] - known[0]), abs(said[1] - known[-1]))
     rationale = f"The chart spans {known[0]} to {known[-1]}, not {said[0]} to {said[1]}."
-    wrong = (match.start(1), match.end(2))
-    right = sentence[slice(*wrong)].replace(match[1], str(known[0]), 1)
-    right = right[: -len(match[2])] + str(known[-1])
-    return [
-        ChartCheck(ChartClaim.PERIOD, ClaimOutcome.FALSE, float(off), rationale, (), wrong, right)
-    ]
+    wrong = Span(match.start(1), match.end(2))
+    right = wrong.of(sentence).replace(match[1], str(known[0]), 1)
+    edits = edit(*wrong, right[: -len(match[2])] + str(known[-1]))
+    return [ChartCheck(ChartClaim.PERIOD, ClaimOutcome.FALSE, float(off), rationale, (), edits)]
 
 
 def _between(run: Sequence[FoundMark], labels: Sequence[NamedLabel]) -> list[FoundMark]:
@@ -142,17 +162,16 @@ def _direction(
         back = _greatest_setback(run, up)
         if _WITHOUT_TURN.search(sentence) and back > 4 * width and back > 0.3 * gone:
             rationale = f"It does not go one way: from {first.said} to {last.said}, with setbacks."
+            denies = _DENIES.search(sentence)
+            edits = (Edit(Span(*denies.span()), ""),) if denies else ()
             return ChartCheck(
-                ChartClaim.TREND, ClaimOutcome.UNDECIDED, back / width, rationale, cells
+                ChartClaim.TREND, ClaimOutcome.UNDECIDED, back / width, rationale, cells, edits
             )
         return _manner(run, way, gone)
     if gone > -width:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, 1.0, cells=cells)
-    right = _opposite(sentence[way.start : way.end])
-    return ChartCheck(
-        ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, _ends(run), cells,
-        (way.start, way.end) if right else None, right,
-    )  # fmt: skip
+    edits = _opposed(sentence, way)
+    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, _ends(run), cells, edits)
 
 
 #: Changes that are neither little nor great: as shares of where they start, and of the axis.
@@ -167,8 +186,10 @@ def _manner(run: Sequence[FoundMark], way: Direction, gone: float) -> ChartCheck
     much = way.much and all(a < b for a, b in zip(shares, _NOT_MUCH, strict=True))
     if not little and not much:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
+    assert way.manner is not None
     rationale = f"{_ends(run)[:-1]}, not {way.little or way.much}."
-    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, 1.0, rationale, cells)
+    edits = (Edit(way.manner, ""),)
+    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, 1.0, rationale, cells, edits)
 
 
 def _greatest_setback(run: Sequence[FoundMark], up: bool) -> float:
@@ -178,42 +199,26 @@ def _greatest_setback(run: Sequence[FoundMark], up: bool) -> float:
     return max([0.0, *steps])
 
 
-_PAIRS = (
-    ("increased", "decreased"), ("rose", "fell"), ("grew", "shrank"), ("increase", "decrease"),
-    ("rise", "fall"), ("growth", "decline"), ("increasing", "decreasing"), ("rising", "falling"),
-    ("upward", "downward"), ("climbed", "dropped"), ("growing", "declining"), ("rose", "declined"),
-    ("upwards", "downwards"), ("went up", "went down"), ("risen", "fallen"), ("rise", "drop"),
-    ("positive trend", "negative trend"), ("increases", "decreases"),
-)  # fmt: skip
-
-
-def _opposite(word: str) -> str:
-    """The word for the other direction; "" where there is none to put in its place."""
-    lower = word.lower()
-    for one, other in _PAIRS:
-        if lower in (one, other):
-            return other if lower == one else one
-    return ""
-
-
 def _spread(run: Sequence[FoundMark]) -> float:
     values = [found.value for found in run]
     top = max(abs(v) for v in values) or 1.0
     return (max(values) - min(values)) / top
 
 
-def _flatness(run: Sequence[FoundMark]) -> ChartCheck:
+def _flatness(sentence: str, run: Sequence[FoundMark]) -> ChartCheck:
     spread = _spread(run)
     if spread < 0.15:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, spread)
     if spread > 0.45:
         low, high = min(run, key=lambda f: f.value), max(run, key=lambda f: f.value)
         rationale = f"It ranges from {low.said} ({low.name}) to {high.said} ({high.name})."
+        instead = f"ranged from {low.said} to {high.said}"
         if {low.cell, high.cell} == {run[0].cell, run[-1].cell}:
-            rationale = _ends(run)
-        return ChartCheck(
-            ChartClaim.TREND, ClaimOutcome.FALSE, spread / 0.45, rationale, (low.cell, high.cell)
-        )
+            rationale, instead = _ends(run), "rose" if run[-1] is high else "fell"
+        stayed, cells = _STAYED.search(sentence), (low.cell, high.cell)
+        edits = edit(*stayed.span(), instead) if stayed else ()
+        off = spread / 0.45
+        return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, rationale, cells, edits)
     return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, spread, _ends(run))
 
 

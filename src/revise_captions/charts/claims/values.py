@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from revise_captions.charts.chart import number
-from revise_captions.charts.claims.check import ChartCheck, ChartClaim, ClaimOutcome, Tolerance
+from revise_captions.charts.claims.check import (
+    ChartCheck,
+    ChartClaim,
+    ClaimOutcome,
+    Tolerance,
+    undecided,
+)
 from revise_captions.charts.claims.directions import directions_in
+from revise_captions.charts.claims.edits import number_edit
 from revise_captions.charts.claims.grid import FoundMark, at_label, narrowed, said
 from revise_captions.charts.claims.mentions import NamedLabel, Number
+from revise_captions.records import Span
 
 #: A chart in thousands or millions may be told in either.
 _SCALES = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6)
@@ -21,6 +29,8 @@ _LONG = 300
 _IN = re.compile(r"(?: (?!and\b|to\b|while\b)[\w.%]+){0,5}? (?:in|for) .+")
 #: Times the tolerance that a measured value must be missed by: readings err, too.
 _CLEARLY = 1.5
+#: What may be put right by the highest value.
+_OF_HIGHEST = re.compile(r"\brang|\bup to\b|\b(?:high|larg|great)est\b|\bpeak|\bmaximum\b")
 #: Values above this are no percentages: a share in the sentence is not theirs.
 HIGHEST_SHARE = 250.0
 
@@ -54,16 +64,19 @@ def check_numbers(
         if one.percent and any(found.value > HIGHEST_SHARE for found in candidates):
             candidates = []
         if named and candidates:
-            check = _against(one, candidates, tolerance, ChartClaim.VALUE)
+            check = _against(sentence, one, candidates, tolerance, ChartClaim.VALUE)
+            check = replace(check, named=Span(named[0].start, named[0].end))
             if check.outcome is ClaimOutcome.FALSE and not _is_told(sentence, one, named):
-                check = _lenient(check, one, labels, marks, tolerance)
-            if len({found.cell for found in candidates}) > 1 or _BOTH.search(
-                sentence[max(0, one.start - 30) : one.start]
+                check = _lenient(check, sentence, one, labels, marks, tolerance)
+            if (
+                len({found.cell for found in candidates}) > 1
+                or _BOTH.search(sentence[max(0, one.start - 30) : one.start])
+                or _is_of_list(sentence, named[0], labels, owners)
             ):
                 check = _ambiguous(check)
             checks.append(check)
         else:
-            checks.append(_anywhere(one, marks, printed, tolerance))
+            checks.append(_anywhere(sentence, one, marks, printed, tolerance))
     return _one_value_each(checks)
 
 
@@ -72,7 +85,7 @@ def _one_value_each(checks: Sequence[ChartCheck]) -> list[ChartCheck]:
     not known."""
     values = [check.cells for check in checks if check.claim is ChartClaim.VALUE]
     return [
-        replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+        undecided(check)
         if check.claim is ChartClaim.VALUE
         and check.outcome is not ClaimOutcome.TRUE
         and values.count(check.cells) > 1
@@ -83,6 +96,7 @@ def _one_value_each(checks: Sequence[ChartCheck]) -> list[ChartCheck]:
 
 def _lenient(
     check: ChartCheck,
+    sentence: str,
     one: Number,
     labels: Sequence[NamedLabel],
     marks: Sequence[FoundMark],
@@ -98,8 +112,9 @@ def _lenient(
         other = at_label(marks, label)
         if len(categories) == len(series) == 1:
             other = narrowed(other, labels)
-        if other and _against(one, other, tolerance, ChartClaim.VALUE).outcome is ClaimOutcome.TRUE:
-            return replace(check, outcome=ClaimOutcome.UNDECIDED)
+        found = _against(sentence, one, other, tolerance, ChartClaim.VALUE) if other else None
+        if found is not None and found.outcome is ClaimOutcome.TRUE:
+            return undecided(check)
     return check
 
 
@@ -124,7 +139,7 @@ def _ambiguous(check: ChartCheck) -> ChartCheck:
     """A refuted value stays undecided where it may be of several marks."""
     if check.outcome is not ClaimOutcome.FALSE:
         return check
-    return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="")
+    return undecided(check)
 
 
 def _owners(
@@ -148,6 +163,28 @@ def _owners(
             near = [behind]
         owned[k] = near[:1]
     return owned
+
+
+#: What joins the names of a list.
+_JOINED = re.compile(r"['\"”’]?(?:,|,? and|, or|/) (?:in )?(?:the )?['\"“‘]?")
+
+
+def _is_of_list(
+    sentence: str, label: NamedLabel, labels: Sequence[NamedLabel],
+    owners: Sequence[Sequence[NamedLabel]],
+) -> bool:  # fmt: skip
+    """Whether a name is one of a list that has no numbers for the others: theirs together, "Wind
+    and Coal account for over 60%", or anything else of them."""
+    owned = {own[0] for own in owners if own}
+    others = [one for one in labels if not one.series and one not in owned]
+    return any(
+        _JOINED.fullmatch(_text_between(sentence, label, other)) is not None for other in others
+    )
+
+
+def _text_between(sentence: str, one: NamedLabel, other: NamedLabel) -> str:
+    first, second = sorted((one, other), key=lambda label: label.start)
+    return sentence[first.end : second.start]
 
 
 #: What another clause says is of something else.
@@ -207,8 +244,9 @@ def _rounding(one: Number, value: float) -> float:
 
 
 def _against(
-    one: Number, candidates: Sequence[FoundMark], tolerance: Tolerance, claim: ChartClaim
-) -> ChartCheck:
+    sentence: str, one: Number, candidates: Sequence[FoundMark], tolerance: Tolerance,
+    claim: ChartClaim,
+) -> ChartCheck:  # fmt: skip
     best = min(candidates, key=lambda found: _off(one, found.value))
     off = _off(one, best.value)
     width = tolerance.width(best.value, best.extent, best.mark.tolerance, one.hedged)
@@ -217,13 +255,15 @@ def _against(
         return ChartCheck(claim, ClaimOutcome.TRUE, far, cells=(best.cell,))
     if one.bound * (best.value - _scaled(one, best.value)) > 0:
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
-    right = _in_unit(best, one)
+    right = in_unit(best, one)
     rationale = f"{best.name} is at {right}{one.unit}, not {one.said}."
-    span = (one.start, one.digits_end)
     clearly = 1.2 if one.hedged else _CLEARLY
     if (not best.mark.printed and far <= clearly) or _is_cut(one, best):
         return ChartCheck(claim, ClaimOutcome.UNDECIDED, far, cells=(best.cell,))
-    return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), span, right)
+    edits = (number_edit(sentence, one, right),)
+    stated = _scaled(one, best.value)
+    scale = stated / one.value if one.value else 1.0
+    return ChartCheck(claim, ClaimOutcome.FALSE, far, rationale, (best.cell,), edits, stated, scale)
 
 
 def _is_cut(one: Number, found: FoundMark) -> bool:
@@ -233,15 +273,16 @@ def _is_cut(one: Number, found: FoundMark) -> bool:
     return found.mark.printed and lost and (said.startswith(there) or said.endswith(there))
 
 
-def _in_unit(found: FoundMark, one: Number) -> str:
+def in_unit(found: FoundMark, one: Number) -> str:
     """A mark's value as the sentence would write it: in thousands where it counts them."""
     scale = _scaled(one, found.value) / one.value if one.value else 1.0
     return said(found.value / scale, found.mark.tolerance / scale, found.mark.printed)
 
 
 def _anywhere(
-    one: Number, marks: Sequence[FoundMark], printed: frozenset[float], tolerance: Tolerance
-) -> ChartCheck:
+    sentence: str, one: Number, marks: Sequence[FoundMark], printed: frozenset[float],
+    tolerance: Tolerance,
+) -> ChartCheck:  # fmt: skip
     """A number without a category: it must be some mark's value, or be printed in the image."""
     if one.percent and marks and max(found.value for found in marks) > HIGHEST_SHARE:
         return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED)
@@ -249,15 +290,18 @@ def _anywhere(
         return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.TRUE)
     if not marks:
         return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED)
-    near = _against(one, marks, tolerance, ChartClaim.NUMBER)
+    near = _against(sentence, one, marks, tolerance, ChartClaim.NUMBER)
     if near.outcome is ClaimOutcome.TRUE:
         return near
     highest = max(found.value for found in marks)
     if _scaled(one, highest) > 1.25 * highest:
         top = max(marks, key=lambda found: found.value)
+        ranks = _OF_HIGHEST.search(sentence)
+        edits = (number_edit(sentence, one, in_unit(top, one)),) if ranks else ()
         return ChartCheck(
             ChartClaim.NUMBER, ClaimOutcome.FALSE, near.off,
             f"No value is as high as {one.said}: the highest is {top.said}.", (top.cell,),
+            edits,
         )  # fmt: skip
     return ChartCheck(ChartClaim.NUMBER, ClaimOutcome.UNDECIDED, near.off)
 
@@ -301,7 +345,5 @@ def _change(
         f"{a.name} is at {a.said} and {b.name} at {b.said}: the difference is "
         f"{difference}{one.unit}, not {one.said}."
     )
-    span = (one.start, one.digits_end)
-    return ChartCheck(
-        ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, (a.cell, b.cell), span, difference
-    )
+    edits, cells = (number_edit(sentence, one, difference),), (a.cell, b.cell)
+    return ChartCheck(ChartClaim.CHANGE, ClaimOutcome.FALSE, off, rationale, cells, edits)

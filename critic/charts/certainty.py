@@ -1,0 +1,269 @@
+"""Whether a fix may be written without a person's look: what speaks against it, in a few words.
+
+A fix is certain where nothing does. The rule was fitted on CHOCOLATE's development half by reading
+rewrites beside their charts (`scripts/research/chart_critic/read_rewrites.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from revise_captions.charts import Chart
+from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
+from revise_captions.charts.claims.directions import directions_in
+from revise_captions.charts.claims.edits import with_fixes
+from revise_captions.charts.claims.grid import FoundMark, marks_of
+from revise_captions.charts.claims.mentions import NamedLabel, Number, fold, numbers_in, years_in
+from revise_captions.charts.claims.sentence import all_labels, printed_numbers
+from revise_captions.charts.claims.vocabulary import STRONG, verb_of
+from revise_captions.critic.charts.support import absent_names
+from revise_captions.critic.charts.words import function_words, subject_stems, words_of
+from revise_captions.records import Fix
+
+#: Kinds of claims whose fixes may be certain.
+_TRUSTED = frozenset((ChartClaim.VALUE, ChartClaim.EXTREME, ChartClaim.TREND, ChartClaim.COUNT))
+#: How far from the chart's value a number must be: (share of the axis, share of the value).
+_EXACT, _HEDGED, _PRINTED = (0.05, 0.11), (0.08, 0.17), (0.0, 0.08)
+#: By what a number is multiplied where the chart says that it counts these.
+_SCALES = {1e-3: "thousand|1,?000", 1e-6: "million|1,?000,?000", 1e-9: "billion", 0.01: "share"}
+#: Words of any sentence about a chart, beside those that `words` takes for such.
+_PLAIN = frozenset(
+    ("till", "find", "finds", "short", "longe", "think", "belie", "expre", "view", "views", "side",
+     "secto", "agree", "zero", "frequ", "best", "makes", "unite", "ameri", "membe")
+)  # fmt: skip
+#: What is said of no mark of the chart.
+_UNREAL = re.compile(
+    r"\b(?:project(?:ed|ions?)|expected|estimated|forecasts?|predict\w*|would|if|despite|although"
+    r"|except|not|no longer|never|neither|nor|without|average|mean|median|total|sum|combined"
+    r"|together|difference|gap|people who|those who|(?:a|an|the|its) (?:new )?(?:low|high)|up|down"
+    r"|followed by|among the|one of)\b",
+    re.IGNORECASE,
+)
+#: Names of what is no one thing.
+_WHOLE = re.compile(r"\b(?:total|all|average|overall|other|others|net|none|median)\b", re.I)
+#: Names of nothing but these may be words of any sentence.
+_COMMON = function_words() | {"lot", "good", "bad", "fair", "high", "low", "yes", "total"}
+#: Fewer words than this may be a heading, a list's number, or a row.
+_FEWEST = 5
+_LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChart:
+    """What certainty is judged by.
+
+    Attributes:
+        charts: What was read in the image.
+        lines: Its lines of text.
+        marks: Every mark with a value.
+    """
+
+    charts: tuple[Chart, ...]
+    lines: tuple[str, ...]
+    marks: tuple[FoundMark, ...]
+
+    @property
+    def letters(self) -> str:
+        """All letters in the image, in lower case, without what is between them."""
+        return re.sub(r"\d", "", fold(" ".join(self.lines)))
+
+
+def read_chart(charts: Sequence[Chart], lines: Sequence[str]) -> ReadChart:
+    """What `doubts` asks for."""
+    return ReadChart(tuple(charts), tuple(lines), tuple(marks_of(charts)))
+
+
+def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
+    """What speaks against a claim's fix.
+
+    Args:
+        sentence: What the claim stands in.
+        check: The claim, refuted.
+        chart: What was read.
+
+    Returns:
+        Reasons, each in a few words; [] where the fix is certain.
+    """
+    labels = all_labels(sentence, chart.charts)
+    numbers = numbers_in(sentence, labels)
+    after = with_fixes(sentence, [Fix(one.span, one.right) for one in check.edits])
+    found = [m for m in chart.marks if m.cell in check.cells]
+    reasons = [
+        (check.claim not in _TRUSTED, "a claim of this kind is not mended surely"),
+        (not check.edits, "no other words are known to be right"),
+        (bool(check.doubt), check.doubt),
+        (len(chart.charts) > 1, "several panels"),
+        (any(one.unread for one in chart.charts), "part of the chart was not read"),
+        (bool(_UNREAL.search(sentence)), "it may be about something else than marks"),
+        (_nearly_right(check, numbers, found), "the number is nearly right"),
+        (not _is_unit_known(check, chart), "told in another unit than the chart's"),
+        (_is_printed(check, found, chart), "the number is printed in the image, the value is not"),
+    ]
+    return [
+        *(text for holds, text in reasons if holds),
+        *_of_names(check, found, labels, numbers, chart),
+        *_of_direction(sentence, check),
+        *_of_words(after, chart),
+    ]
+
+
+def _is_unit_known(check: ChartCheck, chart: ReadChart) -> bool:
+    """Whether the sentence counts as the chart does, or the chart says what it counts."""
+    if check.scale == 1:
+        return True
+    named = next(
+        (text for scale, text in _SCALES.items() if abs(check.scale / scale - 1) < 0.01), ""
+    )
+    said = " ".join(f"{one.title} {one.x.label} {one.y.label}" for one in chart.charts)
+    return bool(named) and bool(re.search(named, said, re.IGNORECASE))
+
+
+def _is_printed(check: ChartCheck, found: Sequence[FoundMark], chart: ReadChart) -> bool:
+    """Whether a refuted number stands in the image, and no tick is it, and the mark's value was
+    measured."""
+    if check.stated is None or all(mark.mark.printed for mark in found):
+        return False
+    ticks = {float(t.replace(",", "")) for one in chart.charts for axis in (one.x, one.y)
+             for tick in axis.ticks for t in _DIGITS.findall(tick)}  # fmt: skip
+    return check.stated in printed_numbers(chart.charts, chart.lines) - ticks
+
+
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+def _nearly_right(check: ChartCheck, numbers: Sequence[Number], found: Sequence[FoundMark]) -> bool:
+    """Whether a refuted value is within what a reading, or a caption, may be off by."""
+    if check.stated is None or len(found) != 1:
+        return False
+    (mark,), start = found, check.edits[0].span.start if check.edits else 0
+    one = next((n for n in numbers if n.end > start), None)
+    gap = abs(check.stated - mark.value)
+    of_axis, of_value = _HEDGED if one is None or one.hedged else _EXACT
+    if mark.mark.printed:
+        of_axis, of_value = _PRINTED if of_value == _HEDGED[1] else (0.0, 0.0)
+    return gap < of_value * abs(mark.value) or gap < of_axis * mark.extent
+
+
+def _of_names(
+    check: ChartCheck, found: Sequence[FoundMark], labels: Sequence[NamedLabel],
+    numbers: Sequence[Number], chart: ReadChart,
+) -> list[str]:  # fmt: skip
+    """How the claim was bound to the marks."""
+    series = {(m.cell[0], m.cell[1]) for m in chart.marks}
+    named = {fold(label.name) for label in labels if label.series and label.literal}
+    categories = {label.name for label in labels if not label.series}
+    values = [one for one in numbers if not one.change]
+    of_value = check.claim is ChartClaim.VALUE
+    odd = [one.right for one in check.edits if _is_odd(one.right, chart)]
+    reasons = [
+        (
+            len(series) > 1 and not all(fold(m.series) in named for m in found),
+            "the sentence does not name the series",
+        ),
+        (any(not label.literal for label in labels), "a name was told by one of its words"),
+        (of_value and len(categories) > len(values), "several names for one number"),
+        (
+            any(
+                {*words_of(label.name.lower())} <= _COMMON
+                for label in labels
+                if not label.name.isdigit()
+            ),
+            "a name of common words",
+        ),
+        (check.claim is ChartClaim.EXTREME and bool(odd), "a name that may be misread"),
+        (check.claim is ChartClaim.EXTREME and _has_gaps(chart), "a mark was not read"),
+    ]
+    return [text for holds, text in reasons if holds]
+
+
+def _has_gaps(chart: ReadChart) -> bool:
+    """Whether a category has no value: one that was not seen may be the lowest."""
+    for one in chart.charts:
+        marks = [mark for series in one.series for mark in series.marks]
+        named = {fold(mark.category) for mark in marks if mark.value is not None}
+        ticks = {fold(tick) for tick in (one.y if one.horizontal else one.x).ticks}
+        if len(named) < len(ticks) or any(mark.value is None for mark in marks):
+            return True
+    return False
+
+
+def _is_odd(right: str, chart: ReadChart) -> bool:
+    """Whether what would be put in is a name that is no line of the image's text, or very short."""
+    name = fold(right)
+    if not any(c.isalpha() for c in right) or "about " in right:
+        return "*" in right
+    whole = any(fold(line) == name for line in chart.lines)
+    return len(name) < 3 or right[0].islower() or not whole or bool(_WHOLE.search(right))
+
+
+def _of_direction(sentence: str, check: ChartCheck) -> list[str]:
+    """Whether a direction's word also says how far it goes."""
+    if check.claim is not ChartClaim.TREND:
+        return []
+    verbs = [verb_of(one.span.of(sentence)) for one in check.edits]
+    strong = any(verb is not None and verb.base in STRONG for verb in verbs)
+    return ["the other direction may be less strong"] if strong else []
+
+
+def _of_words(sentence: str, chart: ReadChart) -> list[str]:
+    """What the sentence speaks of that the image does not show."""
+    said = subject_stems(sentence) - _PLAIN
+    absent = [stem for stem in said if fold(stem) not in chart.letters]
+    return [f"not in the image: {', '.join(sorted(absent))}"] if absent else []
+
+
+def others_hold(sentence: str, fixes: Sequence[Fix], chart: ReadChart) -> bool:
+    """Whether, after the fixes, the chart bears out every claim, direction and number."""
+    text = with_fixes(sentence, fixes)
+    checks = check_sentence(text, chart.charts, chart.lines)
+    labels = all_labels(text, chart.charts)
+    trends = sum(check.claim is ChartClaim.TREND for check in checks)
+    return (
+        bool(checks)
+        and all(_holds(check) for check in checks)
+        and trends >= len(directions_in(text, labels))
+        and not any(one.change for one in numbers_in(text, labels))
+    )
+
+
+def _holds(check: ChartCheck) -> bool:
+    """Whether a claim is borne out, or as near as a value may be read."""
+    near = check.claim is ChartClaim.VALUE and check.off < _NEAR
+    return check.outcome is ClaimOutcome.TRUE or (near and check.outcome is ClaimOutcome.UNDECIDED)
+
+
+#: Times the tolerance.
+_NEAR = 1.5
+
+
+def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
+    """What speaks against removing a sentence.
+
+    Args:
+        sentence: What would be removed.
+        foreign: Whether it is about something that the chart does not show, rather than garbled.
+        chart: What was read.
+
+    Returns:
+        As `doubts`: a sentence goes for certain where it is long enough for one, no layout, and, if
+        it is foreign, has names or numbers that the image lacks, and at most half of its subject's
+        words are there.
+    """
+    if len(sentence.split()) < _FEWEST or _LAYOUT.search(sentence):
+        return ["it may be a heading, a list's item, or a row"]
+    if not foreign:
+        return []
+    subject = subject_stems(sentence)
+    shown = sum(fold(stem) in chart.letters for stem in subject)
+    printed = printed_numbers(chart.charts, chart.lines)
+    numbers = [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
+    hard = bool(numbers or absent_names(sentence, chart.charts, chart.lines))
+    if len(subject) < _SUBJECT or 2 * shown > len(subject) or not hard:
+        return ["it may be a remark on the chart"]
+    return []
+
+
+#: Words for its subject that a sentence about something else has at least.
+_SUBJECT = 3
