@@ -6,7 +6,9 @@ rewrites beside their charts (`scripts/research/chart_critic/read_rewrites.py`).
 
 from __future__ import annotations
 
+import itertools
 import re
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +22,7 @@ from revise_captions.charts.claims.sentence import all_labels, printed_numbers
 from revise_captions.charts.claims.vocabulary import STRONG, verb_of
 from revise_captions.critic.charts.support import absent_names
 from revise_captions.critic.charts.words import function_words, subject_stems, words_of
-from revise_captions.records import Fix
+from revise_captions.records import Box, Fix
 
 #: Kinds of claims whose fixes may be certain.
 _TRUSTED = frozenset((ChartClaim.VALUE, ChartClaim.EXTREME, ChartClaim.TREND, ChartClaim.COUNT))
@@ -38,16 +40,20 @@ _UNREAL = re.compile(
     r"\b(?:project(?:ed|ions?)|expected|estimated|forecasts?|predict\w*|would|if|despite|although"
     r"|except|not|no longer|never|neither|nor|without|average|mean|median|total|sum|combined"
     r"|together|difference|gap|people who|those who|(?:a|an|the|its) (?:new )?(?:low|high)|up|down"
-    r"|followed by|among the|one of)\b",
+    r"|followed by|among the|one of|beginning|start|final|end)\b",
     re.IGNORECASE,
 )
 #: Names of what is no one thing.
 _WHOLE = re.compile(r"\b(?:total|all|average|overall|other|others|net|none|median)\b", re.I)
 #: Names of nothing but these may be words of any sentence.
 _COMMON = function_words() | {"lot", "good", "bad", "fair", "high", "low", "yes", "total"}
+#: Fewer marks than this are no chart, but what is left of one.
+_FEW_MARKS = 3
+#: A share of the axis by which something rises or falls for certain.
+_CLEAR_CHANGE = 0.08
 #: Fewer words than this may be a heading, a list's number, or a row.
 _FEWEST = 5
-_LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n")
+_LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n|\|[^|]+\|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         (check.claim not in _TRUSTED, "a claim of this kind is not mended surely"),
         (not check.edits, "no other words are known to be right"),
         (bool(check.doubt), check.doubt),
+        (len(chart.marks) < _FEW_MARKS, "hardly any marks were read"),
         (len(chart.charts) > 1, "several panels"),
         (any(one.unread for one in chart.charts), "part of the chart was not read"),
         (bool(_UNREAL.search(sentence)), "it may be about something else than marks"),
@@ -104,7 +111,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
     return [
         *(text for holds, text in reasons if holds),
         *_of_names(check, found, labels, numbers, chart),
-        *_of_direction(sentence, check),
+        *_of_direction(sentence, check, found),
         *_of_words(after, chart),
     ]
 
@@ -186,7 +193,21 @@ def _has_gaps(chart: ReadChart) -> bool:
         ticks = {fold(tick) for tick in (one.y if one.horizontal else one.x).ticks}
         if len(named) < len(ticks) or any(mark.value is None for mark in marks):
             return True
+        if len(one.series) == 1 and _is_uneven(one.horizontal, [mark.box for mark in marks]):
+            return True
     return False
+
+
+def _is_uneven(horizontal: bool, boxes: Sequence[Box | None]) -> bool:
+    """Whether a place in a row of bars is empty."""
+    side = 1 if horizontal else 0
+    centers = sorted(box[side] + box[side + 2] for box in boxes if box is not None)
+    steps = [b - a for a, b in itertools.pairwise(centers)]
+    return len(steps) > 1 and max(steps) > _UNEVEN * statistics.median(steps)
+
+
+#: Times the usual step from one bar to the next.
+_UNEVEN = 1.6
 
 
 def _is_odd(right: str, chart: ReadChart) -> bool:
@@ -198,10 +219,13 @@ def _is_odd(right: str, chart: ReadChart) -> bool:
     return len(name) < 3 or right[0].islower() or not whole or bool(_WHOLE.search(right))
 
 
-def _of_direction(sentence: str, check: ChartCheck) -> list[str]:
-    """Whether a direction's word also says how far it goes."""
+def _of_direction(sentence: str, check: ChartCheck, found: Sequence[FoundMark]) -> list[str]:
+    """Whether it hardly goes any way, or a direction's word also says how far."""
     if check.claim is not ChartClaim.TREND:
         return []
+    values = [one.value for one in found]
+    if not values or max(values) - min(values) < _CLEAR_CHANGE * found[0].extent:
+        return ["it hardly changes"]
     verbs = [verb_of(one.span.of(sentence)) for one in check.edits]
     strong = any(verb is not None and verb.base in STRONG for verb in verbs)
     return ["the other direction may be less strong"] if strong else []
@@ -230,6 +254,8 @@ def others_hold(sentence: str, fixes: Sequence[Fix], chart: ReadChart) -> bool:
 
 def _holds(check: ChartCheck) -> bool:
     """Whether a claim is borne out, or as near as a value may be read."""
+    if check.claim is ChartClaim.EXTREME:
+        return check.outcome is ClaimOutcome.TRUE and check.off == 0
     near = check.claim is ChartClaim.VALUE and check.off < _NEAR
     return check.outcome is ClaimOutcome.TRUE or (near and check.outcome is ClaimOutcome.UNDECIDED)
 
@@ -255,14 +281,18 @@ def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
         return ["it may be a heading, a list's item, or a row"]
     if not foreign:
         return []
+    hard = bool(unprinted(sentence, chart) or absent_names(sentence, chart.charts, chart.lines))
     subject = subject_stems(sentence)
     shown = sum(fold(stem) in chart.letters for stem in subject)
-    printed = printed_numbers(chart.charts, chart.lines)
-    numbers = [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
-    hard = bool(numbers or absent_names(sentence, chart.charts, chart.lines))
     if len(subject) < _SUBJECT or 2 * shown > len(subject) or not hard:
         return ["it may be a remark on the chart"]
     return []
+
+
+def unprinted(sentence: str, chart: ReadChart) -> list[Number]:
+    """The numbers of a sentence that stand nowhere in the image."""
+    printed = printed_numbers(chart.charts, chart.lines)
+    return [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
 
 
 #: Words for its subject that a sentence about something else has at least.

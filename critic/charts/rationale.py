@@ -14,14 +14,13 @@ from dataclasses import replace
 from revise_captions.charts import Chart
 from revise_captions.charts.claims import ChartCheck, ChartClaim, ClaimOutcome, check_sentence
 from revise_captions.charts.claims.extremes import rank_edits
-from revise_captions.charts.claims.mentions import numbers_in, years_in
-from revise_captions.charts.claims.sentence import printed_numbers
 from revise_captions.critic.charts.certainty import (
     ReadChart,
     doubts,
     others_hold,
     read_chart,
     removal_doubts,
+    unprinted,
 )
 from revise_captions.critic.charts.garbled import is_garbled
 from revise_captions.critic.charts.places import (
@@ -61,13 +60,13 @@ def rationale_of(
     """
     chart = read_chart(charts, lines)
     if is_garbled(sentence):
-        return _removed(sentence, NO_SENSE, GARBLED, chart)
+        return _removed(sentence, NO_SENSE, GARBLED, removal_doubts(sentence, False, chart))
     checks = check_sentence(sentence, charts, lines)
     instead = _other_extreme(sentence, checks, chart)
     if instead is not None:
         return instead
     if not is_supported(sentence, checks, charts, lines):
-        return _removed(sentence, NOT_SAID, FOREIGN, chart)
+        return _removed(sentence, NOT_SAID, FOREIGN, removal_doubts(sentence, True, chart))
     topic = other_topic(sentence, charts, lines)
     if topic:
         said, span = f"“{topic[0]}”", Span(*topic[1])
@@ -82,17 +81,14 @@ def rationale_of(
     found = _together(false) or doubtful
     if found:
         return _mended(sentence, sorted(found, key=lambda check: -check.off), chart)
-    printed = printed_numbers(charts, lines)
-    stated = numbers_in(sentence, years_in(sentence))
-    missing = [sentence[n.start : n.end] for n in stated if n.value not in printed]
+    missing = [sentence[n.start : n.end] for n in unprinted(sentence, chart)]
     return Rationale(f"The chart does not show {' or '.join(missing)}." if missing else "")
 
 
-def _removed(sentence: str, text: str, kind: str, chart: ReadChart) -> Rationale:
+def _removed(sentence: str, text: str, kind: str, against: Sequence[str]) -> Rationale:
     """A sentence of which nothing can stay."""
-    against = removal_doubts(sentence, kind == FOREIGN, chart)
-    whole = Span(0, len(sentence))
-    return Rationale(text, (Fix(whole, "", kind, not against, "; ".join(against)),))
+    basis = "; ".join(against) or "text read by OCR"
+    return Rationale(text, (Fix(Span(0, len(sentence)), "", kind, not against, basis),))
 
 
 def _mended(sentence: str, checks: Sequence[ChartCheck], chart: ReadChart) -> Rationale:
@@ -175,7 +171,7 @@ def _other_extreme(
         return None
     besides = content_stems(sentence.replace(names[0], ""))
     if len(besides) > 1 and not besides & _shown(chart.lines):
-        return _removed(sentence, NOT_SAID, FOREIGN, chart)
+        return _removed(sentence, NOT_SAID, FOREIGN, removal_doubts(sentence, True, chart))
     (check,), start = unnamed, sentence.index(names[0])
     (there,) = (mark for mark in chart.marks if mark.cell in check.cells)
     edits = rank_edits(sentence, Span(start, start + len(names[0])), there)

@@ -17,8 +17,9 @@ format has always had: null where the critic does not report it, absent from row
 versions wrote. `p_after` is P(factual) of what stands there now,
 in the revised caption: null once it is gone, or where it is unscored there for `reason_after`.
 The span of a fix is one of the sentence, not of the caption; a box is in pixels of the upright
-image. `error` follows `rounds` only where an exception left the caption without answers; `expert`
-is there only where the critic is a panel.
+image. `needs_review` is there where --on-unfixable asks for it, and where a sentence is left that
+a fix which is not certain might mend. `error` follows `rounds` only where an exception left the
+caption without answers; `expert` is there only where the critic is a panel.
 """
 
 from __future__ import annotations
@@ -53,9 +54,12 @@ def to_json(revision: Revision, *, review: bool = False) -> dict[str, Any]:
     result |= {"threshold": threshold, "rounds": revision.rounds}
     if revision.error:
         result["error"] = revision.error
+    draft = Draft(None, revision.caption, revision.sentences, threshold=threshold)
+    left = [revision.sentences[k].rationale for k in flagged(draft)]
     if review:
-        draft = Draft(None, revision.caption, revision.sentences, threshold=threshold)
-        result["needs_review"] = bool(flagged(draft))
+        result["needs_review"] = bool(left)
+    elif any(not fix.certain for told in left if told is not None for fix in told.fixes):
+        result["needs_review"] = True
     result["sentences"] = [_sentence_json(sentence, threshold) for sentence in revision.sentences]
     return {"revised_caption": revision.revised_caption, "revision": result}
 

@@ -14,7 +14,7 @@ _YEAR = re.compile(r"(?<![\d.,$€£-])(1[6-9]\d\d|20\d\d|2100)(?:s?)(?![\d%]|[.
 _NUMBER = re.compile(
     r"(?<![\w.,/])(?<![A-Za-z]-)(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?P<unit>\s?%|\s(?:percent\b|per cent\b|percentage points?\b|points?\b|thousand\b|million\b"
-    r"|billion\b|trillion\b|bn\b)|[kKmM]\b|(?:th|st|nd|rd|s)\b)?(?![\d/])"
+    r"|billion\b|trillion\b|bn\b)|[kKmM]\b|(?:th|st|nd|rd|s)\b)?(?![\d/+])"
 )
 _HEDGE = re.compile(
     rf"\b(?:{ABOUT}|(?:{NARROWLY}) (?:{OVER}|{UNDER}|higher than|lower than)"

@@ -1,0 +1,169 @@
+"""What the critic of charts would have written, and what it is certain of."""
+
+from __future__ import annotations
+
+import pytest
+
+from revise_captions.charts import Chart, ChartAxis, ChartMark, ChartSeries
+from revise_captions.charts.claims.edits import with_fixes
+from revise_captions.critic.charts.rationale import rationale_of
+from revise_captions.records import Evidence, Rationale
+
+LINES = ("Cases of measles in Norway", "2010", "2011", "2012", "2013", "2014")
+
+
+def marks(values: dict[str, float], **more) -> tuple[ChartMark, ...]:
+    return tuple(
+        ChartMark(name, value, box=(10 * k, 0, 10 * k + 8, 40), **more)
+        for k, (name, value) in enumerate(values.items())
+    )
+
+
+def bars(values: dict[str, float], title: str = LINES[0], **more) -> Chart:
+    return Chart("bar", title, series=(ChartSeries("", "", marks(values, **more)),))
+
+
+YEARS = bars({"2010": 423.0, "2011": 400, "2012": 254, "2013": 380, "2014": 300})
+JOBS = bars(
+    {"Wind": 12000.0, "Coal": 30500, "Solar": 20000}, "Jobs in energy", printed=False, tolerance=90
+)
+JOB_LINES = ("Jobs in energy", "Wind", "Coal", "Solar")
+AGES = Chart(
+    "bar", "Shares of age groups",
+    series=(ChartSeries("15-64 years", "", marks({"2010": 60.0, "2011": 61, "2012": 62})),),
+)  # fmt: skip
+
+
+def told(sentence: str, chart: Chart = YEARS, lines: tuple[str, ...] = LINES) -> Rationale:
+    return rationale_of(sentence, (chart,), lines)
+
+
+def written(sentence: str, chart: Chart = YEARS, lines: tuple[str, ...] = LINES) -> str | None:
+    """The sentence as the reviser would leave it; None where nothing is certain."""
+    fixes = told(sentence, chart, lines).fixes
+    if not fixes or not all(fix.certain for fix in fixes):
+        return None
+    return with_fixes(sentence, fixes)
+
+
+def test_two_false_claims_give_two_fixes_with_a_box_each():
+    sentence = "Cases stood at 300 in 2010 and at 900 in 2014."
+    rationale = told(sentence)
+    assert rationale.text == "2014 is at 300, not 900. 2010 is at 423, not 300."
+    assert [(f.span.of(sentence), f.right, f.kind) for f in rationale.fixes] == [
+        ("300", "423", "value"), ("900", "300", "value"),
+    ]  # fmt: skip
+    assert [fix.evidence for fix in rationale.fixes] == [
+        (Evidence((0, 0, 8, 40), "2010"),), (Evidence((40, 0, 48, 40), "2014"),),
+    ]  # fmt: skip
+    assert all(fix.certain and fix.basis == "printed value" for fix in rationale.fixes)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rewrite"),
+    [
+        ("In 2012, there were 202 cases.", "In 2012, there were 254 cases."),
+        ("The highest number was in 2013, at 380.", "The highest number was in 2010, at 423."),
+        ("Cases rose from 2010 to 2014.", "Cases fell from 2010 to 2014."),
+        ("Cases rose until 2012 and then fell.", "Cases fell until 2012 and then rose."),
+        (
+            "Cases in Norway rose from 423 in 2010 to 900 in 2014.",
+            "Cases in Norway fell from 423 in 2010 to 300 in 2014.",
+        ),
+        ("Cases have risen from 2010 to 2014.", "Cases have fallen from 2010 to 2014."),
+    ],
+)
+def test_what_is_certain(sentence, rewrite):
+    assert written(sentence) == rewrite
+
+
+@pytest.mark.parametrize(
+    ("sentence", "chart", "lines"),
+    [
+        # what a claim is about
+        ("Of those 65 and over, the share was 20% in 2011.", AGES, LINES),
+        ("The share of females was 20% in 2011.", AGES, LINES),
+        ("Cases have risen in recent years.", YEARS, LINES),
+        ("Since 2010, cases increased by $500 million.", YEARS, LINES),
+        ("The average annual growth is 7 in Norway.", YEARS, LINES),
+        ("Coal has less than 95,000 jobs.", JOBS, JOB_LINES),
+        ("The chart shows 14 advanced economies.", JOBS, JOB_LINES),
+        ("Wind and Coal account for over 60,000 jobs.", JOBS, JOB_LINES),
+        ("In 2014, cases are projected to be 700.", YEARS, LINES),
+        ("Cases were highest in 2013 and lowest in 2010.", YEARS, LINES),
+        ("In 2013, there was the smallest deficit.", YEARS, LINES),
+        # units and scale
+        ("Wind has 14 thousand jobs.", JOBS, JOB_LINES),
+        ("Solar has the highest share, at 45.2%.", JOBS, JOB_LINES),
+        # numbers that are nearly right, or printed
+        ("Wind has about 11,000 jobs.", JOBS, JOB_LINES),
+        ("Wind has 17,500 jobs.", JOBS, (*JOB_LINES, "17,500 of them")),
+        # what else the sentence says
+        ("Wind has 20,000 jobs, thanks to subsidies.", JOBS, JOB_LINES),
+        ("There was a slight drop to 900 in 2011, and a rise.", YEARS, LINES),
+    ],
+)  # fmt: skip
+def test_what_is_left_to_a_person(sentence, chart, lines):
+    assert written(sentence, chart, lines) is None
+
+
+def test_a_measured_value_is_told_as_one():
+    assert written("Wind has 22,000 jobs.", JOBS, JOB_LINES) == "Wind has about 12,000 jobs."
+
+
+def test_a_share_is_put_in_as_the_sentence_tells_it():
+    """A chart of shares from 0 to 1 counts 41.7% as .417."""
+    shares = bars({"Wind": 0.417, "Coal": 0.2, "Solar": 0.1}, "Share of energy", printed=False,
+                  tolerance=0.002)  # fmt: skip
+    lines = ("Share of energy", "Wind", "Coal", "Solar")
+    said = "Coal has the highest share of energy, at 25.2%."
+    assert with_fixes(said, told(said, shares, lines).fixes) == (
+        "Wind has the highest share of energy, at about 41.7%."
+    )
+
+
+def test_a_chart_in_thousands_is_told_in_full_where_it_says_so():
+    small = bars({"Wind": 12.0, "Coal": 30.5, "Solar": 20.0}, "Jobs in energy (in 1,000s)")
+    said = "Wind has 22,000 jobs."
+    assert written(said, small, JOB_LINES) == "Wind has 12,000 jobs."
+    silent = bars({"Wind": 12.0, "Coal": 30.5, "Solar": 20.0}, "Jobs in energy")
+    assert written(said, silent, JOB_LINES) is None
+
+
+def test_no_year_takes_a_countrys_place():
+    mixed = bars({"2010": 900.0, "Peru": 100, "Chile": 200}, "Jobs")
+    assert not told("Peru has the highest number.", mixed, ("Jobs", "Peru")).fixes
+
+
+def test_a_rank_that_is_nearly_a_tie_is_no_certain_fix():
+    tied = bars({"Wind": 10.0, "Coal": 30.5, "Solar": 30.4}, "Jobs", printed=False, tolerance=0.2)
+    lines = ("Jobs", "Wind", "Coal", "Solar")
+    (fix,) = told("Wind has the highest number of jobs.", tied, lines).fixes
+    assert (fix.right, fix.certain, fix.basis) == ("Coal", False, "Solar is nearly the same")
+
+
+def test_a_lowest_mark_may_be_one_that_was_not_read():
+    gaps = bars({"Wind": 10.0, "Coal": 30.5, "Solar": 20.4}, "Jobs")
+    axis = ChartAxis(ticks=("Wind", "Coal", "Solar", "Oil"))
+    missed = Chart("bar", "Jobs", x=axis, series=gaps.series)
+    said, lines = "Coal has the lowest number of jobs.", ("Jobs", "Wind", "Coal", "Solar")
+    assert written(said, gaps, lines) == "Wind has the lowest number of jobs."
+    assert written(said, missed, lines) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "certain"),
+    [
+        ("In 2012, cases cases cases were 254 in Norway.", True),
+        ("2.", False),
+        ("**Overview of cases cases cases:**", False),
+        ("| 2012 | cases cases cases | 254 | and more |", False),
+        ("Parliament passed a law on herring fisheries in Peru.", True),
+        ("The temperature plays a role.", False),
+    ],
+)
+def test_what_may_be_removed(sentence, certain):
+    for fix in told(sentence).fixes:
+        assert (fix.span, fix.right) == ((0, len(sentence)), "")
+        assert fix.certain is certain
+    assert told(sentence).fixes or not certain
