@@ -55,9 +55,9 @@ def load_drop(argument: str, placement: Placement) -> Reviser:
 
 def load_fixes(argument: str, placement: Placement) -> Reviser:
     """Puts in what the critic names as fixes, and changes nothing else."""
-    from revise_captions.reviser.charts import ChartReviser
+    from revise_captions.reviser.fixes import FixReviser
 
-    return ChartReviser()
+    return FixReviser()
 
 
 def load_instruct(argument: str, placement: Placement) -> Reviser:

@@ -105,6 +105,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         (any(one.unread for one in chart.charts), "part of the chart was not read"),
         (bool(_UNREAL.search(sentence)), "it may be about something else than marks"),
         (_nearly_right(check, numbers, found), "the number is nearly right"),
+        (_is_zero(check, found), "a measured zero may be an end that was missed"),
         (not _is_unit_known(check, chart), "told in another unit than the chart's"),
         (_is_printed(check, found, chart), "the number is printed in the image, the value is not"),
     ]
@@ -114,6 +115,17 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         *_of_direction(sentence, check, found),
         *_of_words(after, chart),
     ]
+
+
+def _is_zero(check: ChartCheck, found: Sequence[FoundMark]) -> bool:
+    """Whether a direction rests on a mark of no height: curves are cut at their ends."""
+    return check.claim is ChartClaim.TREND and any(
+        not one.mark.printed and abs(one.value) < _ZERO * one.extent for one in found
+    )
+
+
+#: A share of the axis.
+_ZERO = 0.01
 
 
 def _is_unit_known(check: ChartCheck, chart: ReadChart) -> bool:

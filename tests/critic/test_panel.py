@@ -350,7 +350,7 @@ def test_bundled_is_a_panel_of_scenes_and_charts(monkeypatch):
     assert settings["charts"]["critic"] == charts.settings["critic"]
     assert settings["charts"]["rapidocr"] == version("rapidocr")
     assert settings["charts"]["threshold"] == f"{charts.threshold:.4f}"
-    assert [one[GOES_WITH] for one in settings.values()] == ["bundled", "charts"]
+    assert [one[GOES_WITH] for one in settings.values()] == ["bundled", "fixes"]
     assert settings["picturebook"]["threshold"] == f"{panel.threshold:.4f}"
     monkeypatch.setattr(load, "_absent", lambda: ["rapidocr"])
     without = load.load_critic("bundled", CriticOptions(Placement(device="cpu")))

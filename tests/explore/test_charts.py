@@ -8,7 +8,7 @@ import json
 import pytest
 from browser import Browser, needs_browser
 from explored import ask, serving
-from judged_chart import CAPTION, READING, SENTENCE
+from judged_chart import BARS, CAPTION, FIX, READING, SENTENCE
 from PIL import Image
 
 from revise_captions.pipelines.explore import session
@@ -59,6 +59,18 @@ def test_the_table_and_the_outlined_image_of_a_chart_alone(run):
             assert ask(server, f"/{server.token}/{place}")[0] == 404, place
         page = ask(server, f"/{server.token}/")[2].decode()
         assert page.count("data-reading=") == 1
+
+
+def test_two_fixes_of_a_sentence_have_their_outlines_both(run):
+    first, second = (json.loads(line) for line in run.read_text().splitlines())
+    fix = {**FIX, "span": [3, 7], "evidence": [{"box": list(BARS[0].box), "label": "2013"}]}
+    first["revision"]["sentences"][0]["fixes"] = [fix, FIX]
+    run.write_text("".join(f"{json.dumps(row)}\n" for row in (first, second)))
+    with serving(run) as server:
+        marked = picture(server, "image/0/large/marked")
+    for left in (BARS[0].box[0], BARS[1].box[0]):
+        red, green, _ = marked.getpixel((left - 3, 130))
+        assert red - green > 60
 
 
 def test_without_what_reads_charts_none_is_offered(run, monkeypatch):

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
-from judged_chart import BARS, CAPTION, FIX, READING, SENTENCE
+from judged_chart import BARS, CAPTION, FIX, READING, SENTENCE, TWICE
 from PIL import Image
 
+from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.io.decoding import full_size, reduced
 from revise_captions.pipelines.output.outcomes import Outcome
+from revise_captions.pipelines.output.schema import to_json
 from revise_captions.pipelines.report.cards import has_boxes, render_cards, shown_picture
 from revise_captions.pipelines.report.chart_view import ChartView, of_charts
 from revise_captions.pipelines.report.evidence import boxes_of, outlined
 from revise_captions.pipelines.report.page import templates
 from revise_captions.pipelines.report.sample import ReportRow
+from revise_captions.records import Revision, Sentence, Span, Verdict
 
 BOX = BARS[1].box
 
@@ -65,6 +71,20 @@ def test_the_picture_of_a_record_is_outlined():
     plain = white(200, 200)
     assert shown_picture(row(plain, sentences=[{**SENTENCE, "fixes": []}])) is plain
     assert shown_picture(row(None)) is None
+
+
+def test_a_sentence_with_two_false_claims_has_two_boxes():
+    """From the critic's fixes through the row to the outlined picture."""
+    reading = replace(READING, lines=("Cases in Norway", "2013", "2014"))
+    rationale = rationale_of(TWICE, reading.charts, reading.lines)
+    flagged = Sentence(Span(0, len(TWICE)), Verdict(0.1), Verdict(0.1), rationale)
+    stored = json.loads(json.dumps(to_json(Revision(TWICE, TWICE, (flagged,), threshold=0.5))))
+    (sentence,) = stored["revision"]["sentences"]
+    assert [fix["right"] for fix in sentence["fixes"]] == ["about 380", "254"]
+    assert boxes_of(sentence) == [mark.box for mark in BARS]
+    picture = shown_picture(row(white(200, 200), sentences=[sentence]))
+    assert picture is not None
+    assert all(picture.getpixel((left - 3, 130))[1] < 90 for left in (20, 100))
 
 
 @pytest.mark.parametrize("size", [(1200, 900), (3000, 2000)])

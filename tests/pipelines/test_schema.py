@@ -113,6 +113,17 @@ def test_an_error_and_a_need_for_review_are_said():
     assert stored(wrong, review=True)["revision"]["needs_review"] is True
 
 
+def test_what_an_uncertain_fix_might_mend_needs_review():
+    """The first sentence's fixes are one that is certain and one that is not."""
+    told = SENTENCES[1].rationale
+    assert told is not None
+    sure = replace(told, fixes=told.fixes[:1])
+    for rationale, p, needed in ((told, 0.2, True), (sure, 0.2, None), (told, 0.9, None)):
+        left = replace(SENTENCES[1], now=Verdict(p, None, True), rationale=rationale)
+        row = stored(replace(REVISION, sentences=(left,)))["revision"]
+        assert row.get("needs_review") is needed
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_there_and_back(whole):
     for revision in (REVISION, replace(REVISION, error="KeyError: 'x'", rounds=0)):

@@ -11,6 +11,8 @@ BARS = (
 )
 TITLE = "Cases in <b>Norway</b>"
 READING = ChartReading((Chart("bar", TITLE, series=(ChartSeries("", "", BARS),)),), ())
+#: Two false claims.
+TWICE = "It fell from 500 in 2013 to 202 in 2014."
 CAPTION = "In 2014, there were 202 cases."
 FIX = {
     "span": [20, 23], "right": "254", "kind": "value", "certain": True, "basis": "the bar",

@@ -2,7 +2,7 @@
 
     python -m scripts.research.chart_critic.rewrites --charts 40 --write
 
-The critic `charts` reads each image, the reviser `charts` rewrites, as in a run. The table that was
+The critic `charts` reads each image, the reviser `fixes` rewrites, as in a run. The table that was
 drawn decides each sentence as it then stands; what it cannot decide counts as not true. As for the
 picture book, a wrong sentence that is removed is no longer false; removals have their own column.
 With `exact`, the critic gets the table in place of what was read: what is missing there is the
@@ -31,7 +31,7 @@ from revise_captions.critic.charts.places import NumberPlace, numbers_of, words_
 from revise_captions.pipelines.draft import new_draft, present_text
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.records import Sentence
-from revise_captions.reviser.charts import ChartReviser
+from revise_captions.reviser.fixes import FixReviser
 from revise_captions.text.sentences import split
 from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.figures import share_of_hits, spread
@@ -225,7 +225,7 @@ def block(found: dict[str, list[SentenceFate]]) -> str:
 def main(charts: int, seed: str, language: bool, write: bool) -> None:
     """Print what became of wrong and right sentences, by type of error and by style."""
     critic = ChartCritic(language=chart_language() if language else None)
-    models = LoadedModels(critic, ChartReviser(), "")
+    models = LoadedModels(critic, FixReviser(), "")
     found: dict[str, list[SentenceFate]] = {"the critic's": [], "exact": []}
     for style in STYLES:
         for name, table, caption, image in drawn(style, charts, seed):

@@ -1,0 +1,217 @@
+"""How often the chart critic's fixes are right, by kind: read by eye beside CHOCOLATE's charts.
+
+    python -m scripts.research.chart_critic.read_rewrites DIR --readings read.jsonl --write
+
+DIR is CHOCOLATE as published; the readings are those of `measure`. Of the development half, each
+flagged sentence with fixes is rewritten by all of them, certain or not, and judged again as a run
+judges it. What was read stands in `rewrites_read.jsonl`: the caption's id, the sentence's number,
+the fixes without the sentence's own words, and a verdict: `right` (all of it is true now), `partly`
+(something else is still wrong), `wrong`. A removal is right where people labeled the sentence
+wrong. `--unread` prints the rewrites that nobody has read yet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from revise_captions.benchmarks.readers.chocolate import read
+from revise_captions.charts.claims.edits import with_fixes
+from revise_captions.command_line.printing import echo
+from revise_captions.critic.charts.critic import ChartCritic, ChartReading, evidence_of
+from revise_captions.critic.charts.evidence import NAMES
+from revise_captions.critic.charts.rationale import FOREIGN, GARBLED, rationale_of
+from revise_captions.records import Fix
+from scripts.research.chart_critic.halves import is_development
+from scripts.research.chart_critic.measure import NEUTRAL, readings_of
+from scripts.research.frame.blocks import write_to_pages
+from scripts.research.frame.figures import rows_as_table
+from scripts.research.frame.report import ROOT, write_option
+
+READ = Path(__file__).with_name("rewrites_read.jsonl")
+RIGHT, PARTLY, WRONG = "right", "partly", "wrong"
+LEVEL = 0.95
+#: (start, end, right) of each fix.
+FixKey = tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedRewrite:
+    """What would become of a sentence.
+
+    Attributes:
+        caption: CHOCOLATE's id of its caption.
+        image: The name of its image.
+        index: Its number in the caption, from 0.
+        sentence: Its text.
+        erroneous: Whether people labeled it wrong.
+        flagged: Whether the critic did.
+        fixes: What the critic names.
+        accepted: Whether a run would take them all.
+    """
+
+    caption: str
+    image: str
+    index: int
+    sentence: str
+    erroneous: bool
+    flagged: bool
+    fixes: tuple[Fix, ...] = ()
+    accepted: bool = False
+
+    @property
+    def certain(self) -> bool:
+        """Whether a run writes it."""
+        return bool(self.fixes) and all(fix.certain for fix in self.fixes)
+
+    @property
+    def removed(self) -> bool:
+        """Whether nothing is left of it."""
+        return bool(self.fixes) and not with_fixes(self.sentence, self.fixes)
+
+    @property
+    def kind(self) -> str:
+        """The kinds of claims that are mended, in one word or several."""
+        return " and ".join(sorted({fix.kind for fix in self.fixes}))
+
+    @property
+    def key(self) -> tuple[str, int, FixKey]:
+        """What a verdict of it is known by."""
+        return self.caption, self.index, tuple((*fix.span, fix.right) for fix in self.fixes)
+
+
+def proposals(
+    folder: Path, readings: Mapping[str, ChartReading], critic: ChartCritic
+) -> Iterator[ProposedRewrite]:
+    """Every sentence of the development half whose chart could be read."""
+    for example in read(folder):
+        name = Path(example.image).name
+        reading = readings.get(name)
+        if reading is None or not reading.readable or not is_development(name):
+            continue
+        texts = [one.span.of(example.caption) for one in example.sentences]
+        chances = _judged(reading, texts, critic)
+        for k, (one, text, p) in enumerate(zip(example.sentences, texts, chances, strict=True)):
+            erroneous = any(error != NEUTRAL for error in one.error_types)
+            if p >= critic.threshold:
+                yield ProposedRewrite(example.id, name, k, text, erroneous, False)
+                continue
+            fixes = rationale_of(text, reading.charts, reading.lines, reading.places).fixes
+            after = with_fixes(text, fixes)
+            accepted = bool(fixes) and not after
+            if fixes and after:
+                now = _judged(reading, [*texts[:k], after, *texts[k + 1 :]], critic)[k]
+                accepted = now >= critic.threshold and now > p
+            yield ProposedRewrite(example.id, name, k, text, erroneous, True, fixes, accepted)
+
+
+def _judged(reading: ChartReading, texts: Sequence[str], critic: ChartCritic) -> list[float]:
+    found = evidence_of(reading, texts, critic.language)
+    return critic.weights.probabilities(NAMES, [one.values for one in found])
+
+
+def verdicts() -> dict[tuple[str, int, FixKey], str]:
+    """What was read, by `ProposedRewrite.key`."""
+    rows = map(json.loads, READ.read_text(encoding="utf-8").splitlines())
+    return {
+        (row["caption"], row["sentence"], tuple(tuple(fix) for fix in row["fixes"])): row["verdict"]
+        for row in rows
+    }
+
+
+def is_right(one: ProposedRewrite, known: Mapping[tuple[str, int, FixKey], str]) -> bool | None:
+    """Whether a rewrite, or a removal, is right; None where nobody has read it."""
+    if one.removed:
+        return one.erroneous
+    found = known.get(one.key)
+    return None if found is None else found == RIGHT
+
+
+def share(count: int, of: int) -> str:
+    """A share with its exact interval (Clopper and Pearson 1934); "–" of nothing."""
+    from scipy.stats import binomtest
+
+    if not of:
+        return "–"
+    ends = binomtest(count, of).proportion_ci(LEVEL, method="exact")
+    return f"{count} of {of}: {count / of:.3f} ({ends.low:.3f}–{ends.high:.3f})"
+
+
+def table(
+    every: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, FixKey], str]
+) -> list[list[str]]:
+    """A row per kind of fix: what is proposed, certain and accepted, and how much of it right."""
+    rows = [["fix", "proposed", "certain", "certain and accepted", "… right", "others, right"]]
+    proposed = [one for one in every if one.fixes]
+    kinds = sorted({one.kind for one in proposed}, key=lambda kind: (kind in _REMOVALS, kind))
+    for kind in (*kinds, ""):
+        part = [one for one in proposed if kind in ("", one.kind)]
+        written = [one for one in part if one.certain and one.accepted]
+        others = [one for one in part if not one.certain and one.accepted]
+        rows.append([
+            _REMOVALS.get(kind, kind) or "all",
+            str(len(part)),
+            str(sum(one.certain for one in part)),
+            str(len(written)),
+            _right(written, known),
+            _right(others, known),
+        ])  # fmt: skip
+    return rows
+
+
+_REMOVALS = {GARBLED: "removal, garbled", FOREIGN: "removal, about nothing shown"}
+
+
+def _right(part: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, FixKey], str]) -> str:
+    found = [right for one in part if (right := is_right(one, known)) is not None]
+    return share(sum(found), len(found))
+
+
+def figures(every: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, FixKey], str]) -> str:
+    """The block of the page."""
+    wrong = [one for one in every if one.erroneous]
+    right = [one for one in every if not one.erroneous]
+    written = [one for one in every if one.certain and one.accepted]
+    mended = sum(one.erroneous and is_right(one, known) is True for one in written)
+    harmed = sum(not one.erroneous and is_right(one, known) is False for one in written)
+    return "\n".join([
+        rows_as_table(table(every, known)),
+        "",
+        f"{len(every):,} sentences of {len({one.caption for one in every})} captions. Wrong ones "
+        f"that are right or gone afterwards: {share(mended, len(wrong))}. Right ones that are "
+        f"changed or removed: {share(sum(not one.erroneous for one in written), len(right))}; "
+        f"made false or removed: {share(harmed, len(right))}. Flagged are "
+        f"{share(sum(one.flagged for one in right), len(right))} of the right and "
+        f"{share(sum(one.flagged for one in wrong), len(wrong))} of the wrong sentences.",
+    ])  # fmt: skip
+
+
+@click.command(help=__doc__.splitlines()[0])
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("--readings", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option(
+    "--unread", is_flag=True, help="Print what nobody has read, for `rewrites_read.jsonl`."
+)
+@write_option
+def main(folder: Path, readings: Path, unread: bool, write: bool) -> None:
+    found = readings_of(folder, readings, more=False)
+    every, known = list(proposals(folder, found, ChartCritic())), verdicts()
+    if unread:
+        for one in every:
+            if one.accepted and is_right(one, known) is None:
+                row = {"caption": one.caption, "sentence": one.index, "fixes": one.key[2]}
+                echo(f"{one.image}\n{one.sentence}\n{with_fixes(one.sentence, one.fixes)}")
+                echo(json.dumps({**row, "certain": one.certain, "verdict": ""}))
+        return
+    block = figures(every, known)
+    echo(block)
+    if write:
+        write_to_pages(ROOT, {"fixes": block})
+
+
+if __name__ == "__main__":
+    main()
