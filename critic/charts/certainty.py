@@ -25,7 +25,7 @@ from revise_captions.critic.charts.words import function_words, subject_stems, w
 from revise_captions.records import Box, Fix
 
 #: Kinds of claims whose fixes may be certain.
-_TRUSTED = frozenset((ChartClaim.VALUE, ChartClaim.EXTREME, ChartClaim.TREND, ChartClaim.COUNT))
+_TRUSTED = frozenset((ChartClaim.VALUE, ChartClaim.EXTREME, ChartClaim.TREND))
 #: How far from the chart's value a number must be: (share of the axis, share of the value).
 _EXACT, _HEDGED, _PRINTED = (0.05, 0.11), (0.08, 0.17), (0.0, 0.08)
 #: By what a number is multiplied where the chart says that it counts these.
@@ -33,7 +33,8 @@ _SCALES = {1e-3: "thousand|1,?000", 1e-6: "million|1,?000,?000", 1e-9: "billion"
 #: Words of any sentence about a chart, beside those that `words` takes for such.
 _PLAIN = frozenset(
     ("till", "find", "finds", "short", "longe", "think", "belie", "expre", "view", "views", "side",
-     "secto", "agree", "zero", "frequ", "best", "makes", "unite", "ameri", "membe")
+     "secto", "agree", "zero", "frequ", "best", "makes", "unite", "ameri", "membe",
+     "asked", "chose", "hit")
 )  # fmt: skip
 #: What is said of no mark of the chart.
 _UNREAL = re.compile(
@@ -43,6 +44,7 @@ _UNREAL = re.compile(
     r"|followed by|among the|one of|beginning|start|final|end)\b",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 #: Names of what is no one thing.
 _WHOLE = re.compile(r"\b(?:total|all|average|overall|other|others|net|none|median)\b", re.I)
 #: Names of nothing but these may be words of any sentence.
@@ -103,7 +105,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
         (len(chart.marks) < _FEW_MARKS, "hardly any marks were read"),
         (len(chart.charts) > 1, "several panels"),
         (any(one.unread for one in chart.charts), "part of the chart was not read"),
-        (bool(_UNREAL.search(sentence)), "it may be about something else than marks"),
+        (_is_unreal(sentence, chart), "it may be about something else than marks"),
         (_nearly_right(check, numbers, found), "the number is nearly right"),
         (_is_zero(check, found), "a measured zero may be an end that was missed"),
         (not _is_unit_known(check, chart), "told in another unit than the chart's"),
@@ -111,7 +113,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
     ]
     return [
         *(text for holds, text in reasons if holds),
-        *_of_names(check, found, labels, numbers, chart),
+        *_of_names(sentence, check, found, labels, numbers, chart),
         *_of_direction(sentence, check, found),
         *_of_words(after, chart),
     ]
@@ -126,6 +128,12 @@ def _is_zero(check: ChartCheck, found: Sequence[FoundMark]) -> bool:
 
 #: A share of the axis.
 _ZERO = 0.01
+
+
+def _is_unreal(sentence: str, chart: ReadChart) -> bool:
+    """Whether it speaks of what no mark shows, and what the chart does not call its subject."""
+    subject = fold(" ".join(f"{one.title} {one.x.label} {one.y.label}" for one in chart.charts))
+    return any(fold(found[0]) not in subject for found in _UNREAL.finditer(sentence))
 
 
 def _is_unit_known(check: ChartCheck, chart: ReadChart) -> bool:
@@ -165,7 +173,15 @@ def _nearly_right(check: ChartCheck, numbers: Sequence[Number], found: Sequence[
     return gap < of_value * abs(mark.value) or gap < of_axis * mark.extent
 
 
+def _is_common(sentence: str, label: NamedLabel) -> bool:
+    """Whether a name stands there as words of any sentence do: "a lot", "No one"."""
+    said = sentence[label.start : label.end]
+    words = {*words_of(said.lower())}
+    return bool(words) and words <= _COMMON and (label.start == 0 or said.islower())
+
+
 def _of_names(
+    sentence: str,
     check: ChartCheck, found: Sequence[FoundMark], labels: Sequence[NamedLabel],
     numbers: Sequence[Number], chart: ReadChart,
 ) -> list[str]:  # fmt: skip
@@ -183,14 +199,7 @@ def _of_names(
         ),
         (any(not label.literal for label in labels), "a name was told by one of its words"),
         (of_value and len(categories) > len(values), "several names for one number"),
-        (
-            any(
-                {*words_of(label.name.lower())} <= _COMMON
-                for label in labels
-                if not label.name.isdigit()
-            ),
-            "a name of common words",
-        ),
+        (any(_is_common(sentence, label) for label in labels), "a name of common words"),
         (check.claim is ChartClaim.EXTREME and bool(odd), "a name that may be misread"),
         (check.claim is ChartClaim.EXTREME and _has_gaps(chart), "a mark was not read"),
     ]
@@ -226,7 +235,9 @@ def _is_odd(right: str, chart: ReadChart) -> bool:
     """Whether what would be put in is a name that is no line of the image's text, or very short."""
     name = fold(right)
     if not any(c.isalpha() for c in right) or "about " in right:
-        return "*" in right
+        years = [int(year) for line in chart.lines for year in _YEAR.findall(line)]
+        beyond = bool(_YEAR.fullmatch(right)) and bool(years) and int(right) > max(years)
+        return "*" in right or beyond
     whole = any(fold(line) == name for line in chart.lines)
     return len(name) < 3 or right[0].islower() or not whole or bool(_WHOLE.search(right))
 

@@ -170,8 +170,8 @@ def _direction(
         return _manner(run, way, gone)
     if gone > -width:
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.UNDECIDED, 1.0, cells=cells)
-    edits = _opposed(sentence, way)
-    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, -gone / width, _ends(run), cells, edits)
+    off, opposed = -gone / width, _opposed(sentence, way)
+    return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, off, _ends(run), cells, opposed)
 
 
 #: Changes that are neither little nor great: as shares of where they start, and of the axis.
