@@ -39,7 +39,7 @@ class ClaimOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class ClaimEdit:
     """What would have to stand in a sentence.
 
     Attributes:
@@ -74,7 +74,7 @@ class ChartCheck:
     off: float = 0.0
     rationale: str = ""
     cells: tuple[Cell, ...] = ()
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[ClaimEdit, ...] = ()
     stated: float | None = None
     scale: float = 1.0
     named: Span | None = None
@@ -113,14 +113,14 @@ def undecided(check: ChartCheck) -> ChartCheck:
     return replace(check, outcome=ClaimOutcome.UNDECIDED, rationale="", edits=())
 
 
-def edit(start: int, end: int, right: str) -> tuple[Edit, ...]:
+def edit(start: int, end: int, right: str) -> tuple[ClaimEdit, ...]:
     """One edit; none where nothing is known to be right."""
-    return (Edit(Span(start, end), right),) if right else ()
+    return (ClaimEdit(Span(start, end), right),) if right else ()
 
 
-def apart(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+def apart(edits: Sequence[ClaimEdit]) -> tuple[ClaimEdit, ...]:
     """The edits in order, without those that overlap one before them in the sequence."""
-    found: list[Edit] = []
+    found: list[ClaimEdit] = []
     for one in edits:
         if all(one.span.end <= o.span.start or o.span.end <= one.span.start for o in found):
             found.append(one)

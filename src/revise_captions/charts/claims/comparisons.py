@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from revise_captions.charts.claims.check import (
     ChartCheck,
     ChartClaim,
+    ClaimEdit,
     ClaimOutcome,
-    Edit,
     Tolerance,
     edit,
 )
@@ -131,12 +131,12 @@ def check_degrees(
     if b.value <= 0:
         return []
     group = "little" if match["little"] else "much"
-    edits = (Edit(Span(match.start(group), match.end(group)), ""),)
+    edits = (ClaimEdit(Span(match.start(group), match.end(group)), ""),)
     return [_proportion(a, b, (0.0, 1.45) if match["little"] else (1.1, math.inf), edits)]
 
 
 def _proportion(
-    a: FoundMark, b: FoundMark, within: tuple[float, float], edits: tuple[Edit, ...]
+    a: FoundMark, b: FoundMark, within: tuple[float, float], edits: tuple[ClaimEdit, ...]
 ) -> ChartCheck:
     """Whether A is so many times B, for any two values that the reading's tolerance allows."""
     least = max(0.0, a.value - a.mark.tolerance) / (b.value + b.mark.tolerance)

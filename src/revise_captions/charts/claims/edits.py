@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from revise_captions.charts.claims.check import Edit
+from revise_captions.charts.claims.check import ClaimEdit
 from revise_captions.charts.claims.mentions import Number
 from revise_captions.charts.claims.vocabulary import ABOUT, NARROWLY, OVER, UNDER, verb_of
 from revise_captions.records import Fix, Span
@@ -129,7 +129,7 @@ _AMOUNTS = re.compile(
 )
 
 
-def number_edit(sentence: str, one: Number, right: str) -> Edit:
+def number_edit(sentence: str, one: Number, right: str) -> ClaimEdit:
     """Another number in the place of one, with the words around it that no longer hold.
 
     Args:
@@ -161,7 +161,7 @@ def number_edit(sentence: str, one: Number, right: str) -> Edit:
     behind = _OR_MORE.match(sentence, one.end)
     if behind:
         digits, end = digits + sentence[end : one.end], behind.end()
-    return Edit(Span(start, end), hedge + digits)
+    return ClaimEdit(Span(start, end), hedge + digits)
 
 
 def _link(before: str, bound: str) -> str:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from revise_captions.charts.claims.check import (
     ChartCheck,
     ChartClaim,
+    ClaimEdit,
     ClaimOutcome,
-    Edit,
     Tolerance,
     undecided,
 )
@@ -229,7 +229,7 @@ _LONGEST_LABEL = 7
 _YEAR = re.compile(r"(?:in |FY )?\d{4}(?:/\d\d)?\*{0,2}")
 
 
-def rank_edits(sentence: str, named: Span, there: FoundMark) -> tuple[Edit, ...]:
+def rank_edits(sentence: str, named: Span, there: FoundMark) -> tuple[ClaimEdit, ...]:
     """What has the rank, in the place of what is said to, with the number if there is but one.
 
     Args:
@@ -251,7 +251,7 @@ def rank_edits(sentence: str, named: Span, there: FoundMark) -> tuple[Edit, ...]
     start, article = named.start, re.search(r"\b[Tt]he $", sentence[: named.start])
     if article and wrong[0].isupper() and right[0].isupper() and not _WITH_ARTICLE.search(right):
         start = article.start()
-    edits = [Edit(Span(start, named.end), right)]
+    edits = [ClaimEdit(Span(start, named.end), right)]
     stated = numbers_in(sentence, [NamedLabel(*named, wrong), *years_in(sentence)])
     if any(one.percent and there.value > HIGHEST_SHARE for one in stated):
         return ()

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from revise_captions.charts.claims.check import (
     ChartCheck,
     ChartClaim,
+    ClaimEdit,
     ClaimOutcome,
-    Edit,
     Tolerance,
     edit,
 )
@@ -66,11 +66,11 @@ def check_trends(
     return _as_turn([check for check in checks if check is not None], ways)
 
 
-def _opposed(sentence: str, way: Direction) -> tuple[Edit, ...]:
+def _opposed(sentence: str, way: Direction) -> tuple[ClaimEdit, ...]:
     """All words for a direction turned; none where one of them has no opposite."""
     spans = [Span(way.start, way.end), *way.also]
     words = [turned(span.of(sentence)) for span in spans]
-    return tuple(map(Edit, spans, words)) if all(words) else ()
+    return tuple(map(ClaimEdit, spans, words)) if all(words) else ()
 
 
 def speaks_of_trend(sentence: str) -> bool:
@@ -163,7 +163,7 @@ def _direction(
         if _WITHOUT_TURN.search(sentence) and back > 4 * width and back > 0.3 * gone:
             rationale = f"It does not go one way: from {first.said} to {last.said}, with setbacks."
             denies = _DENIES.search(sentence)
-            edits = (Edit(Span(*denies.span()), ""),) if denies else ()
+            edits = (ClaimEdit(Span(*denies.span()), ""),) if denies else ()
             return ChartCheck(
                 ChartClaim.TREND, ClaimOutcome.UNDECIDED, back / width, rationale, cells, edits
             )
@@ -188,7 +188,7 @@ def _manner(run: Sequence[FoundMark], way: Direction, gone: float) -> ChartCheck
         return ChartCheck(ChartClaim.TREND, ClaimOutcome.TRUE, 0.0, cells=cells)
     assert way.manner is not None
     rationale = f"{_ends(run)[:-1]}, not {way.little or way.much}."
-    edits = (Edit(way.manner, ""),)
+    edits = (ClaimEdit(way.manner, ""),)
     return ChartCheck(ChartClaim.TREND, ClaimOutcome.FALSE, 1.0, rationale, cells, edits)
 
 
