@@ -18,9 +18,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from array import array
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +40,8 @@ ADAPTER = Path(__file__).parent / "smollm2"
 TEXT_TOKENS, VALUE_TOKENS, SENTENCE_TOKENS = 90, 130, 90
 #: Sentences of longer captions are judged so many at a time, without those before.
 WINDOW = 24
+#: Answers that are kept, some hundred bytes each: a window's captions are judged twice.
+KEPT = 8192
 #: Log-odds beyond these say no more.
 LIMIT = 5.0
 _HEADS = ("Text: ", "\nValues:\n", "\nCaption:", "\nTrue?", "\n", " Yes", " No")
@@ -110,6 +115,7 @@ class ChartLanguage:
 
     def __init__(self, folder: Path = ADAPTER, dtype: str = "") -> None:
         self.folder, self.dtype = folder, dtype or fast_cpu_dtype()
+        self._known: OrderedDict[bytes, float] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -138,6 +144,16 @@ class ChartLanguage:
         return [odds for part in parts for odds in self._asked(reading, prompts.caption(part))]
 
     def _asked(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:
+        """The log-odds of sentences, asked only where one of them, or one before it, is new."""
+        keys = _prefixes(reading, packed)
+        if not all(key in self._known for key in keys):
+            self._known.update(zip(keys, self._computed(reading, packed), strict=True))
+        odds = [self._known[key] for key in keys]
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return odds
+
+    def _computed(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:
         import torch
 
         prompts, model = self._loaded
@@ -148,6 +164,17 @@ class ChartLanguage:
             head = model.lm_head.weight[list(prompts.answers)].float()
             yes, no = (hidden[places].float() @ head.T).T
         return [round(max(-LIMIT, min(LIMIT, odds)), 3) for odds in (yes - no).tolist()]
+
+
+def _prefixes(reading: Sequence[int], packed: PackedSentences) -> list[bytes]:
+    """A digest, for each sentence, of all that its answer depends on: attention is causal."""
+    digest, keys, start = blake2b(digest_size=16), [], 0
+    digest.update(array("q", reading).tobytes() + b"|")
+    for at in packed.asks:
+        digest.update(array("q", packed.ids[start : at + 1]).tobytes())
+        keys.append(digest.digest())
+        start = at + 1
+    return keys
 
 
 def chart_language() -> ChartLanguage | None:

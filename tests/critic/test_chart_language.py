@@ -12,6 +12,7 @@ from tinylm import model_of, tokenizer_of
 
 from revise_captions.charts import Chart, ChartMark, ChartSeries
 from revise_captions.critic.charts import critic as chart_critic
+from revise_captions.critic.charts import language as chart_language_module
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading
 from revise_captions.critic.charts.evidence import NAMES
 from revise_captions.critic.charts.language import (
@@ -85,6 +86,34 @@ def test_a_sentence_is_judged_after_those_before_it_and_no_others(language):
     assert all(abs(odds) <= LIMIT for odds in (one, two))
     assert language.log_odds([], LINES, ["Cases rose."])[0] != pytest.approx(one, abs=1e-3)
     assert asked() == []
+
+
+def test_what_did_not_change_is_not_asked_again(language, monkeypatch):
+    """As when a rewrite is taken back, or the last sentence goes."""
+    calls: list[int] = []
+    computed = ChartLanguage._computed
+
+    def counted(self, reading, packed):
+        calls.append(len(packed.asks))
+        return computed(self, reading, packed)
+
+    monkeypatch.setattr(ChartLanguage, "_computed", counted)
+    caption = ["Cases rose.", "They fell.", "They rose."]
+    first = language.log_odds([CHART], LINES, caption)
+    changed = language.log_odds([CHART], LINES, ["Cases rose.", "They stayed.", "They rose."])
+    assert language.log_odds([CHART], LINES, caption) == first
+    assert language.log_odds([CHART], LINES, caption[:2]) == first[:2]
+    assert changed[0] == pytest.approx(first[0], abs=1e-3)
+    assert calls == [3, 3]
+    assert language.log_odds([], LINES, caption[:1]) != first[:1]
+    assert calls == [3, 3, 1]
+
+
+def test_only_so_many_answers_are_kept(language, monkeypatch):
+    monkeypatch.setattr(chart_language_module, "KEPT", 2)
+    for number in range(4):
+        language.log_odds([CHART], LINES, [f"It is {number}.", "Yes."])
+        assert len(language._known) == 2
 
 
 def test_a_long_caption_is_judged_in_parts(language):
