@@ -13,7 +13,7 @@ from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.panel import PanelCritic
 from revise_captions.critic.protocol import Critic
-from revise_captions.engines.model_spec import OPENAI, TRANSFORMERS, VLLM, resolve_model
+from revise_captions.engines.model_spec import TRANSFORMERS, VLLM, resolve_model
 from revise_captions.errors import UserError
 
 #: The shipped critic's name, and the one that a panel calls it by.
@@ -79,7 +79,7 @@ def load_chat(argument: str, options: CriticOptions) -> Critic:
         raise _no_compiling(argument)
     own: Path | None = None
     added: Path | None = None
-    if engine != OPENAI:
+    if engine in (TRANSFORMERS, VLLM):  # others have models of their own
         own, folder, added = critic_folders(argument, options.adapter)
         if added is not None:
             spec = replace(spec, name=str(folder), source=str(folder))

@@ -8,7 +8,6 @@ from pathlib import Path
 from revise_captions.command_line.command import SECTIONS, command
 from revise_captions.command_line.options import argument
 from revise_captions.command_line.shared import (
-    LOCAL_ENGINES,
     OUT,
     shared_option,
 )
@@ -37,9 +36,7 @@ class VerifyRevisionsOptions:
     critic_profile: Path | None = shared_option("--critic-profile")
     adapter: str | None = shared_option("--adapter")
     trust_remote_code: bool = shared_option("--trust-remote-code")
-    engine: str = shared_option(
-        "--engine", type=LOCAL_ENGINES, help="Inference engine for the critic."
-    )
+    engine: str = shared_option("--engine", help="Inference engine for the critic.")
     image_field: str | None = shared_option("--image-field")
     caption_field: str | None = shared_option(
         "--caption-field",

@@ -1,9 +1,10 @@
-"""A package of somebody else's, installed by pip and used from the command line, as docs say."""
+"""Packages of somebody else's, installed by pip and used from the command line, as docs say."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,24 +12,52 @@ from pathlib import Path
 
 import pytest
 from pages import PAGES, ROOT, code
+from PIL import Image
 
-PACKAGE = ROOT / "tests/support/calm_captions"
-SOURCE = (PACKAGE / "calm_captions.py").read_text()
+from revise_captions.registry import KINDS, LAYOUTS
+
+#: One has a critic, a reviser, a metric and a command, the other a benchmark.
+PACKAGES = [ROOT / "tests/support/calm_captions", ROOT / "tests/support/guestbook"]
+SOURCE = "\n".join(path.read_text() for folder in PACKAGES for path in folder.glob("*.*"))
 PAGE = PAGES["docs/extending.md"]
+#: What neither of them has is installed from the page: the module, and a line of its code.
+SHOWN = {"yes_engine": "class Yes"}
+EXAMPLES = ROOT / "datasets/picturebook/examples"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def block(line: str) -> str:
+    """The page's code that has a line."""
+    (found,) = [part for part in code(PAGE, "python") if line in part]
+    return found
+
+
+def declared() -> str:
+    (found,) = code(PAGE, "toml")
+    return found
 
 
 @pytest.fixture(scope="module")
 def captions(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """`captions` in an environment that has the package, too."""
-    site = tmp_path_factory.mktemp("site")
+    """`captions` in an environment that has the packages, too."""
+    site, work = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("packages")
+    for folder in PACKAGES:
+        (work / folder.name).mkdir()
+        for path in folder.glob("*.*"):
+            (work / folder.name / path.name).write_bytes(path.read_bytes())
+    for module, line in SHOWN.items():
+        (work / module).mkdir()
+        (work / module / f"{module}.py").write_text(block(line))
+        (kind, entry) = next(
+            (group, declaration)
+            for group, declaration in re.findall(r"(\[project\.entry.*\])\n(.*)\n", declared())
+            if f'"{module}:' in declaration
+        )
+        name = f'[project]\nname = "{module}"\nversion = "1"\n{kind}\n{entry}\n'
+        (work / module / "pyproject.toml").write_text(name)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)]
-    copy = site.parent / "package"
-    copy.mkdir()
-    for path in PACKAGE.glob("*.*"):
-        (copy / path.name).write_bytes(path.read_bytes())
-    subprocess.run([*pip, *options, str(copy)], check=True)
+    subprocess.run([*pip, *options, *map(str, work.iterdir())], check=True)
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "revise_captions", *map(str, words)]
@@ -78,13 +107,90 @@ def test_the_metric_is_listed(captions):
     assert "shouting              The fewer exclamation marks, the better.\n" in listed
 
 
-def test_the_page_shows_the_package():
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain surface, and a scene of the picture book."""
+    folder = tmp_path_factory.mktemp("pictures")
+    Image.new("RGB", (320, 240), (90, 140, 200)).save(folder / "blue.png")
+    (folder / "scene.png").write_bytes((EXAMPLES / "images/test-076.png").read_bytes())
+    rows = [
+        {"image": "blue.png", "caption": "It is blue. The surface is amazing."},
+        {"image": "scene.png", "caption": "An amazing scene. One car is visible."},
+    ]
+    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_critic_and_reviser_judge_and_rewrite(captions, pictures, tmp_path):
+    out = tmp_path / "out.jsonl"
+    ran = captions("revise", pictures / "in.jsonl", out, "--critic", "calm", "--reviser", "calm")
+    assert ran.returncode == 0, ran.stderr
+    first, second = map(json.loads, out.read_text().splitlines())
+    assert first["revised_caption"] == "It is blue. The surface is plain."
+    assert second["revised_caption"] == "An plain scene. One car is visible."
+    flagged = first["revision"]["sentences"][1]
+    assert (flagged["p_factual"], flagged["rationale"]) == (0.1, "It is a plain surface.")
+    assert flagged["fixes"][0]["span"] == [15, 22]
+    ran = captions(
+        *("revise", pictures / "in.jsonl", tmp_path / "low.jsonl"),
+        *("--critic", "calm", "--threshold", 0.05),  # and the reviser that goes with it
+    )
+    assert "Nothing flagged in 4 sentences." in ran.stdout, ran.stderr
+
+
+def test_in_a_panel_the_critic_judges_its_own_images(captions, pictures, tmp_path):
+    out = tmp_path / "out.jsonl"
+    ran = captions("revise", pictures / "in.jsonl", out, "--critic", "calm,picturebook")
+    assert ran.returncode == 0, ran.stderr
+    first, second = map(json.loads, out.read_text().splitlines())
+    assert first["revision"]["expert"] == "calm"
+    assert first["revised_caption"] == "It is blue. The surface is plain."
+    assert second["revision"]["expert"] == "picturebook"
+    assert "One boat is visible." in second["revised_caption"]
+
+
+def test_the_engine_computes_a_critic(captions, pictures, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = ["--stage", "critique", "--critic", "chat=any", "--engine", "yes"]
+    ran = captions("revise", pictures / "in.jsonl", out, *words)
+    assert ran.returncode == 0, ran.stderr
+    rows = [json.loads(line)["revision"]["sentences"] for line in out.read_text().splitlines()]
+    assert [s["p_factual"] for row in rows for s in row] == [0.9] * 4
+    assert "|engine:yes|" in (tmp_path / "out.jsonl.signatures.json").read_text()
+
+
+#: Layouts are none yet that could be added.
+ADDED = [kind for kind in KINDS if kind is not LAYOUTS]
+MISSPELLED = {
+    "critic": ("revise", "IN", "OUT", "--critic", "clam"),
+    "reviser": ("revise", "IN", "OUT", "--critic", "calm", "--reviser", "clam"),
+    "engine": ("revise", "IN", "OUT", "--engine", "yess"),
+    "metric": ("evaluate-metric", "guestbook", "DIR", "metric:shoutin"),
+    "benchmark": ("evaluate-metric", "guestbok", "DIR", "metric:shouting"),
+    "command": ("count-shout", "IN"),
+}
+
+
+@pytest.mark.parametrize("kind", ADDED, ids=lambda kind: kind.noun)
+def test_a_misspelled_name_is_answered_with_the_nearest(kind, captions, pictures, guests, tmp_path):
+    places = {"IN": pictures / "in.jsonl", "OUT": tmp_path / "out.jsonl", "DIR": guests}
+    given = MISSPELLED[kind.noun]
+    ran = captions(*(places.get(word, word) for word in given))
+    assert ran.returncode == 2
+    meant = {"engine": "yes", "metric": "shouting", "benchmark": "guestbook"}
+    name = meant.get(kind.noun, "count-shouts" if kind.noun == "command" else "calm")
+    assert f"there is no {kind.noun} " in ran.stderr
+    assert f"did you mean {name}?" in ran.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_the_page_shows_the_packages():
     blocks = code(PAGE, "python")
-    assert len(blocks) == 3
     for block in blocks:
-        assert block in SOURCE
+        assert block in SOURCE or any(line in block for line in SHOWN.values())
         assert block.count("\n") < 30
-    (declared,) = code(PAGE, "toml")
-    assert declared in (PACKAGE / "pyproject.toml").read_text()
-    size = sum(path.read_text().count("\n") for path in PACKAGE.glob("*.*"))
-    assert size < 150
+    shown = set(re.findall(r'\."revise_captions\.(\w+)"\]', declared()))
+    assert len(blocks) == len(shown) == len(ADDED)
+    for group in declared().split("\n\n"):
+        assert group.strip() in SOURCE or any(f'"{module}:' in group for module in SHOWN)
+    assert SOURCE.count("\n") < 150

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import click.shell_completion
 
+from revise_captions import registry
 from revise_captions.command_line.options import option
 from revise_captions.errors import UserError
 
@@ -44,6 +46,32 @@ class OutputPath(click.Path):
         return path
 
 
+class Named(click.ParamType):
+    """The name of something installed, ours or another package's (`registry`)."""
+
+    name = "name"
+
+    def __init__(self, kind: registry.Kind) -> None:
+        self.kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name. Raises `UserError` where nothing has it."""
+        if value not in registry.entries(self.kind):
+            raise registry.unknown(self.kind, value)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """The names that begin so."""
+        names = registry.names(self.kind)
+        return [
+            click.shell_completion.CompletionItem(name)
+            for name in names
+            if name.startswith(incomplete)
+        ]
+
+
 #: Argument and option types.
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -52,8 +80,6 @@ OUT_FOLDER = OutputPath(path_type=Path, file_okay=False)
 #: A file, a folder in the formats that are one, or `-`; a text, so that `folder/` stays one.
 OUT = OutputPath(allow_dash=True)
 COUNT = click.IntRange(1)
-#: The engines that run a model in this process.
-LOCAL_ENGINES = click.Choice(["transformers", "vllm"])
 
 
 def _read_config(
@@ -130,10 +156,11 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
         "itself; any other critic needs one]",
     },
     "--engine": {
-        "type": click.Choice(["transformers", "vllm", "openai"]),
+        "type": Named(registry.ENGINES),
         "default": "transformers",
         "help": "Inference engine for models that name no server: `transformers` or `vllm` (needs "
-        "the extra `vllm`), both in this process. `openai`: every model must name its server.",
+        "the extra `vllm`), both in this process, or one of another package. `openai`: every model "
+        "must name its server.",
     },
     "--samples": {
         "type": click.IntRange(0, 100),

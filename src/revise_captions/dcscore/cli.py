@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from revise_captions.command_line.command import command
-from revise_captions.command_line.shared import LOCAL_ENGINES, OUT_FILE, shared
+from revise_captions.command_line.shared import OUT_FILE, shared
 
 EPILOG = """
 \b
@@ -90,7 +90,7 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
     show_default=False,
     help="Sentence encoder of the offline matcher: a folder or a Hugging Face model id.",
 )
-@shared("--engine", type=LOCAL_ENGINES, help="Inference engine for models that name no server.")
+@shared("--engine", help="Inference engine for models that name no server.")
 @shared("--device", "--trust-remote-code")
 @shared("--batch-size", help="Prompts, or captions of a critic, per forward pass.")
 @click.option("--html", type=OUT_FILE, help="Write an HTML page with marked units to this file.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from revise_captions.command_line.command import command, interrupted_whole
-from revise_captions.command_line.shared import EXISTING_FILE, LOCAL_ENGINES, OUT_FILE, shared
+from revise_captions.command_line.shared import EXISTING_FILE, OUT_FILE, shared
 
 EPILOG = """
 \b
@@ -55,7 +55,7 @@ Examples:
     help="Coreference resolver: `rules`, `maverick`, or a folder of Maverick weights. Maverick's "
     "license excludes commercial use.",
 )
-@shared("--engine", type=LOCAL_ENGINES, help="Inference engine for the judge.")
+@shared("--engine", help="Inference engine for the judge.")
 @shared("--device", "--trust-remote-code")
 @shared("--batch-size", help="Prompts per forward pass of the judge.")
 @click.option(
