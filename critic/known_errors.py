@@ -2,7 +2,7 @@
 
 A profile says most: the sentences that it was measured on, at any threshold. A card that
 `captions calibrate --into-card` wrote has them, too; of `captions finetune`, the precision–recall
-curve of its validation split.
+curve of its validation split. The critic of charts has a card of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from revise_captions.critic.charts.card import read_cards
 from revise_captions.critic.checkpoints import CARD, asks_by_chat, read_card
 from revise_captions.critic.locate import SHIPPED, critic_folders, weights_digest
 from revise_captions.critic.profile import CALIBRATION, MeasuredSentences, of_reviser, read_profile
@@ -46,6 +47,10 @@ def known_errors(
         if found is None or settings[CALIBRATION] != found.name:
             return None
         return found.rates(threshold, settings)
+    card = next((one for one in read_cards() if one.is_of(settings)), None)
+    if card is not None:
+        same = of_reviser(card.reviser, settings)
+        return MeasuredSentences.read(card.sentences).rates(threshold, card.origin, same)
     calibration = _card_of(settings, critic, adapter)
     if calibration is None:
         return None

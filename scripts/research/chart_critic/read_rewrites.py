@@ -18,15 +18,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import numpy as np
 
 from revise_captions.benchmarks.readers.chocolate import read
 from revise_captions.charts.claims.edits import with_fixes
 from revise_captions.command_line.printing import echo
+from revise_captions.critic.charts.card import (
+    DECIDING,
+    MEASURED,
+    ChartCard,
+    read_cards,
+    with_card,
+)
 from revise_captions.critic.charts.critic import ChartCritic, ChartReading, evidence_of
 from revise_captions.critic.charts.evidence import NAMES
 from revise_captions.critic.charts.rationale import FOREIGN, GARBLED, rationale_of
+from revise_captions.critic.profile import MeasuredSentences
+from revise_captions.engines.smollm2 import is_installed
+from revise_captions.io.writing import write_text
 from revise_captions.records import Fix
+from revise_captions.reviser.fixes import FixReviser
 from scripts.research.chart_critic.halves import is_development
+from scripts.research.chart_critic.kept_answers import KeptAnswers
 from scripts.research.chart_critic.measure import NEUTRAL, readings_of
 from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.figures import rows_as_table
@@ -35,6 +48,7 @@ from scripts.research.frame.report import ROOT, write_option
 READ = Path(__file__).with_name("rewrites_read.jsonl")
 RIGHT, PARTLY, WRONG = "right", "partly", "wrong"
 LEVEL = 0.95
+ORIGIN = "CHOCOLATE's development half, on which the rules were chosen"
 #: (start, end, right) of each fix.
 FixKey = tuple[tuple[int, int, str], ...]
 
@@ -52,6 +66,8 @@ class ProposedRewrite:
         flagged: Whether the critic did.
         fixes: What the critic names.
         accepted: Whether a run would take them all.
+        p: P(factual) of the sentence.
+        p_after: Of the rewrite; None where nothing is left.
     """
 
     caption: str
@@ -62,6 +78,8 @@ class ProposedRewrite:
     flagged: bool
     fixes: tuple[Fix, ...] = ()
     accepted: bool = False
+    p: float = 0.0
+    p_after: float | None = None
 
     @property
     def certain(self) -> bool:
@@ -98,15 +116,17 @@ def proposals(
         for k, (one, text, p) in enumerate(zip(example.sentences, texts, chances, strict=True)):
             erroneous = any(error != NEUTRAL for error in one.error_types)
             if p >= critic.threshold:
-                yield ProposedRewrite(example.id, name, k, text, erroneous, False)
+                yield ProposedRewrite(example.id, name, k, text, erroneous, False, p=p)
                 continue
             fixes = rationale_of(text, reading.charts, reading.lines, reading.places).fixes
             after = with_fixes(text, fixes)
-            accepted = bool(fixes) and not after
+            accepted, now = bool(fixes) and not after, None
             if fixes and after:
                 now = _judged(reading, [*texts[:k], after, *texts[k + 1 :]], critic)[k]
                 accepted = now >= critic.threshold and now > p
-            yield ProposedRewrite(example.id, name, k, text, erroneous, True, fixes, accepted)
+            yield ProposedRewrite(
+                example.id, name, k, text, erroneous, True, fixes, accepted, p, now
+            )
 
 
 def _judged(reading: ChartReading, texts: Sequence[str], critic: ChartCritic) -> list[float]:
@@ -190,16 +210,46 @@ def figures(every: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, Fix
     ])  # fmt: skip
 
 
+def card_of(
+    every: Sequence[ProposedRewrite],
+    known: Mapping[tuple[str, int, FixKey], str],
+    critic: ChartCritic,
+) -> ChartCard:
+    """What is known of the critic: each sentence, and each rewrite that a run writes."""
+    images = {name: k for k, name in enumerate(dict.fromkeys(one.image for one in every))}
+    rows = [(images[one.image], one.p, not one.erroneous) for one in every]
+    written = [
+        (images[one.image], one.p_after, found)
+        for one in every
+        if one.certain and one.accepted and one.p_after is not None
+        if (found := is_right(one, known)) is not None
+    ]
+    image, p, factual = zip(*rows, *written, strict=True)
+    sentences = MeasuredSentences(
+        np.array(image), np.array(p), np.array(factual),
+        np.arange(len(image)) >= len(rows), np.ones(len(image)),
+    )  # fmt: skip
+    return ChartCard(
+        {key: critic.settings[key] for key in DECIDING}, FixReviser().settings,
+        sentences.as_json(), ORIGIN,
+    )  # fmt: skip
+
+
 @click.command(help=__doc__.splitlines()[0])
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 @click.option("--readings", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option(
     "--unread", is_flag=True, help="Print what nobody has read, for `rewrites_read.jsonl`."
 )
+@click.option("--language/--no-language", default=True, help="Ask SmolLM2, where it is installed.")
+@click.option("--answers", type=click.Path(path_type=Path), help="File that keeps its answers.")
 @write_option
-def main(folder: Path, readings: Path, unread: bool, write: bool) -> None:
+def main(
+    folder: Path, readings: Path, unread: bool, language: bool, answers: Path | None, write: bool
+) -> None:
     found = readings_of(folder, readings, more=False)
-    every, known = list(proposals(folder, found, ChartCritic())), verdicts()
+    critic = ChartCritic(language=KeptAnswers(answers) if language and is_installed() else None)
+    every, known = list(proposals(folder, found, critic)), verdicts()
     if unread:
         for one in every:
             if one.accepted and is_right(one, known) is None:
@@ -211,6 +261,7 @@ def main(folder: Path, readings: Path, unread: bool, write: bool) -> None:
     echo(block)
     if write:
         write_to_pages(ROOT, {"fixes": block})
+        write_text(MEASURED, with_card(read_cards(), card_of(every, known, critic)))
 
 
 if __name__ == "__main__":
