@@ -115,7 +115,7 @@ class ChartLanguage:
 
     def __init__(self, folder: Path = ADAPTER, dtype: str = "") -> None:
         self.folder, self.dtype = folder, dtype or fast_cpu_dtype()
-        self._known: OrderedDict[bytes, float] = OrderedDict()
+        self._odds: OrderedDict[bytes, float] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -146,11 +146,11 @@ class ChartLanguage:
     def _asked(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:
         """The log-odds of sentences, asked only where one of them, or one before it, is new."""
         keys = _prefixes(reading, packed)
-        if not all(key in self._known for key in keys):
-            self._known.update(zip(keys, self._computed(reading, packed), strict=True))
-        odds = [self._known[key] for key in keys]
-        while len(self._known) > KEPT:
-            self._known.popitem(last=False)
+        if not all(key in self._odds for key in keys):
+            self._odds.update(zip(keys, self._computed(reading, packed), strict=True))
+        odds = [self._odds[key] for key in keys]
+        while len(self._odds) > KEPT:
+            self._odds.popitem(last=False)
         return odds
 
     def _computed(self, reading: Sequence[int], packed: PackedSentences) -> list[float]:

@@ -113,7 +113,7 @@ def test_only_so_many_answers_are_kept(language, monkeypatch):
     monkeypatch.setattr(chart_language_module, "KEPT", 2)
     for number in range(4):
         language.log_odds([CHART], LINES, [f"It is {number}.", "Yes."])
-        assert len(language._known) == 2
+        assert len(language._odds) == 2
 
 
 def test_a_long_caption_is_judged_in_parts(language):
