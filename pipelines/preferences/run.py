@@ -125,10 +125,7 @@ def _journal_windows(
     ):
         rows = scored_rows(number, loaded, options, policy, scoring)
         journal.append(number, digest, rows)
-        units = sum(
-            c["c_r"] for r in rows if isinstance(r, RowResult) for c in r.revised["captions"]
-        )
-        progress.advance(len(rows), units)
+        progress.advance(len(rows), sum(map(_units, rows)))
 
 
 def _units(row: RowResult | BadRow) -> int:

@@ -18,11 +18,21 @@ from revise_captions.pipelines.metrics import cli as metrics
 from revise_captions.pipelines.rating import cli as rating
 from revise_captions.posh import cli as posh
 from scripts.checks import hostile
-from scripts.checks.fuzzing import DAMAGED, FIELDS, Broken, command, lines_of, mixed, program, sign
+from scripts.checks.fuzzing import (
+    DAMAGED,
+    FIELDS,
+    Broken,
+    command,
+    lines_of,
+    mixed,
+    program,
+    quarantined,
+    sign,
+)
 
 
 def scores(rng: random.Random, good: list[bytes]) -> int:
-    """`captions posh`: a line of OUT for each line of IN, in order."""
+    """`captions posh`: each line of IN is in OUT or in the quarantine, once and in order."""
     texts = (hostile.CAPTION, "A dog.", hostile.text(rng), rng.choice(hostile.TEXTS)[:2000])
     rows: list[Any] = [
         {"generation": rng.choice(texts), "reference": rng.choice((hostile.CAPTION, "A red dog."))}
@@ -38,9 +48,11 @@ def scores(rng: random.Random, good: list[bytes]) -> int:
     Path("in.jsonl").write_bytes(b"\n".join(lines))
     options = rng.choice(([], ["--html", "scores.html"]))
     command("in.jsonl", "out.jsonl", *options, main=program(posh.score_posh))
-    numbers = [json.loads(line)["line"] for line in lines_of(Path("out.jsonl"))]
-    if numbers != list(range(1, len(lines) + 1)):
-        raise Broken(f"{len(lines)} lines in, out {numbers}")
+    written = [json.loads(line)["line"] for line in lines_of(Path("out.jsonl"))]
+    bad = [row["line"] for row in quarantined(Path("out.jsonl"))]
+    numbers = sorted(written + bad)
+    if written != sorted(written) or numbers != list(range(1, len(lines) + 1)):
+        raise Broken(f"{len(lines)} lines in, out {written}, in quarantine {bad}")
     return len(numbers)
 
 

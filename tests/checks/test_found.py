@@ -36,9 +36,12 @@ def test_score_posh_names_each_line_that_it_cannot_read(tmp_path, capsys):
     out = tmp_path / "out.jsonl"
     code, _, _ = outcome(score_posh, capsys, tmp_path / "in.jsonl", out)
     assert code == 0
-    found = lines(out)
-    assert [row["line"] for row in found] == [1, 3, 4, 5, 6]  # \r ends no line
-    assert [bool(row.get("error")) for row in found] == [False, True, False, False, True]
+    assert [row["line"] for row in lines(out)] == [1, 4, 5]  # \r ends no line
+    bad = lines(tmp_path / "out.quarantine.jsonl")
+    assert [(row["line"], row["reason"]) for row in bad] == [
+        (3, "malformed_json"),
+        (6, "invalid_utf8"),
+    ]
 
 
 def test_score_posh_traces_an_exception_to_its_pair(tmp_path, monkeypatch, capsys):
@@ -57,10 +60,11 @@ def test_score_posh_traces_an_exception_to_its_pair(tmp_path, monkeypatch, capsy
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     code, said, _ = outcome(score_posh, capsys, tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert code == 0
-    one, two, three = lines(tmp_path / "out.jsonl")
-    assert two == {"line": 2, "error": "ZeroDivisionError: no such animal"}
+    one, three = lines(tmp_path / "out.jsonl")
+    (two,) = lines(tmp_path / "out.quarantine.jsonl")
+    assert (two["line"], two["detail"]) == (2, "ZeroDivisionError: no such animal")
     assert one["overall"] == three["overall"] is not None
-    assert "1 lines of IN hold no pair" in said
+    assert "1 rows could not be scored" in said
 
 
 @pytest.fixture

@@ -108,6 +108,5 @@ def test_the_commands_print_through_echo():
     ]
     assert sorted(line for line in found if "number_floors" not in line) == [
         "src/revise_captions/command_line/printing.py: click.echo(plain(text), err=err)",
-        "src/revise_captions/posh/score_file.py: click.echo(for_terminal(score, color=sys",
         "src/revise_captions/runs/score_file.py: click.echo(text + '\\n')",
     ]

@@ -33,6 +33,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "rate": {"inputs": "in.jsonl"},
     "stress-metric": {"metrics": "mine=in.jsonl"},
     "merge": {"shards": "in.jsonl"},
+    "posh": {"caption_field": "caption"},
     "preferences": {"policy": "smollm2"},
     "train-preferences dpo": {"policy": "smollm2", "data": "in.jsonl"},
     "train-preferences grpo": {"policy": "smollm2", "data": "in.jsonl"},

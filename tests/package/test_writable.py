@@ -19,6 +19,8 @@ from revise_captions.pipelines.metrics.number_floors import HEADER, texts_of
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.posh.score_file import PoshOptions
 from revise_captions.posh.score_file import run as score_posh
+from revise_captions.runs.options import InputOptions
+from revise_captions.runs.score_file import ScoreOptions
 from revise_captions.runs.training_folder import MARK, check_run_folder, mark_run_folder
 
 PRECIOUS = "name,score\nprecious,1\n"
@@ -31,15 +33,20 @@ def foreign(tmp_path: Path) -> Path:
     return path
 
 
+def posh_options(source: Path, out: Path, html: Path, *, force: bool = False) -> PoshOptions:
+    inputs = InputOptions(str(source), caption_field="generation")
+    return PoshOptions(ScoreOptions(inputs, str(out), html, force=force))
+
+
 def test_score_posh(tmp_path, foreign):
     source = tmp_path / "in.jsonl"
     source.write_text('{"generation": "A cat.", "reference": "A cat."}\n')
     os.link(source, tmp_path / "link.jsonl")
     for out, html in (("link.jsonl", "p.html"), ("o.jsonl", "link.jsonl"), ("o.jsonl", "o.jsonl")):
         with pytest.raises(UserError):
-            score_posh(PoshOptions(source, tmp_path / out, html=tmp_path / html, force=True))
+            score_posh(posh_options(source, tmp_path / out, tmp_path / html, force=True))
     with pytest.raises(UserError, match="exists"):
-        score_posh(PoshOptions(source, tmp_path / "o.jsonl", html=foreign))
+        score_posh(posh_options(source, tmp_path / "o.jsonl", foreign))
     (tmp_path / "o.jsonl.part").symlink_to(foreign)
     assert foreign.read_text() == PRECIOUS
     assert source.read_text().startswith('{"generation"')

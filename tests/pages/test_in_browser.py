@@ -10,9 +10,12 @@ from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Graph, Object
 from revise_captions.pipelines.rating.examples import BehindScore, Evidence
 from revise_captions.pipelines.rating.page import page
-from revise_captions.posh.page import render
+from revise_captions.posh.corpus import row_of
+from revise_captions.posh.display import view_of
+from revise_captions.posh.page import PoshPage
 from revise_captions.posh.scoring import Graded, Score
 from revise_captions.records import Span
+from revise_captions.runs.score_file import FileScores
 
 pytestmark = needs_browser
 LONG = "organization/a-very_long-model.name_with@many+parts:and/no-spaces_at-all-in_it-2026"
@@ -52,14 +55,16 @@ def board_page():
 
 
 def posh_page():
-    pairs = []
+    shown, found = PoshPage(LONG), FileScores(LONG)
     for k, name in enumerate(NAMES):
         span = Span(0, len(name))
         graph = Graph(name, (Object(name, name, span, (span,)),))
         parts = tuple(components(graph))
         sides = [Graded(graph, parts, tuple(Grade(1.0 + k) for _ in parts)) for _ in range(2)]
-        pairs.append((name, Score(sides[0], (sides[1],))))
-    return render(pairs, LONG, LONG)
+        score = Score(sides[0], (sides[1],))
+        shown.add(view_of(name, score))
+        found.kept.append(row_of(score, name).as_json())
+    return shown.render(found)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

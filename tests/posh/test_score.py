@@ -12,10 +12,11 @@ from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Attribute, Graph, Object
 from revise_captions.posh import display
-from revise_captions.posh.corpus import PairStatistics, mean, row_of_json
-from revise_captions.posh.page import render
+from revise_captions.posh.corpus import PairStatistics, mean, row_of, row_of_json
+from revise_captions.posh.page import PoshPage
 from revise_captions.posh.scoring import Graded, Score, Side, harmonic, side
 from revise_captions.records import Span
+from revise_captions.runs.score_file import FileScores
 
 TEXT = "a <red> hat"
 HAT = Graph(
@@ -83,6 +84,15 @@ def test_statistics_survive_the_file():
     assert row_of_json(json.loads(json.dumps(row.as_json()))) == row
 
 
+def render(pairs, title="scores.jsonl"):
+    """The page of scored pairs, by name."""
+    page, found = PoshPage(title), FileScores("sig")
+    for name, score in pairs:
+        page.add(display.view_of(name, score))
+        found.kept.append(row_of(score, name).as_json())
+    return page.render(found)
+
+
 def test_marks_in_the_text():
     score = Score(graded(2.5, 1), (graded(5, 5),))
     assert list(display.pieces(score.generation)) == [
@@ -93,7 +103,7 @@ def test_marks_in_the_text():
     ]
     shown = display.for_terminal(score, color=False)
     assert "a [<red>] {hat}" in shown
-    page = render([("<b>", score)], "scores.jsonl", "sig")
+    page = render([("<b>", score)])
     assert '<mark class="wrong" title="not in the other text">&lt;red&gt;</mark>' in page
     assert "<red>" not in page
     assert "<b>" not in page
@@ -109,7 +119,7 @@ def pairs(*grades):
 
 
 def test_the_page_leads_with_means_and_then_the_worst_pair():
-    text = render(pairs(5, 1, 3), "scores.jsonl", "sig")
+    text = render(pairs(5, 1, 3))
     order = [int(found) for found in re.findall(r'<h3 dir="auto">pair (\d)</h3>', text)]
     assert order == [1, 2, 0]
     assert text.index("Means of 3 pairs") < text.index("pair 1")
@@ -121,15 +131,15 @@ def test_the_page_leads_with_means_and_then_the_worst_pair():
 
 
 def test_a_page_without_scores_has_no_plot_and_says_why():
-    text = render(pairs(None, None), "scores.jsonl", "sig")
+    text = render(pairs(None, None))
     assert "None of the 2 pairs has a score." in text
     assert "<svg" not in text
     assert "4 no answer" in text
-    assert "There were no pairs to score." in render([], "scores.jsonl", "sig")
+    assert "There were no pairs to score." in render([])
 
 
 def test_the_page_of_many_pairs_stays_small():
-    text = render(pairs(*[3] * 200), "scores.jsonl", "sig")
+    text = render(pairs(*[3] * 200))
     assert text.count("<article") == 30
     assert "200 pairs, the worst 30 of them" in text
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Graph, Object
 from revise_captions.posh import score_file
 from revise_captions.records import Span
+from revise_captions.runs.options import InputOptions
+from revise_captions.runs.score_file import ScoreOptions
 from scripts.research.dcscore import evaluate as dcscore
 from scripts.research.frame import people
 from scripts.research.frame.figures import ReportedFigure, as_table, share_of
@@ -117,41 +121,51 @@ def job(tmp_path, monkeypatch):
     ]
     source = tmp_path / "in.jsonl"
     source.write_text("\n".join(json.dumps(row) for row in rows) + "\nnot json\n")
-    return score_file.PoshOptions(source, tmp_path / "out.jsonl", html=tmp_path / "out.html")
+    inputs = InputOptions(str(source), caption_field="generation")
+    out, html = tmp_path / "out.jsonl", tmp_path / "out.html"
+    return score_file.PoshOptions(ScoreOptions(inputs, str(out), html))
 
 
 def test_the_command_scores_a_file(job):
-    outcome = score_file.run(job, WordJudge())
-    lines = [json.loads(line) for line in job.out.read_text().splitlines()]
-    assert [line["line"] for line in lines] == [1, 2, 3, 4]
+    written = score_file.run(job, WordJudge())
+    out = Path(job.file.out)
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["line"] for line in lines] == [1, 2]
     assert lines[0]["mistakes"] == pytest.approx((1 + 5) / 2 / 5)
     assert lines[0]["generation"][0] == {
         "part": "object", "component": "red", "span": [0, 3], "grade": 1.0,
     }  # fmt: skip
     # omissions over both references: red is missing, hat is there twice
     assert lines[1]["omissions"] == pytest.approx((1 + 5 + 5) / 3 / 5)
-    assert lines[2]["error"] == "no text in the field 'reference'"
-    assert lines[3]["error"] == "not JSON"
-    assert outcome.failed == 2
-    assert '<mark class="wrong"' in job.html.read_text()
-    assert not list(job.out.parent.glob("*.part"))
+    bad = [json.loads(line) for line in Path(written.quarantine).read_text().splitlines()]
+    assert [(row["line"], row["reason"]) for row in bad] == [
+        (3, "bad_reference"),
+        (4, "malformed_json"),
+    ]
+    assert bad[0]["detail"] == "no text in the field 'reference'"
+    assert (written.rows, written.quarantined) == (2, 2)
+    assert '<mark class="wrong"' in job.file.html.read_text()
+    assert not list(out.parent.glob("*.part"))
 
 
 def test_nothing_is_overwritten(job):
-    job.out.write_text("mine")
+    out = Path(job.file.out)
+    out.write_text("mine")
     with pytest.raises(UserError, match="exists"):
         score_file.run(job, WordJudge())
-    assert job.out.read_text() == "mine"
+    assert out.read_text() == "mine"
 
 
-def test_a_dead_judge_leaves_no_file(job):
+def test_a_dead_judge_leaves_a_run_that_goes_on(job):
     class Dead(WordJudge):
         def grade(self, tasks):
             raise RuntimeError("gone")
 
     with pytest.raises(EngineDead, match="RuntimeError: gone"):
         score_file.run(job, Dead())
-    assert sorted(path.name for path in job.out.parent.iterdir()) == ["in.jsonl"]
+    assert not Path(job.file.out).exists()
+    resumed = replace(job, file=replace(job.file, resume=True))
+    assert score_file.run(resumed, WordJudge()).rows == 2
 
 
 def test_the_commands_help():

@@ -69,11 +69,6 @@ def nothing_to_say(_: Sequence[str]) -> str:
     return ""
 
 
-def interrupted_whole(_: Sequence[str]) -> str:
-    """For a command that writes at its end."""
-    return "nothing was written"
-
-
 class Command(click.Command):
     """A command whose options are values of classes.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from revise_captions.command_line.command import command, interrupted_whole
-from revise_captions.command_line.shared import EXISTING_FILE, OUT_FILE, shared
+from revise_captions.command_line.command import command
+from revise_captions.command_line.shared import OUT_FILE, shared
 
 EPILOG = """
 \b
@@ -17,19 +18,19 @@ Examples:
   captions posh captions.jsonl scores.jsonl --judge Qwen/Qwen3-14B
   captions posh captions.jsonl scores.jsonl --judge Qwen/Qwen3-14B@http://localhost:8000/v1
 """
+_INPUTS = ("caption_field", "limit")
+_FILE = ("html", "show", "resume", "force")
 
 
 @command(
     name="posh",
     heading="Measure captions and metrics",
     epilog=EPILOG,
-    go_on=interrupted_whole,
+    go_on=lambda _: "repeat the command with --resume to continue",
 )
-@click.argument("source", metavar="IN", type=EXISTING_FILE)
+@click.argument("source", metavar="IN")
 @click.argument("out", type=OUT_FILE)
-@click.option(
-    "--generation-field", default="generation", help="Field that holds the text to score."
-)
+@shared("--caption-field", default="generation", help="Field that holds the text to score.")
 @shared(
     "--reference-field",
     default="reference",
@@ -39,8 +40,9 @@ Examples:
     "--group-field",
     default="",
     show_default=False,
-    help="Field that identifies the image, the unit of the intervals.  [default: each line]",
+    help="Field that identifies the image, the unit of the intervals.  [default: the image]",
 )
+@shared("--limit")
 @shared("--judge")
 @click.option(
     "--encoder",
@@ -78,15 +80,23 @@ Examples:
     default=0,
     help="Print this many pairs with marked components.",
 )
+@shared("--resume")
 @shared("--force", help="Overwrite OUT and the HTML page.")
-def score_posh(source: Path, out: Path, **options: object) -> None:
+def score_posh(source: str, out: Path, **options: Any) -> int:
     """Score detailed captions against references with POSH.
 
     Score the generations in IN (JSON Lines, CSV, Parquet, …) against their references with POSH.
 
-    OUT gets one line per line of IN: its scores, their parts, and a grade with a span for every
-    component. Means with 95 % bootstrap intervals are printed.
+    OUT gets one line per pair: its scores, their parts, and a grade with a span for every
+    component. Rows that cannot be scored go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with
+    the reason. Means with 95 % bootstrap intervals are printed.
     """
     from revise_captions.posh.score_file import PoshOptions, run
+    from revise_captions.runs.options import InputOptions
+    from revise_captions.runs.outputs import quarantine_status
+    from revise_captions.runs.score_file import ScoreOptions
 
-    run(PoshOptions(source, out, **options))  # type: ignore[arg-type]
+    inputs = InputOptions(source, **{name: options.pop(name) for name in _INPUTS})
+    file = ScoreOptions(inputs, str(out), **{name: options.pop(name) for name in _FILE})
+    written = run(PoshOptions(file, **options))
+    return quarantine_status("captions posh", written) if written is not None else 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
 from revise_captions.graphs.grading.judge import PRESENT
 from revise_captions.outside_text import plain
@@ -67,6 +68,31 @@ def texts(score: Score) -> Iterator[tuple[str, Graded]]:
     yield "generation", score.generation
     for number, graded in enumerate(score.references, 1):
         yield "reference" if len(score.references) == 1 else f"reference {number}", graded
+
+
+def view_of(name: str, score: Score) -> dict[str, Any]:
+    """What the page shows of a pair, ready for JSON."""
+    return {
+        "name": name,
+        "overall": score.overall,
+        "scores": _values(score),
+        "texts": [_text(title, graded) for title, graded in texts(score)],
+    }
+
+
+def _text(title: str, graded: Graded) -> dict[str, Any]:
+    """A text in runs of one state, and its components: kind, phrase, state, grade or reason."""
+    components = [
+        {
+            "kind": str(part.part),
+            "phrase": part.phrase(graded.graph),
+            "state": state_of(grade.score),
+            "grade": grade.score,
+            "unscored": grade.unscored,
+        }
+        for part, grade in zip(graded.parts, graded.grades, strict=True)
+    ]
+    return {"title": title, "pieces": list(pieces(graded)), "components": components}
 
 
 def _number(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from revise_captions.graphs.grading.judge import MOST, PRESENT
 from revise_captions.pages.templating import environment, render_page
-from revise_captions.posh.corpus import CRITERIA, PairStatistics, mean, row_of
-from revise_captions.posh.display import WEAK, pieces, state_of, texts
-from revise_captions.posh.scoring import Graded, Score
+from revise_captions.posh.corpus import CRITERIA, mean, row_of_json
+from revise_captions.posh.display import WEAK
+from revise_captions.runs.score_file import FileScores
 from revise_captions.stats.means import Mean
 from revise_captions.text.html import visible
 
@@ -30,24 +30,6 @@ _MEANING = {
 _TITLES = {"wrong": "not in the other text", "weak": "hardly in the other text"}
 
 
-@dataclass(frozen=True, slots=True)
-class TextView:
-    """One text of a pair, marked, with its components: kind, phrase, state, grade or reason."""
-
-    title: str
-    marked: Markup
-    components: Sequence[tuple[str, str, str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class PairView:
-    """One pair on the page."""
-
-    name: str
-    scores: Sequence[tuple[str, float | None]]
-    texts: Sequence[TextView]
-
-
 @dataclass(slots=True)
 class ScoreBin:
     """The pairs of one bin `[low, high)`; None, None for those without a score."""
@@ -55,51 +37,66 @@ class ScoreBin:
     low: float | None
     high: float | None
     count: int = 0
-    kept: list[tuple[float, int, str, Score]] = field(default_factory=list)
+    kept: list[tuple[float, int, Mapping[str, Any]]] = field(default_factory=list)
 
-    def add(self, name: str, score: Score) -> None:
+    def add(self, view: Mapping[str, Any]) -> None:
         """Counts a pair, and keeps it if it is among the worst."""
         self.count += 1
-        ranked = (-(score.overall or 0.0), -self.count, name, score)
+        ranked = (-(view["overall"] or 0.0), -self.count, view)
         if len(self.kept) < SHOWN:
             heapq.heappush(self.kept, ranked)
         else:
             heapq.heappushpop(self.kept, ranked)
 
-    def pairs(self) -> list[PairView]:
-        """Those that are kept, worst first."""
-        return [_pair(name, score) for *_, name, score in sorted(self.kept, reverse=True)]
+    def pairs(self) -> list[Mapping[str, Any]]:
+        """Those that are kept, worst first, their texts marked."""
+        return [_marked_up(view) for *_, view in sorted(self.kept, reverse=True)]
 
 
-def render(scores: Iterable[tuple[str, Score]], title: str, signature: str) -> str:
-    """The page of scored pairs, which are named by the strings. Keeps some pairs of each score."""
-    bins = [ScoreBin(k / BINS, (k + 1) / BINS) for k in range(BINS)]
-    unscored = ScoreBin(None, None)
-    rows: list[PairStatistics] = []
-    reasons: Counter[str] = Counter()
-    for name, score in scores:
-        rows.append(row_of(score, name))
-        overall = score.overall
-        where = unscored if overall is None else bins[min(int(BINS * overall), BINS - 1)]
-        where.add(name, score)
-        for graded in (score.generation, *score.references):
-            reasons.update(grade.unscored for grade in graded.grades if grade.score is None)
-    top = max((found.count for found in bins), default=0)
-    values = {
-        "title": title,
-        "signature": signature,
-        "pairs": len(rows),
-        "means": [(name, _MEANING[name], _share(mean(rows, name))) for name in CRITERIA],
-        "unscored": unscored,
-        "reasons": reasons.most_common(),
-        "bars": [_bar(k, found, top) for k, found in enumerate(bins) if top],
-        "bins": [found for found in (*bins, unscored) if found.count],
-        "present": PRESENT,
-        "weak": WEAK,
-        "most": MOST,
-        "shown": SHOWN,
-    }
-    return render_page(environment(_TEMPLATES), "posh.html.j2", values)
+class PoshPage:
+    """The page of a file's pairs: their means, and some pairs of each score.
+
+    Args:
+        title: What was scored.
+    """
+
+    mark = " · POSH</title>"
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.bins = [ScoreBin(k / BINS, (k + 1) / BINS) for k in range(BINS)]
+        self.unscored = ScoreBin(None, None)
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, view: Mapping[str, Any]) -> None:
+        """Takes what `view_of` made of a pair."""
+        overall = view["overall"]
+        where = self.unscored if overall is None else self.bins[min(int(BINS * overall), BINS - 1)]
+        where.add(view)
+        for text in view["texts"]:
+            self.reasons.update(
+                part["unscored"] for part in text["components"] if part["grade"] is None
+            )
+
+    def render(self, found: FileScores) -> str:
+        """See `ScorePage`."""
+        rows = [row_of_json(row) for row in found.kept]
+        top = max(one.count for one in self.bins)
+        values = {
+            "title": self.title,
+            "signature": found.signature,
+            "pairs": len(rows),
+            "means": [(name, _MEANING[name], _share(mean(rows, name))) for name in CRITERIA],
+            "unscored": self.unscored,
+            "reasons": self.reasons.most_common(),
+            "bars": [_bar(k, one, top) for k, one in enumerate(self.bins) if top],
+            "bins": [one for one in (*self.bins, self.unscored) if one.count],
+            "present": PRESENT,
+            "weak": WEAK,
+            "most": MOST,
+            "shown": SHOWN,
+        }
+        return render_page(environment(_TEMPLATES), "posh.html.j2", values)
 
 
 def _share(found: Mean) -> dict[str, Any]:
@@ -115,26 +112,17 @@ def _bar(place: int, found: ScoreBin, top: int) -> dict[str, Any]:
     return shown | {"height": round(height, 1), "bin": found}
 
 
-def _pair(name: str, score: Score) -> PairView:
-    values = [score.mistakes.score, score.omissions.score, score.overall]
-    shown = [_text(title, graded) for title, graded in texts(score)]
-    return PairView(name, list(zip(CRITERIA, values, strict=True)), shown)
+def _marked_up(view: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        **view,
+        "texts": [{**text, "marked": _marked(text["pieces"])} for text in view["texts"]],
+    }
 
 
-def _text(title: str, graded: Graded) -> TextView:
-    marked = Markup("").join(
+def _marked(pieces: Iterable[tuple[str, str]]) -> Markup:
+    return Markup("").join(
         Markup('<mark class="{}" title="{}">{}</mark>').format(state, _TITLES[state], visible(text))
         if state
         else visible(text)
-        for state, text in pieces(graded)
+        for state, text in pieces
     )
-    components = [
-        (
-            str(part.part),
-            part.phrase(graded.graph),
-            state_of(grade.score),
-            grade.unscored if grade.score is None else f"{grade.score:.2f}",
-        )
-        for part, grade in zip(graded.parts, graded.grades, strict=True)
-    ]
-    return TextView(title, marked, components)
