@@ -88,7 +88,7 @@ def _signature_in(source: Source) -> str:
     """The revisions' signature, from the first rows."""
     rows = (row.data for row in source.rows() if isinstance(row, Row))
     found = next(filter(None, map(stored_signature, islice(rows, FIRST_ROWS))), "")
-    if "threshold" not in settings_of(found):
+    if "critic" not in settings_of(found):
         raise UserError(
             f"{source.name}: there is no `revision` in the first {FIRST_ROWS} rows",
             hint="expected the output of revise-captions",

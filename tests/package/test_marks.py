@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from pages import ROOT
 
+from scripts.research.frame import shipped
+
 BEGIN = re.compile(r"^<!-- ([a-z][a-z -]*) -->$", re.MULTILINE)
 #: README.md, docs and every card and page beside code.
 FILES = sorted(
@@ -72,3 +74,16 @@ def strings(code: str) -> Iterator[re.Pattern[str]]:
                 for part in node.values
             )
             yield re.compile("".join(parts))
+
+
+@pytest.mark.parametrize(("path", "name"), BLOCKS, ids=[name for _, name in BLOCKS])
+def test_a_block_says_what_it_was_measured_with_and_that_still_ships(path, name):
+    text = path.read_text(encoding="utf-8")
+    block = text.split(f"<!-- {name} -->\n")[1].split(f"<!-- /{name} -->")[0]
+    page = path.relative_to(ROOT).as_posix()
+    assert ((page, name) in shipped.BLOCKS) is not (name in shipped.WITHOUT), f"{page}: {name}"
+    stamp = shipped.stamp_of(path, name)
+    found = re.findall(r"<!-- measured with .* -->", block)
+    assert found == ([stamp] if stamp else []), (
+        f"{page}: “{name}” was measured with something else: measure it again"
+    )

@@ -16,6 +16,7 @@ from revise_captions.pipelines.rating.autorater import (
     write_ratings,
 )
 from revise_captions.pipelines.rating.corrected import corrected, note
+from revise_captions.pipelines.rating.leaderboard import write_board
 from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
 
 #: Of critics that pass 90 and 70 % of the true sentences, 20 and 10 % of the wrong ones.
@@ -134,3 +135,10 @@ def test_two_versions_of_an_expert_are_not_mixed():
     ])  # fmt: skip
     with pytest.raises(UserError, match="the leaderboard was rated with different settings"):
         joined(mixed, other)
+
+
+def test_the_page_names_each_experts_threshold(rated, tmp_path):
+    write_board(tmp_path, rated, 50)
+    page = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
+    said = "P(factual) 0.1000 for scenes, 0.5000 for charts."
+    assert said in " ".join(page.split())

@@ -10,6 +10,7 @@ import toyparser
 from commands import Command, command, program, read, read_in_full, write_input  # noqa: F401
 
 import revise_captions
+from revise_captions.critic.panel import PanelCritic
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
@@ -282,3 +283,15 @@ def test_the_bundled_parser_end_to_end(tmp_path):
     assert {"dog", "ball", "red ball"} <= gone
     assert "brown dog" not in gone
     assert found["visual"]["after"]["of"] == 2
+
+
+def test_the_output_of_a_panel_is_verified(tmp_path, verify):
+    """Its signature has no threshold of its own: each expert's stands under the expert's name."""
+    write_input(tmp_path / "in.jsonl", 1)
+    row = {"image": str(tmp_path / "a.png"), "caption": "A brown dog sits."}
+    panel = PanelCritic({"one": ScriptedCritic(), "other": ScriptedCritic()})
+    results = revise_captions.revise([row], critic=panel, reviser=ScriptedReviser({}))
+    (done,) = [result.to_row() for result in results]
+    assert "one.threshold:0.5000" in done["revision"]["signature"]
+    Path("out.jsonl").write_text(json.dumps(done) + "\n", encoding="utf-8")
+    assert verify("out.jsonl", "v.jsonl", "--verify", "text")[0] == 0
