@@ -98,26 +98,27 @@ def _factuality(summary: Mapping[str, Any]) -> dict[str, str]:
         if sentences[key]
     ]
     done = ", ".join(parts) if parts else "nothing changed"
-    critic = "critic" if summary["calibrated"] else "uncalibrated critic"
-    return _line(
-        "factuality",
-        f"Factuality, as the {critic} sees it, {percent(before)} before and {percent(after)} "
-        f"after: {flagged:,} flagged, {done}.{_corrected(summary)}",
-        "" if parts else _causes(summary),
-    )
+    own = f"{percent(before)} before and {percent(after)} after"
+    if summary["corrected"] is not None:
+        text = (
+            f"Factuality, corrected for the critic's errors, {_corrected(summary['corrected'])}: "
+            f"{flagged:,} flagged, {done}. As the critic sees it, {own}."
+        )
+    else:
+        critic = "critic" if summary["calibrated"] else "uncalibrated critic"
+        text = f"Factuality, as the {critic} sees it, {own}: {flagged:,} flagged, {done}."
+    return _line("factuality", text, "" if parts else _causes(summary))
 
 
-def _corrected(summary: Mapping[str, Any]) -> str:
-    found = summary["corrected"]
-    if found is None:
-        return ""
+def _corrected(found: Mapping[str, Any]) -> str:
+    """Before and after; of the latter only bounds where nobody measured accepted rewrites."""
     before, after = found["before"]["value"], found["after"]
     if after["value"] is not None:
         then = f"{percent(after['value'])} after"
     else:
         low, high = percent(after["low"]), percent(after["high"])
         then = f"between {low} and {high} after"
-    return f" Corrected for its errors: {percent(before)} before, {then}."
+    return f"{percent(before)} before and {then}"
 
 
 def _causes(summary: Mapping[str, Any]) -> str:

@@ -87,10 +87,11 @@ def _factuality(data: ReportData) -> Values | None:
     shares, critic = summary["factuality"], summary["critic_on_flagged"]
     if shares["all"]["before"]["value"] is None:
         return None
-    made = [ComparisonLine("Sentences", "all that the critic judged", **shares["all"])]
+    made = []
     if (found := summary["corrected"]) is not None:
         note = "corrected for the critic's errors"
         made.append(ComparisonLine("Sentences", note, found["before"], found["after"], None))
+    made.append(ComparisonLine("Sentences", "as the critic sees them", **shares["all"]))
     if summary["sentences"]["not_assessable"]:
         note = "without those that claim nothing visible"
         made.append(ComparisonLine("Sentences with a claim", note, **shares["assessable"]))

@@ -119,16 +119,15 @@ def _shares(summary: Mapping[str, Any]) -> Iterator[Line]:
     level = f"{100 * summary['bootstrap']['level']:.0f} %"
     judged = "Judged factual" if summary["calibrated"] else "Called factual"
     yield _wide(judged, f"before [{level} interval]", "after")
-    rows = [("Sentences", shares["all"])]
+    found = summary["corrected"]
+    if found is not None:
+        yield _wide("Sentences, corrected", _interval(found["before"]), _interval(found["after"]))
+    rows = [("Sentences" if found is None else "  as the critic sees it", shares["all"])]
     if summary["sentences"]["not_assessable"]:
         rows.append(("  without non-assessable", shares["assessable"]))
     rows.append(("Captions, every sentence", summary["captions"]["all_factual"]))
     for label, share in rows:
         yield _wide(label, _interval(share["before"]), _interval(share["after"]))
-        if share is shares["all"] and (found := summary["corrected"]) is not None:
-            yield _wide(
-                "  corrected for errors", _interval(found["before"]), _interval(found["after"])
-            )
     critic = summary["critic_on_flagged"]
     if critic["of_flagged"]["value"] is not None:
         yield _wide("Flagged sentences", percent(0.0), _interval(critic["of_flagged"]))

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import annotated
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -349,3 +350,36 @@ def test_friendly_errors(run, tmp_path):
     (tmp_path / "b.jsonl").write_text(json.dumps(broken))
     assert "not a sentence that revise-captions wrote" in said(tmp_path / "b.jsonl", tmp_path / "x")
     assert not Path(tmp_path / "x").exists() or not any(Path(tmp_path / "x").rglob("*.json"))
+
+
+def test_explanations_are_asked_about_beside_the_places_that_they_go_by(tmp_path):
+    made = annotated.write_run(tmp_path / "r", 6)
+    box = [2, 3, 9, 12]
+    for row in made.rows:
+        for sentence in row["revision"]["sentences"]:
+            if sentence["rationale"]:
+                sentence["fixes"] = [
+                    {"span": [0, 1], "right": "a", "kind": "", "certain": True, "basis": "",
+                     "evidence": [{"box": box, "label": "there"}]}
+                ]  # fmt: skip
+    made.path.write_text("".join(json.dumps(r) + "\n" for r in made.rows), encoding="utf-8")
+    out = tmp_path / "ask"
+    export(made.path, out, "--size", 1000, "--images", "copy")
+    units = read_key(out / "key.jsonl")
+    assert any(one.evidence for one in units)
+    assert all(bool(one.evidence) is bool(one.rationale) for one in units)
+    asked = {
+        name: [
+            task["data"]["image"] for task in json.loads((out / name / "tasks.json").read_text())
+        ]
+        for name in ("factuality", "critique")
+    }
+    plain = {one.shown for one in units}
+    assert set(asked["factuality"]) <= plain
+    assert set(asked["critique"]).isdisjoint(plain)
+    name = asked["critique"][0].rpartition("/")[2]
+    drawn = np.asarray(Image.open(out / "images" / name).convert("RGB"))
+    (before,) = {u.image for u in units if u.evidence.endswith(name)}
+    kept = np.asarray(Image.open(out / before).convert("RGB"))
+    assert drawn.shape == kept.shape
+    assert (drawn != kept).any()

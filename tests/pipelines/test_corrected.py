@@ -57,11 +57,14 @@ def test_the_summary_has_both(tally):
 
 def test_terminal_and_headline_say_what_it_rests_on(tally):
     text = printed(tally.to_json(errors={"": errors()}))
-    assert "Corrected for its errors: 53.1 % before, " in text.replace("\n", " ")
-    assert "  corrected for errors    53.1 % [" in text
+    head = " ".join(text.split())
+    assert head.index("corrected for the critic's errors, 53.1 % before and ") < head.index(
+        "As the critic sees it, "
+    )
+    assert text.index("Sentences, corrected      53.1 % [") < text.index("  as the critic sees it ")
     assert "Of accepted rewrites 50.0 % were true." in text
     bounds = " ".join(printed(tally.to_json(errors={"": errors(None)})).split())
-    assert "53.1 % before, between " in bounds
+    assert "53.1 % before and between " in bounds
     assert "How many accepted rewrites are true, nobody measured" in bounds
     alone = printed(tally.to_json(calibrated=False))
     assert "as the uncalibrated critic sees it" in alone.replace("\n", " ")

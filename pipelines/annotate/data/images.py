@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.io.images import image_bytes, load_image
 from revise_captions.io.perceptual_hash import Fingerprint, fingerprint
-from revise_captions.records import ImageRef
+from revise_captions.records import Box, ImageRef
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,6 +54,20 @@ class ImageFolder:
                 partial.replace(path)
             self.prints[name] = fingerprint(picture)
         return name
+
+    def add_outlined(self, name: str, boxes: Sequence[Box]) -> str:
+        """Stores a copy of a stored image with boxes outlined, and returns its path below `root`.
+
+        Args:
+            name: The stored image's path below `root`.
+            boxes: In its pixels.
+        """
+        from revise_captions.pipelines.report.evidence import outlined
+
+        picture = load_image(ImageRef(data=(self.root / name).read_bytes()))
+        buffer = io.BytesIO()
+        outlined(picture, [(1, boxes)]).save(buffer, "PNG")
+        return self.add(ImageRef(data=buffer.getvalue()))
 
 
 def storable(data: bytes) -> tuple[bytes, str, Image]:

@@ -43,12 +43,14 @@ from revise_captions.pipelines.annotate.tasks.sampling import (
 )
 from revise_captions.pipelines.annotate.tasks.sheets import sheet
 from revise_captions.pipelines.annotate.tasks.units import (
+    ItemTarget,
     RunCaption,
     Unit,
     captions_in,
     error_types,
     unit,
 )
+from revise_captions.pipelines.report.evidence import boxes_of
 from revise_captions.records import ImageRef
 
 KEY, SAMPLE = "key.jsonl", "sample.json"
@@ -168,7 +170,11 @@ def _fetch(
             continue
         for one in here:
             made = unit(judged, one, options.design.seed, source.name)
-            units.append(replace(made, image=image, shown=shown))
+            boxes = boxes_of(judged.stored["sentences"][one.place.sentence])
+            evidence = ""
+            if boxes and options.images != "path":
+                evidence = _in_tasks(options, store.add_outlined(image, boxes))
+            units.append(replace(made, image=image, shown=shown, evidence=evidence))
     return units, missing
 
 
@@ -182,12 +188,17 @@ def _image(
     name = store.add(
         ref, image_root=options.image_root, folder=source.folder, allow_urls=options.allow_urls
     )
+    return name, _in_tasks(options, name)
+
+
+def _in_tasks(options: ExportOptions, name: str) -> str:
+    """What tasks refer to a stored image by."""
     if options.images == "embed":
         kind = "jpeg" if name.endswith(".jpg") else name.rpartition(".")[2]
         data = base64.b64encode((options.out / name).read_bytes()).decode()
-        return name, f"data:image/{kind};base64,{data}"
+        return f"data:image/{kind};base64,{data}"
     prefix = options.image_prefix or f"/data/local-files/?d={quote(options.out.resolve().name)}/"
-    return name, prefix + name
+    return prefix + name
 
 
 def _where(options: ExportOptions, source: Source, ref: ImageRef) -> tuple[str, str]:
@@ -254,7 +265,8 @@ def _tasks(interface: Interface, units: Sequence[Unit]) -> Iterator[dict[str, ob
     for one in units:
         for asked in one.asked():
             if asked in interface.asks:
-                yield data_of(one, asked, one.shown)
+                marked = one.evidence if asked is ItemTarget.CRITIQUE else ""
+                yield data_of(one, asked, marked or one.shown)
 
 
 def _about(options: ExportOptions, result: Exported, signature: str) -> dict[str, Any]:

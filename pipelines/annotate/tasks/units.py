@@ -64,6 +64,8 @@ class Unit:
         swapped: Whether the revised version comes first in the pair.
         image: The image's name in the key.
         shown: What tasks refer to it by.
+        evidence: What tasks about the explanation refer to instead: the image with the places
+            outlined that it goes by; "" where it names none.
     """
 
     id: str
@@ -85,6 +87,7 @@ class Unit:
     swapped: bool = False
     image: str = ""
     shown: str = ""
+    evidence: str = ""
 
     def asked(self) -> tuple[ItemTarget, ...]:
         """What can be asked about it."""

@@ -17,7 +17,7 @@ from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.pipelines.draft import new_draft
 from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
-from revise_captions.records import Label, Unscored, Verdict, label_of
+from revise_captions.records import Label, Rationale, Unscored, Verdict, label_of
 from revise_captions.reviser.protocol import Reviser
 from scripts.research.frame.figures import share_of_hits
 from scripts.research.frame.held_out import Item
@@ -55,8 +55,8 @@ class OracleCritic:
             return Verdict(None, Unscored.NO_ANSWER)
         return Verdict(0.0 if truth is Truth.FALSE else 1.0, None, truth is not Truth.NOTHING)
 
-    def explain(self, claims: Sequence[ExplainRequest]) -> list[str]:
-        return [self._rationale(claim) for claim in claims]
+    def explain(self, claims: Sequence[ExplainRequest]) -> list[Rationale]:
+        return [Rationale(self._rationale(claim)) for claim in claims]
 
     def _rationale(self, claim: ExplainRequest) -> str:
         """The longest rationale of the sentence; "" for one that only a rewrite made."""

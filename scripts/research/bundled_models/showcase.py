@@ -1,7 +1,7 @@
 """What the pages show of runs: the demo, one record, its verification, a leaderboard, a metric.
 
     python -m scripts.research.bundled_models.showcase            # print them all
-    python -m scripts.research.bundled_models.showcase --write    # …into README.md and docs
+    python -m scripts.research.bundled_models.showcase --write    # …into docs, and the picture
 
 Commands are run as a user would, into a folder that is thrown away, and what they print goes into
 the pages; nothing within a line is changed. `example` is the shortest record in which all that was
@@ -21,9 +21,11 @@ from typing import Any
 
 import click
 
+from revise_captions.io.writing import write_text
 from revise_captions.picturebook.oracle.truth import Truth, oracle
 from revise_captions.picturebook.world.sample import sample_scene
 from revise_captions.text import sentences
+from scripts.research.frame.before_after import before_after
 from scripts.research.frame.blocks import write_to_pages
 from scripts.research.frame.report import ROOT, write_option
 
@@ -54,7 +56,8 @@ def run_demo(folder: Path) -> tuple[str, list[dict[str, Any]]]:
     command = [str(Path(sys.executable).with_name("revise-captions")), str(EXAMPLES), str(out)]
     command += ["--report", str(folder / "report.html"), "--group-by", "model", "--force"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    table = done.stdout.partition("\ncaptions:")[0].strip("\n")  # without the files' names
+    # without the files' names, and without the time, which is the machine's
+    table = done.stdout.partition("\nTime ")[0].strip("\n")
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return table, rows
 
@@ -114,13 +117,13 @@ def run_commands(folder: Path) -> tuple[str, str]:
     """What the two commands print. Raises CalledProcessError where one fails."""
     _run(folder, GENERATE.split())
     return (
-        _run(folder, [*_command("rating.cli"), *RATE.split()]),
-        _run(folder, [*_command("metrics.cli"), *EVALUATE.split()]),
+        _run(folder, [*_command("rate"), *RATE.split()]),
+        _run(folder, [*_command("evaluate-metric"), *EVALUATE.split()]),
     )
 
 
-def _command(module: str) -> list[str]:
-    return ["-c", f"from revise_captions.pipelines.{module} import main; main()"]
+def _command(name: str) -> list[str]:
+    return ["-m", "revise_captions", name]
 
 
 def _run(folder: Path, arguments: list[str]) -> str:
@@ -171,11 +174,14 @@ def main(write: bool) -> None:
         "metric": re.sub(r" +$", "", shown_figures(figures), flags=re.MULTILINE),
     }
     blocks = {name: f"```\n{text}\n```" for name, text in printed.items()}
-    blocks["example"] = as_block(example(rows))
+    chosen = example(rows)
+    blocks["example"] = as_block(chosen)
     for block in blocks.values():
         click.echo(f"{block}\n")
     if write:
         write_to_pages(ROOT, blocks)
+        picture = before_after(chosen, ROOT / EXAMPLES.parent / chosen["image"])
+        write_text(ROOT / "docs/images/before-after.svg", picture)
 
 
 if __name__ == "__main__":

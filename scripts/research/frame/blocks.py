@@ -12,6 +12,7 @@ from pathlib import Path
 
 from revise_captions.errors import UserError
 from revise_captions.io.writing import write_text
+from scripts.research.frame.shipped import ROOT, stamp_of, without_stamp
 
 
 def with_block(text: str, block: str, name: str = "figures") -> str:
@@ -26,14 +27,19 @@ def with_block(text: str, block: str, name: str = "figures") -> str:
 def block_of(path: Path, name: str) -> str:
     """What stands between the marks `name` of a file."""
     text = path.read_text(encoding="utf-8")
-    return text.split(f"<!-- {name} -->\n")[1].split(f"<!-- /{name} -->")[0].strip()
+    block = text.split(f"<!-- {name} -->\n")[1].split(f"<!-- /{name} -->")[0]
+    return without_stamp(block).strip()
 
 
 def write_blocks(path: Path, blocks: Mapping[str, str]) -> None:
-    """Puts each block, by the name of its marks, into the file at `path`; all of them or none."""
+    """Puts each block, by the name of its marks, into the file at `path`; all of them or none.
+
+    Behind each stands what it was measured with (`shipped`), in a comment.
+    """
     text = path.read_text(encoding="utf-8")
     for name, block in blocks.items():
-        text = with_block(text, block, name)
+        stamp = stamp_of(path, name) if path.is_relative_to(ROOT) else ""
+        text = with_block(text, f"{block}\n{stamp}" if stamp else block, name)
     write_text(path, text)
 
 

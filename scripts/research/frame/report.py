@@ -9,8 +9,8 @@ import click
 
 from scripts.research.frame.blocks import block_of, page_with, write_blocks
 from scripts.research.frame.figures import ReportedFigure, as_table
+from scripts.research.frame.shipped import ROOT as ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 #: What a part needs in the folder of the data, "" for nothing, and the figures that it gives.
 Part = tuple[str, Callable[[Path], Iterator[ReportedFigure]]]
 

@@ -1,0 +1,110 @@
+"""What generated blocks were measured with: a digest of each part that ships and decides figures.
+
+A block ends in a line that no page shows, `<!-- measured with critic@0123456789ab, … -->`. A test
+compares it with what ships now, so that a figure of an earlier model cannot stay unnoticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+_STAMP = re.compile(r"\n?<!-- measured with (?P<parts>.+?) -->")
+#: The parts that decide a block, by its page and name; those without a part, with the reason.
+BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("docs/demo.md", "demo"): ("critic", "reviser", "examples"),
+    ("docs/demo.md", "example"): ("critic", "reviser", "examples"),
+    ("docs/demo.md", "figures"): ("critic", "reviser"),
+    ("docs/verifying.md", "verify"): ("critic", "reviser", "examples", "parser"),
+    ("docs/leaderboards.md", "rate"): ("critic",),
+    ("docs/metrics.md", "metric"): ("critic",),
+    ("docs/charts.md", "chocolate"): ("chart critic",),
+    ("docs/charts.md", "gate"): ("critic",),
+    ("docs/charts.md", "rewrites"): ("chart critic",),
+    ("docs/dcscore.md", "dcscore"): ("parser", "graphs", "judge"),
+    ("docs/posh.md", "posh"): ("parser", "graphs", "judge"),
+    ("critic/bundled/README.md", "figures"): ("critic", "reviser"),
+    ("reviser/bundled/README.md", "figures"): ("critic", "reviser"),
+}
+#: Blocks of models that no longer ship, and which; their pages say so in words.
+EARLIER: Mapping[tuple[str, str], str] = {
+    ("docs/metrics.md", "metric-table"): "critic bundled@20a40e118626, offline judges 3 and 5",
+    ("docs/stress.md", "stress-agreement"): "critic bundled@20a40e118626, offline judges 3 and 5",
+    ("docs/stress.md", "stress-results"): "critic bundled@20a40e118626, offline judges 3 and 5",
+    ("docs/stress.md", "stress-tuning"): "critic bundled@0ef93d150fac",
+    ("reviser/smollm2/README.md", "edits"): "the reviser before it mended dangling words (74a7211)",
+}
+#: Blocks that no model of ours decides, and why.
+WITHOUT = {
+    "families": "tiny random models",
+    "trunk": "tiny random models",
+    "job-bundled-main": "times",
+    "job-sleeping-main": "times",
+    "job-sleeping-wall": "times",
+    "explore": "times",
+    "mutation": "the tests' own",
+    "chart-reader": "the reader's code, which has no version",
+    "main path": "compared in full by a test",
+    "plan": "compared in full by a test",
+}
+
+
+def _files(*patterns: str) -> str:
+    found = sorted(path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
+    digest = hashlib.sha256()
+    for path in found:
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _version(module: str) -> str:
+    """The `VERSION` that a module says its answers have, without importing what it imports."""
+    text = (ROOT / module).read_text(encoding="utf-8")
+    found = re.search(r'^VERSION = "(.+)"$', text, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{module} has no VERSION")
+    return found[1]
+
+
+def _reviser_versions() -> str:
+    names = ("deletions", "tokenizer")
+    rules = ("guards", "claims", "restoring", "absence", "orders")
+    modules = [f"reviser/bundled_model/{name}.py" for name in names]
+    return " ".join(map(_version, [*modules, *(f"reviser/{name}.py" for name in rules)]))
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "critic": lambda: _files("critic/bundled/*.safetensors", "critic/bundled/tokenizer.json"),
+    "reviser": lambda: _files("reviser/bundled/model.safetensors") + _reviser_versions(),
+    "chart critic": lambda: (
+        _files("critic/charts/bundled/*", "critic/charts/smollm2/*.safetensors")
+        + _version("critic/charts/critic.py")
+    ),
+    "examples": lambda: _files("datasets/picturebook/examples/captions.jsonl"),
+    "parser": lambda: _files("src/revise_captions/graphs/bundled/**/*"),
+    "graphs": lambda: _version("src/revise_captions/graphs/extract.py"),
+    "judge": lambda: _version("src/revise_captions/graphs/grading/offline_judge.py"),
+}
+
+
+@cache
+def digest_of(part: str) -> str:
+    """Twelve hexadecimal digits of what a part is now."""
+    return hashlib.sha256(PARTS[part]().encode()).hexdigest()[:12]
+
+
+def stamp_of(page: Path, name: str) -> str:
+    """The line that says what a block is measured with now; "" for one that nothing decides."""
+    place = page.relative_to(ROOT).as_posix(), name
+    told = ", ".join(f"{part}@{digest_of(part)}" for part in BLOCKS.get(place, ()))
+    told = told or EARLIER.get(place, "")
+    return f"<!-- measured with {told} -->" if told else ""
+
+
+def without_stamp(block: str) -> str:
+    """A block as pages show it."""
+    return _STAMP.sub("", block)
