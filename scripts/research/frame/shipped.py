@@ -22,8 +22,8 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/verifying.md", "verify"): ("critic", "reviser", "examples", "parser"),
     ("docs/leaderboards.md", "rate"): ("critic",),
     ("docs/metrics.md", "metric"): ("critic",),
-    ("docs/charts.md", "chocolate"): ("chart critic",),
     ("docs/charts.md", "gate"): ("critic",),
+    ("docs/charts.md", "fixes"): ("chart critic",),
     ("docs/charts.md", "rewrites"): ("chart critic",),
     ("docs/dcscore.md", "dcscore"): ("parser", "graphs", "judge"),
     ("docs/posh.md", "posh"): ("parser", "graphs", "judge"),
@@ -32,6 +32,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
 }
 #: Blocks of models that no longer ship, and which; their pages say so in words.
 EARLIER: Mapping[tuple[str, str], str] = {
+    ("docs/charts.md", "chocolate"): "chart critic charts-8",
     ("docs/metrics.md", "metric-table"): "critic bundled@20a40e118626, offline judges 3 and 5",
     ("docs/stress.md", "stress-agreement"): "critic bundled@20a40e118626, offline judges 3 and 5",
     ("docs/stress.md", "stress-results"): "critic bundled@20a40e118626, offline judges 3 and 5",
