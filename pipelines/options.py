@@ -28,6 +28,8 @@ from revise_captions.runs.options import InputOptions, parse_shard
 Stage = Literal["all", "critique", "revise"]
 OnUnfixable = Literal["keep", "drop", "flag"]
 Guard = Literal["strict", "warn"]
+Write = Literal["both", "caption"]
+Evidence = Literal["row", "sidecar", "none"]
 Runner = Literal["local", "ray"]
 
 
@@ -84,6 +86,16 @@ class RunOptions:
         "What to do with a sentence that is still nonfactual after all rounds: `keep` it, `drop` "
         "the sentence (never the record), or keep it and `flag` the row with "
         "revision.needs_review.",
+    )
+    write: Write = option(
+        "both",
+        "Where the corrected caption goes: beside the caption, as `revised_caption` (`both`), or "
+        "into its place (`caption`); the original then stands in `caption_original`.",
+    )
+    evidence: Evidence = option(
+        "row",
+        "Where `revision`, what was found, goes: into the `row`, as a `sidecar` into "
+        "OUT.evidence.jsonl, which other commands read with OUT, or nowhere (`none`).",
     )
     guard: Guard | None = option(
         None,
@@ -148,6 +160,9 @@ class JobOptions:
         if run.stage == "revise" and (models.adapter is not None or models.compile):
             useless = "--compile" if models.compile else "--adapter"
             raise UserError(f"--stage revise loads no critic, so {useless} has no use")
+        if run.evidence == "none" and (run.stage == "critique" or self.inputs.shard != "0/1"):
+            found = "--evidence none leaves nothing for `captions merge` and for the next stage"
+            raise UserError(found, hint="keep the evidence beside OUT: --evidence sidecar")
         _check_verification(self.verify, run.stage)
         parse_shard(self.inputs.shard)
 

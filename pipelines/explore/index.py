@@ -24,6 +24,7 @@ from typing import Any
 from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
+from revise_captions.io.evidence_file import evidence_path
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import Source, open_rows, open_source
 from revise_captions.io.rows import BadRow, dumps
@@ -123,7 +124,7 @@ def _cache() -> Path:
 def _digest(run: RunFile) -> str:
     """Tells the file from another, and from another version of it."""
     parts: list[object] = [VERSION, *run.fields.captions, run.fields.image, run.group_field]
-    for path in (Path(run.path), quarantine_path(run.path)):
+    for path in (Path(run.path), quarantine_path(run.path), evidence_path(run.path)):
         found = path.stat() if path.exists() else None
         parts += [str(path.resolve()), found and (found.st_size, found.st_mtime_ns)]
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:32]

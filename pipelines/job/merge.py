@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import Reason, UserError
+from revise_captions.io.in_place import ORIGINAL, named_fields
 from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.pipelines.output.style import style_of
 from revise_captions.pipelines.output.writers import check_output, old_quarantine_path, write
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts
 from revise_captions.runs.paths import quarantine_path
 
 ADDED = ("revised_caption", "revision")
+_OURS = (*ADDED, ORIGINAL)
 HINT = "give IN, then the outputs of the shards 0/N to (N-1)/N in that order, all of them whole"
 
 
@@ -49,12 +52,13 @@ def merge(
             if Path(out).exists() and shard.path.samefile(out):
                 raise UserError(f"the output {out} is one of the shards")
         read = [path for name in shards for path in (name, _quarantine_of(name))]
-        check_output(source, out, force=force, reads=read)
+        style = style_of(opened[0])
+        check_output(source, out, force=force, reads=read, style=style)
         parts = [
             Shard(name, shard.read(), _quarantined(name))
             for name, shard in zip(shards, opened, strict=True)
         ]
-        return write(source, results(source, parts), out)
+        return write(source, results(source, parts), out, style=style)
 
 
 def results(source: Source, shards: Sequence[Shard]) -> Iterator[RowResult | BadRow]:
@@ -86,7 +90,8 @@ def _result(row: Row | BadRow, shard: Shard) -> RowResult:
         )
     if missing := [name for name in ADDED if name not in found.data]:
         raise UserError(f"{shard.name}, row {found.line} has no {' and no '.join(missing)}")
-    return RowResult(row.line, {name: found.data[name] for name in ADDED})
+    names = _OURS if named_fields(found.data) else ADDED
+    return RowResult(row.line, {name: found.data[name] for name in names})
 
 
 def _same(found: Row, row: Row) -> bool:
@@ -96,7 +101,8 @@ def _same(found: Row, row: Row) -> bool:
 
 def _own(row: Row) -> object:
     """The row's own fields, as JSON would keep them."""
-    fields = {name: value for name, value in row.data.items() if name not in ADDED}
+    ours = _OURS if named_fields(row.data) else ADDED
+    fields = {name: value for name, value in row.data.items() if name not in ours}
     return fields if row.raw is not None else json.loads(dumps(fields))
 
 

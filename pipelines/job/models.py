@@ -175,7 +175,8 @@ def assembled(
                 "or --stage all",
             )
     guard = run.guard or ("strict" if reviser is None or reviser.strict else "warn")
-    settings = RevisionSettings(run.stage, run.rounds, run.on_unfixable, guard)
+    in_place = run.write == "caption"
+    settings = RevisionSettings(run.stage, run.rounds, run.on_unfixable, guard, in_place)
     named = named_settings(critic, reviser, settings, models.threshold)
     verifier = None
     if verify.verify != "none":
@@ -239,6 +240,7 @@ def run_settings(
         **verification,
         **named_settings(models.critic, models.reviser, settings, models.threshold),
         "stage": settings.stage,
+        "write": job.run.write,
         "batch-size": job.models.batch_size,
         "window": WINDOW,
         **input_settings(job.inputs),

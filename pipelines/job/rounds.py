@@ -62,12 +62,16 @@ CONTEXT_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class RevisionSettings:
-    """What decides the rounds, next to the critic (which has its threshold) and the reviser."""
+    """What decides the rounds, next to the critic (which has its threshold) and the reviser.
+
+    `in_place`: whether the corrected captions go into the originals' places.
+    """
 
     stage: Stage = "all"
     rounds: int = 2
     on_unfixable: OnUnfixable = "keep"
     guard: Guard = "strict"
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)

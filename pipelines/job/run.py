@@ -24,6 +24,7 @@ from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check, require_verdicts
 from revise_captions.pipelines.job.window import journal_windows, stored_signature
 from revise_captions.pipelines.options import JobOptions, RunOptions
+from revise_captions.pipelines.output.style import OutputStyle
 from revise_captions.pipelines.output.writers import check_output, write
 from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed
@@ -107,7 +108,13 @@ def _nothing_to_resume(journal: Journal) -> Iterator[None]:
 def check_outputs(source: Source, job: JobOptions) -> None:
     """Raises `UserError` where OUT or the report could not, or must not, be written."""
     options, reads = job.run, job.reads()
-    check_output(source, options.out, force=options.force, resume=options.resume, reads=reads)
+    check_output(
+        *(source, options.out),
+        force=options.force,
+        resume=options.resume,
+        reads=reads,
+        style=OutputStyle(options.write, options.evidence),
+    )
     if options.report is not None:
         check_report(options.report, options, [*reads, *source.reads()])
 
@@ -157,7 +164,8 @@ def finish(
     doing = "writing" if each is None else "writing and tallying"
     results = shown(journal.results(), doing, progress.total)
     with tallied.one_thread():
-        written = write(source, results, options.out, each)
+        style = OutputStyle(options.write, options.evidence)
+        written = write(source, results, options.out, each, style)
     summary = summarize(
         tallied,
         models.signature,

@@ -16,6 +16,7 @@ from PIL import Image
 
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.images import LoadImage
+from revise_captions.io.in_place import FIELD, ORIGINAL, joined, named_fields, refuse_taken
 from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of
@@ -90,6 +91,8 @@ def revise_window(
         record, image = row
         try:
             with own_step(Reason.UNEXPECTED_ERROR):
+                if settings.in_place:
+                    refuse_taken(record.fields)
                 new = drafts_of(record, image, settings.stage, models.limit)
         except BadRecord as error:
             results.append(BadRow.of(record, record.source, error))
@@ -278,22 +281,29 @@ def journalled(
 ) -> list[RowResult | BadRow]:
     """A window's results as the journal keeps them."""
     review = settings.on_unfixable == "flag"
-    return [row_result(result, review) for result in results]
+    return [row_result(result, review, in_place=settings.in_place) for result in results]
 
 
-def row_result(result: Result | BadRow, review: bool) -> RowResult | BadRow:
-    """What the output row gains. With several caption fields, both keys hold objects by field."""
+def row_result(
+    result: Result | BadRow, review: bool, *, in_place: bool = False
+) -> RowResult | BadRow:
+    """What the output row gains. With several caption fields, its keys hold objects by field.
+
+    `in_place`: the corrected captions will stand in the originals' places, which then stand beside
+    them, as in a row that an earlier run has written so.
+    """
     if isinstance(result, BadRow):
         return result
     parts = {name: to_json(revision, review=review) for name, revision in result.revisions.items()}
     for name, found in result.verifications.items():
         parts[name]["revision"]["verification"] = found
-    if len(parts) == 1:
-        return RowResult(result.record.line, next(iter(parts.values())))
-    keys = ("revised_caption", "revision")
-    return RowResult(
-        result.record.line, {key: {name: p[key] for name, p in parts.items()} for key in keys}
-    )
+    if in_place or named_fields(result.record.fields):
+        for name, revision in result.revisions.items():
+            parts[name]["revision"][FIELD] = name
+            parts[name][ORIGINAL] = revision.caption
+    keys = next(iter(parts.values()))
+    added = {key: joined({name: part[key] for name, part in parts.items()}) for key in keys}
+    return RowResult(result.record.line, added)
 
 
 def outcomes_of(rows: Sequence[RowResult | BadRow]) -> dict[str, int]:

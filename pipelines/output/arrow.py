@@ -1,4 +1,4 @@
-"""Parquet files and saved data sets with two more columns."""
+"""Parquet files and saved data sets with more columns."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from typing import IO, Any
 
 from revise_captions.errors import UserError, described
 from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
+from revise_captions.io.fields import place_of
+from revise_captions.io.in_place import text_at, with_text
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
 from revise_captions.io.writing import sync_folder, working_file
+from revise_captions.pipelines.output.lines import fields_of
+from revise_captions.pipelines.output.style import OutputStyle
+from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import Pairing
 
-COLUMNS = ("revised_caption", "revision")
 GROUP_BYTES = 64 << 20
 GROUP_ROWS = 50_000
 
 
-def write_parquet(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
+def write_parquet(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
     """Streams row groups of at most `GROUP_BYTES` or `GROUP_ROWS`.
 
     Columns and schema metadata of Parquet files and data sets stay as they are. From JSON and tars,
@@ -34,13 +38,13 @@ def write_parquet(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
     import pyarrow.parquet as parquet
 
     if source.tables is None:
-        kinds = _column_kinds(source)
-        schema = _with_columns(pyarrow.schema([(n, _TYPES[k]) for n, k in kinds.items()]))
-        tables = _tables_of_rows(pairs, kinds, schema)
+        kinds = _column_kinds(source, style)
+        schema = _with_columns(pyarrow.schema([(n, _TYPES[k]) for n, k in kinds.items()]), style)
+        tables = _tables_of_rows(pairs, kinds, schema, style)
     else:
         stored = source.tables()
-        schema = _with_columns(stored.schema)
-        tables = _tables_of_tables(source, stored, pairs, schema)
+        schema = _with_columns(stored.schema, style)
+        tables = _tables_of_tables(source, stored, pairs, schema, style)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         held: list[Any] = []
         for table in tables:
@@ -54,7 +58,7 @@ def write_parquet(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
             writer.write_table(table, row_group_size=max(1, len(table)))
 
 
-def check_schema(source: Source) -> None:
+def check_schema(source: Source, style: OutputStyle) -> None:
     """Writes the first rows of a table to memory, with the new columns, before any model is loaded.
 
     Raises:
@@ -66,12 +70,13 @@ def check_schema(source: Source) -> None:
     import pyarrow.parquet as parquet
 
     stored = source.tables()
-    schema = _with_columns(stored.schema)
+    schema = _with_columns(stored.schema, style)
     first = next(iter(stored.read()), stored.schema.empty_table())
     try:
         with parquet.ParquetWriter(io.BytesIO(), schema) as writer:
             kept = _rows_at(first, range(0, len(first), 2))
-            writer.write_table(_append(kept, [{}] * len(kept), schema))
+            nothing = [(row, RowResult(row.line, {})) for row in _good(kept, source)]
+            writer.write_table(_changed(kept, nothing, schema, style))
     except (pyarrow.ArrowException, LookupError, TypeError, ValueError) as error:
         found = f"{source.name} cannot be written as Parquet: {described(error)}"
         raise UserError(found, hint="name the output .jsonl") from None
@@ -90,47 +95,90 @@ def _rows_at(table: Any, chosen: Sequence[int]) -> Any:
     return pyarrow.concat_tables(runs or [table.slice(0, 0)])
 
 
-def _tables_of_tables(source: Source, tables: Tables, pairs: Pairing, schema: Any) -> Iterator[Any]:
+def _tables_of_tables(
+    source: Source, tables: Tables, pairs: Pairing, schema: Any, style: OutputStyle
+) -> Iterator[Any]:
     mine = source.select(itertools.count(1))
     following = next(mine, 0)
     first = 1
     for table in tables.read():
-        chosen, added = [], []
+        chosen: list[int] = []
+        pairs_here: list[tuple[Row, RowResult]] = []
         for index, row in enumerate(rows_of(table, source.name, first)):
             if row.line != following:
                 continue
             following = next(mine, 0)
-            if (result := pairs.result_for(row)) is not None:
+            if (result := pairs.result_for(row)) is not None and isinstance(row, Row):
                 chosen.append(index)
-                added.append(result.revised)
+                pairs_here.append((row, result))
         first += len(table)
         if chosen:
-            yield _append(_rows_at(table, chosen), added, schema)
+            yield _changed(_rows_at(table, chosen), pairs_here, schema, style)
         if not following:
             return
 
 
-def _append(table: Any, added: list[Mapping[str, Any]], schema: Any) -> Any:
+def _good(table: Any, source: Source) -> list[Row]:
+    return [row for row in rows_of(table, source.name, 1) if isinstance(row, Row)]
+
+
+def _changed(
+    table: Any, pairs: Sequence[tuple[Row, RowResult]], schema: Any, style: OutputStyle
+) -> Any:
+    """The rows of a table with captions in their places and with the columns that they gain."""
     import pyarrow
 
+    put = [_cells_in_place(row, result) for row, result in pairs]
     arrays = []
     for name in schema.names:
-        if name in COLUMNS:
-            values = [None if name not in row else _text(row[name]) for row in added]
-            arrays.append(pyarrow.array(values, schema.field(name).type))
+        kind = schema.field(name).type
+        if name in style.names:
+            values = [result.revised.get(name) for _, result in pairs]
+            texts = [None if value is None else _text(value) for value in values]
+            arrays.append(pyarrow.array(texts, kind))
         else:
-            arrays.append(table.column(name))
+            cells = {index: own[name] for index, own in enumerate(put) if name in own}
+            arrays.append(_with_cells(table.column(name), cells, kind))
     return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
-def _with_columns(schema: Any) -> Any:
+def _cells_in_place(row: Row, result: RowResult) -> dict[str, Any]:
+    """The cells that change, by column."""
+    cells: dict[str, Any] = {}
+    for name, text in result.captions.items():
+        place = place_of(row.data, name)
+        if place is not None and text_at(row.data, name) != _text(text):
+            changed = with_text({**row.data, **cells}, name, _text(text))
+            cells[str(place[0])] = changed[str(place[0])]
+    return cells
+
+
+def _with_cells(column: Any, cells: Mapping[int, Any], kind: Any) -> Any:
+    """The column with other cells at some rows; the others are not even read."""
+    import pyarrow
+
+    if not cells:
+        return column
+    parts, start = [], 0
+    for index, value in sorted(cells.items()):
+        parts += column.slice(start, index - start).chunks
+        parts.append(pyarrow.array([value], kind))
+        start = index + 1
+    parts += column.slice(start).chunks
+    return pyarrow.chunked_array(parts, kind)
+
+
+def _with_columns(schema: Any, style: OutputStyle) -> Any:
     """The schema with the new columns, at the end or in their old places.
 
     Hugging Face's own description of the columns is completed.
     """
     import pyarrow
 
-    for name in COLUMNS:
+    for name in style.dropped:
+        if (at := schema.get_field_index(name)) >= 0:
+            schema = schema.remove(at)
+    for name in style.names:
         column = pyarrow.field(name, pyarrow.string())
         at = schema.get_field_index(name)
         schema = schema.append(column) if at < 0 else schema.set(at, column)
@@ -139,7 +187,9 @@ def _with_columns(schema: Any) -> Any:
         described = json.loads(metadata[b"huggingface"])
         features = described.get("info", {}).get("features")
         if features is not None:
-            features |= {name: {"dtype": "string", "_type": "Value"} for name in COLUMNS}
+            for name in style.dropped:
+                features.pop(name, None)
+            features |= {name: {"dtype": "string", "_type": "Value"} for name in style.names}
             metadata[b"huggingface"] = json.dumps(described).encode()
     return schema.with_metadata(metadata or None)
 
@@ -162,14 +212,15 @@ _TYPES = {
 }
 
 
-def _column_kinds(source: Source) -> dict[str, Any]:
+def _column_kinds(source: Source, style: OutputStyle) -> dict[str, Any]:
     """The kind of each column over all rows, which Parquet needs before the first."""
     kinds: dict[str, Any] = {}
     for row in source.rows():
         if isinstance(row, Row):
             for name, value in row.data.items():
                 kinds[name] = _joined(kinds.get(name), _kind(value))
-    return {_text(name): kind for name, kind in kinds.items() if name not in COLUMNS}
+    unkept = {*style.names, *style.dropped}
+    return {_text(name): kind for name, kind in kinds.items() if name not in unkept}
 
 
 def _kind(value: object) -> Any:
@@ -188,13 +239,15 @@ def _joined(one: Any, other: Any) -> Any:
     return float if {one, other} == {int, float} else object
 
 
-def _tables_of_rows(pairs: Pairing, kinds: dict[str, Any], schema: Any) -> Iterator[Any]:
+def _tables_of_rows(
+    pairs: Pairing, kinds: dict[str, Any], schema: Any, style: OutputStyle
+) -> Iterator[Any]:
     import pyarrow
 
     for batch in _batched(pairs, 256):
         rows = []
         for row, result in batch:
-            data = {_text(name): value for name, value in row.data.items()}
+            data = {_text(name): value for name, value in fields_of(row, result, style).items()}
             cells = {name: _cell(data.get(name), kind) for name, kind in kinds.items()}
             rows.append(cells | {name: _text(value) for name, value in result.revised.items()})
         yield pyarrow.Table.from_pylist(rows, schema=schema)

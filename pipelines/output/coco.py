@@ -10,13 +10,15 @@ from typing import IO
 from revise_captions.io.jsonl import Text, chunks, element
 from revise_captions.io.layouts.coco import ANNOTATIONS, images_of, members, skip, with_image
 from revise_captions.io.readers import Source
-from revise_captions.io.rows import BadRow, Row, splice
+from revise_captions.io.rows import BadRow, Row
+from revise_captions.pipelines.output.lines import edited
+from revise_captions.pipelines.output.style import OutputStyle
 from revise_captions.runs.pairing import Pairing
 
 _BOM = b"\xef\xbb\xbf"
 
 
-def write_coco(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
+def write_coco(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
     """Copies the file; in the list of annotations, the good ones of this run's shard and limit,
     with the commas and the white space that stand before them."""
     text = Text(source.path, source.name)
@@ -32,7 +34,7 @@ def write_coco(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
             text.at += 1
             text.drop()
             text.passed = len
-            space = _write_annotations(text, source, pairs, copy)
+            space = _write_annotations(text, source, pairs, copy, style)
             text.drop()
             text.passed = copy
             copy(space)
@@ -46,7 +48,7 @@ def write_coco(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
 
 
 def _write_annotations(
-    text: Text, source: Source, pairs: Pairing, copy: Callable[[str], None]
+    text: Text, source: Source, pairs: Pairing, copy: Callable[[str], None], style: OutputStyle
 ) -> str:
     """Writes the list's content; returns the white space before its closing bracket, at which the
     text stands then."""
@@ -64,7 +66,7 @@ def _write_annotations(
             result = pairs.result_for(row)
             if result is not None:
                 assert isinstance(row, Row)
-                copy((gap if written else first) + splice(row.raw or "", result.revised))
+                copy((gap if written else first) + edited(row.raw or "", row, result, style))
                 written += 1
         gap = _gap(text)
     return gap

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,7 @@ from revise_captions.pipelines.output.image_folder import (
     write_with_metadata,
 )
 from revise_captions.pipelines.output.lines import object_text, write_lines
+from revise_captions.pipelines.output.style import BOTH, OutputStyle, check_style, shape_of
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts, assemble, check_place, opened
 from revise_captions.runs.pairing import Pairing
@@ -62,18 +64,20 @@ def check_output(
     force: bool = False,
     resume: bool = False,
     reads: Iterable[Path | str] = (),
+    style: OutputStyle = BOTH,
 ) -> None:
     """`check_place`, for an output of the format that its name, or the input, asks for.
 
     Raises:
         UserError: One of them exists, is the input, or cannot be written.
     """
+    check_style(style, source, out)
     kind = output_kind(source, out)
     if kind in (InputKind.PARQUET, InputKind.HUB):
         from revise_captions.pipelines.output.arrow import check_schema
 
         require_pyarrow()
-        check_schema(source)
+        check_schema(source, style)
     path = Path(out)
     ours = out != "-" and _is_folder_of(kind, path)
     if out != "-" and kind in FOLDERS and path.resolve().is_relative_to(source.path.resolve()):
@@ -95,12 +99,14 @@ def write(
     results: Iterable[RowResult | BadRow],
     out: str,
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None,
+    style: OutputStyle = BOTH,
 ) -> OutputCounts:
     """Assembles OUT from the source's rows and one result per row, in order.
 
     JSON keeps the input's text and gains two members, CSV two columns. Parquet keeps its schema
     and gains two text columns (`revision` as JSON). A tar keeps its members and gains
-    `KEY.revised.txt` and `KEY.revision.json`, a folder of images files of such names. Bytes of
+    `KEY.revised.txt` and `KEY.revision.json`, a folder of images files of such names. `style` may
+    have captions corrected in their own places, and `revision` beside OUT or left out. Bytes of
     other formats become base64 in JSON. Signatures are short, and explained in a file beside OUT,
     except on standard output. `each` sees every row with its result, in the same pass.
 
@@ -109,7 +115,8 @@ def write(
     """
     kind = output_kind(source, out)
     output = _opened(kind, out)
-    return assemble(source, results, out, output, _writer(kind), each, short=True)
+    writer = partial(_writer(kind), style=style)
+    return assemble(source, results, out, output, writer, each, shape_of(style))
 
 
 def _opened(kind: InputKind, out: str) -> AbstractContextManager[Any]:
@@ -121,7 +128,7 @@ def _opened(kind: InputKind, out: str) -> AbstractContextManager[Any]:
     return replacing_folder(Path(out)) if kind in FOLDERS else opened(out)
 
 
-def _writer(kind: InputKind) -> Callable[[Source, Pairing, Any], None]:
+def _writer(kind: InputKind) -> Callable[..., None]:
     match kind:
         case InputKind.JSONL:
             return write_lines
@@ -147,9 +154,9 @@ def _writer(kind: InputKind) -> Callable[[Source, Pairing, Any], None]:
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def _write_array(source: Source, pairs: Pairing, file: IO[bytes]) -> None:
+def _write_array(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
     separator = b"[\n"
     for row, result in pairs:
-        file.write(separator + object_text(source, row, result).encode())
+        file.write(separator + object_text(source, row, result, style).encode())
         separator = b",\n"
     file.write(b"\n]\n" if separator == b",\n" else b"[]\n")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.in_place import ORIGINAL, named_fields
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.models import FIRST_ROWS, load_critic_of
@@ -30,6 +32,7 @@ from revise_captions.pipelines.job.window import (
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.schema import from_json
+from revise_captions.pipelines.output.style import style_of
 from revise_captions.pipelines.verify.load import check_references, load_verifier
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.records import Record
@@ -65,6 +68,8 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
     refuse_unfinished(job.run)
     with_critic = "critic" in checks
     with closing(open_input(job.inputs, job.run.out, need_image=with_critic)) as source:
+        style = style_of(source)
+        job = replace(job, run=replace(job.run, write=style.write, evidence=style.evidence))
         check_outputs(source, job)
         check_references(source, job.verify.reference_field)
         signature = _signature_in(source)
@@ -165,7 +170,9 @@ def _stored(record: Record) -> Result:
 
 def _with_verification(result: Result) -> RowResult:
     """The row's own revision with its verification."""
-    row = {key: result.record.fields[key] for key in ("revised_caption", "revision")}
+    fields = result.record.fields
+    keys = ("revised_caption", "revision", *([ORIGINAL] if named_fields(fields) else []))
+    row = {key: fields[key] for key in keys}
     single = isinstance(row["revision"].get("sentences"), list)
     if single:
         found = next(iter(result.verifications.values()))

@@ -40,7 +40,8 @@ OTHERS = "From other packages"
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Input and output": (
         *("--out", "--image-field", "--caption-field", "--captioner-field", "--image-root"),
-        *("--allow-urls", "--limit", "--strict", "--resume", "--force", "--config"),
+        *("--allow-urls", "--limit", "--strict", "--write", "--evidence", "--resume", "--force"),
+        "--config",
     ),
     "Models": (
         *("--critic", "--expert", "--critic-profile", "--reviser", "--adapter"),

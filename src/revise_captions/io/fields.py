@@ -152,17 +152,27 @@ _INDEX = re.compile(r"-?[0-9]{1,9}")
 
 def look_up(row: Mapping[str, Any], name: str) -> Any:
     """The value at a name or dotted path, or None. A key that itself has the dots comes first."""
+    return _reached(row, name)[1]
+
+
+def _reached(row: Mapping[str, Any], name: str) -> tuple[tuple[str | int, ...], Any]:
+    """The keys and indices that a name or dotted path stands for, and the value there, or None."""
     if name in row:
-        return row[name]
+        return (name,), row[name]
+    keys: tuple[str | int, ...] = ()
     value: Any = row
     for part in name.split("."):
+        key: str | int = part
         if isinstance(value, Mapping):
             value = value.get(part)
         elif isinstance(value, list) and _INDEX.fullmatch(part):
-            value = value[int(part)] if -len(value) <= int(part) < len(value) else None
+            inside = -len(value) <= int(part) < len(value)
+            key = int(part) % len(value) if inside else part
+            value = value[int(part)] if inside else None
         else:
-            return None
-    return value
+            return keys, None
+        keys = (*keys, key)
+    return keys, value
 
 
 def _caption(row: Mapping[str, Any], name: str) -> str:
@@ -181,19 +191,44 @@ def _caption(row: Mapping[str, Any], name: str) -> str:
     return text
 
 
+def place_of(row: Mapping[str, Any], name: str) -> tuple[str | int, ...] | None:
+    """Keys and indices that lead to the caption in a field; None where it holds no text.
+
+    Of a conversation, they lead to the text of the model's first answer.
+    """
+    keys, value = _reached(row, name)
+    if isinstance(value, str):
+        return keys
+    answer = _answer_place(value)
+    return None if answer is None else (*keys, *answer)
+
+
 def _answer(turns: object) -> str | None:
     """The model's first answer in a conversation: `{from, value}` or `{role, content}` turns."""
+    value: Any = turns
+    for key in _answer_place(turns) or ():
+        value = value[key]
+    return value if isinstance(value, str) else None
+
+
+def _answer_place(turns: object) -> tuple[str | int, ...] | None:
+    """Where the text of that answer stands in the conversation."""
     if not isinstance(turns, list):
         return None
-    for turn in turns:
+    for number, turn in enumerate(turns):
         if not isinstance(turn, Mapping):
             return None
         if turn.get("from", turn.get("role")) in _ASSISTANT:
-            content = turn.get("value", turn.get("content"))
+            key = "value" if "value" in turn else "content"
+            content = turn.get(key)
             if isinstance(content, list):  # parts; one text part is the caption
-                texts = [p.get("text") for p in content if isinstance(p, Mapping) and "text" in p]
-                content = texts[0] if len(texts) == 1 else None
-            return content if isinstance(content, str) else None
+                texts = [
+                    at for at, p in enumerate(content) if isinstance(p, Mapping) and "text" in p
+                ]
+                if len(texts) != 1 or not isinstance(content[texts[0]]["text"], str):
+                    return None
+                return number, key, texts[0], "text"
+            return (number, key) if isinstance(content, str) else None
     return None
 
 

@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from revise_captions.errors import BadRecord, Reason, UserError, own_step
+from revise_captions.io.evidence_file import evidence_path, with_evidence
 from revise_captions.io.fields import Fields, recognize, to_record
+from revise_captions.io.in_place import restored
 from revise_captions.io.layouts.kinds import (
     InputKind,
     kind_of_content,
@@ -62,6 +64,8 @@ class Source:
         tables: Arrow tables, for formats that have them.
         read_unparsed: The same rows, parsed only where somebody looks into them; None where a
             format cannot tell rows apart otherwise.
+        read_stored: The same rows as they are stored, without what stands beside the file, and with
+            corrected captions in the originals' places where a run put them there.
         metadata: The file that holds the rows, where `path` is a folder of images with one.
         copy: What `path` is if it was made for this run, for `close` to remove.
         fields: Which fields hold image and captions.
@@ -79,6 +83,7 @@ class Source:
     count_all: Callable[[], int | None]
     tables: Callable[[], Tables] | None = None
     read_unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
+    read_stored: Callable[[], Iterator[Row | BadRow]] | None = None
     metadata: Path | None = None
     copy: WorkingFile | None = None
     fields: Fields = NO_FIELDS
@@ -194,16 +199,23 @@ def open_source(
 
 
 def open_rows(name: str, spool: Path | None = None, *, strict: bool = False) -> Source:
-    """As `open_source`, for rows that no records are made of: fields are not searched for."""
+    """As `open_source`, for rows that no records are made of: fields are not searched for.
+
+    What a run wrote elsewhere than into its rows comes back: signatures, evidence, originals.
+    """
     source = _open(name, spool, strict)
     lines = read_signatures(source.path)
-    if not lines:
-        return source
+    evidence = evidence_path(source.path)
+    joined = evidence.is_file()
 
     def read() -> Iterator[Row | BadRow]:
-        return with_lines(source.read(), lines)
+        rows = source.read()
+        if joined:
+            rows = with_evidence(rows, evidence)
+        return restored(with_lines(rows, lines) if lines else rows)
 
-    return replace(source, read=read)
+    unparsed = None if joined else source.read_unparsed
+    return replace(source, read=read, read_unparsed=unparsed, read_stored=source.read)
 
 
 def _open(name: str, spool: Path | None, strict: bool) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -92,14 +92,15 @@ class BadRow:
 def with_objects(row: Row) -> Row:
     """A row of a format without objects, in which `revision`, and what depends on it, were text.
 
-    With several captions, `revised_caption` holds an object, too.
+    With several captions, `revised_caption` and `caption_original` hold objects, too.
     """
     revision = _as_object(row.data.get("revision"))
     if revision is None:
         return row
     data = {**row.data, "revision": revision}
-    if "sentences" not in revision and (texts := _as_object(data.get("revised_caption"))):
-        data["revised_caption"] = texts
+    for name in ("revised_caption", "caption_original") if "sentences" not in revision else ():
+        if texts := _as_object(data.get(name)):
+            data[name] = texts
     return Row(row.line, data, row.raw)
 
 
@@ -184,33 +185,50 @@ def _as_json(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def splice(raw: str, additions: Mapping[str, Any]) -> str:
-    """The JSON object `raw` with `additions` as its last members.
+def splice(raw: str, additions: Mapping[str, Any], dropped: Collection[str] = ()) -> str:
+    """The JSON object `raw` with `additions` as its last members, and without those `dropped`.
 
     The text of every other member stays as it is, to the byte: numbers beyond 64 bits, `1.0`,
     escapes, the order of keys, duplicate keys. Members of the same names are replaced.
     """
+    names = {*additions, *dropped}
     escaped = "\\u" in raw  # a key can hide behind escapes
-    if escaped or any(f'"{name}"' in raw for name in additions):
-        raw = _without(raw, additions)
+    if names and (escaped or any(f'"{name}"' in raw for name in names)):
+        raw = _without(raw, names)
     end = raw.rindex("}")
     body = (additions.text if isinstance(additions, Unparsed) else dumps(additions))[1:-1]
     empty = raw[:end].rstrip().endswith("{") and raw[:end].strip() == "{"
     return raw[:end] + ("" if empty or not body else ", ") + body + raw[end:]
 
 
+def with_text_at(raw: str, place: Sequence[str | int], text: str) -> str:
+    """JSON text with another text at a place, of keys and indices; all else stays to the byte.
+
+    A text that is there already keeps its escapes.
+    """
+    start, end = 0, len(raw)
+    for key in place:
+        for name, _, value, stop in _items(raw, _skip(raw, start)):
+            if name == key:  # of a key that stands there twice, the last counts
+                found = value, stop
+        start, end = found
+    if _decoder.raw_decode(raw, start)[0] == text:
+        return raw
+    return raw[:start] + dumps(text) + raw[end:]
+
+
 _WHITE = re.compile(r"[ \t\n\r]*")
-_decoder = json.JSONDecoder(parse_int=float)  # values are skipped: no limit on their digits
+_decoder = json.JSONDecoder(parse_int=float)  # numbers are skipped: no limit on their digits
 
 
 def _without(raw: str, names: Container[str]) -> str:
     """`raw` without these members; the others keep the commas and white space between them."""
-    members = _members(raw)
-    if all(key not in names for key, _, _ in members):
+    members = list(_items(raw, raw.index("{")))
+    if all(key not in names for key, *_ in members):
         return raw
     parts: list[str] = []
     end = kept = members[0][1]
-    for key, start, stop in members:
+    for key, start, _, stop in members:
         if key not in names:
             parts += [raw[end:start] if parts else "", raw[start:stop]]
             kept = stop
@@ -219,19 +237,23 @@ def _without(raw: str, names: Container[str]) -> str:
     return raw[: members[0][1]] + "".join(parts) + space + raw[end:]
 
 
-def _members(raw: str) -> list[tuple[str, int, int]]:
-    """Each member of the JSON object `raw`: its key, and where its text `"key": value` stands."""
-    members = []
-    at = _skip(raw, raw.index("{") + 1)
-    while raw[at] != "}":
-        key, end = _decoder.raw_decode(raw, at)
-        value = _skip(raw, _skip(raw, end) + 1)  # past the colon
+def _items(raw: str, at: int) -> Iterator[tuple[Any, int, int, int]]:
+    """What the JSON object or list that begins at `at` holds: each key or index, where its text
+    `"key": value` begins, and where the value begins and ends."""
+    number, of_object = 0, raw[at] == "{"
+    at = _skip(raw, at + 1)
+    while raw[at] not in "}]":
+        key: Any = number
+        value = at
+        if of_object:
+            key, end = _decoder.raw_decode(raw, at)
+            value = _skip(raw, _skip(raw, end) + 1)  # past the colon
         _, end = _decoder.raw_decode(raw, value)
-        members.append((key, at, end))
+        yield key, at, value, end
+        number += 1
         at = _skip(raw, end)
         if raw[at] == ",":
             at = _skip(raw, at + 1)
-    return members
 
 
 def _skip(text: str, at: int) -> int:

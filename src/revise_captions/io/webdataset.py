@@ -28,12 +28,15 @@ FREE_BYTES, MAX_RATIO = 1 << 30, 100
 """An archive that inflates to more than the first and more than so many times its size is a bomb:
 images hardly compress, and text in JSON by ten or twenty."""
 _NAME = re.compile(r"((?:.*/)?[^./][^./]*)\.([^/]+)")
-_TEXTS = ("txt", "text", "caption", "json", "revised_caption", "revision")
-_OURS = {  # what an earlier stage wrote
+#: What a run adds, by suffix.
+ADDED = {
     "revised.txt": "revised_caption",
     "revised.json": "revised_caption",
+    "original.txt": "caption_original",
+    "original.json": "caption_original",
     "revision.json": "revision",
 }
+_TEXTS = ("txt", "text", "caption", "json", *set(ADDED.values()))
 
 
 @dataclass(slots=True)
@@ -246,7 +249,7 @@ def group_row(group: Group, name: str, number: int) -> Row | BadRow:
     for member, content in group.members:
         assert isinstance(content, bytes)
         suffix = member.name[len(group.key or "") + 1 :].lower()
-        suffix = _OURS.get(suffix, suffix)
+        suffix = ADDED.get(suffix, suffix)
         if suffix not in _TEXTS:
             data[suffix] = content
             continue

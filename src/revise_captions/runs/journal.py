@@ -23,7 +23,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,10 +42,19 @@ FSYNC_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What an output row gains: `{"revised_caption": …, "revision": …}`, ready for JSON."""
+    """What an output row gains: `{"revised_caption": …, "revision": …}`, ready for JSON.
+
+    Where a caption goes into its own place, or stood there, `caption_original` comes third.
+
+    Attributes:
+        line: As in `Row`.
+        revised: The row's new members.
+        captions: Texts to put into the row's own caption fields, by field.
+    """
 
     line: int
     revised: Mapping[str, Any]
+    captions: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Entry(NamedTuple):

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
+from revise_captions.io.evidence_file import evidence_path, is_evidence
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.signature_file import (
@@ -37,6 +38,8 @@ from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import Pairing
 from revise_captions.runs.paths import journal_path, quarantine_path, stem
 
+#: See `assemble`.
+Shape = Callable[[Callable[[str], None]], Callable[[RowResult], RowResult]]
 #: The exit status of a run of which every row went to the quarantine.
 QUARANTINED = 5
 
@@ -85,6 +88,7 @@ def check_place(
             hint="if that is the finished run, it is all there; --force does it again",
         )
     check_writable(signatures_path(out), inputs, force=None, ours=is_signatures)
+    check_writable(evidence_path(out), inputs, force=None, ours=is_evidence)
     _check_quarantine(out, inputs, replace=force or going_on)
 
 
@@ -138,8 +142,7 @@ def assemble(
     output: AbstractContextManager[Any],
     writer: Callable[[Source, Pairing, Any], None],
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None,
-    *,
-    short: bool = False,
+    shape: Shape | None = None,
 ) -> OutputCounts:
     """Writes OUT and its quarantine: both appear when they are complete.
 
@@ -150,7 +153,9 @@ def assemble(
         output: Opens what `writer` writes to.
         writer: Writes the pairs that are given to it.
         each: Sees every row with its result.
-        short: Whether signatures become digests, explained in a file beside OUT.
+        shape: What of a result goes where: given what takes a row's evidence as JSON, it returns
+            what makes of each result what is written. Signatures then become digests, explained in
+            a file beside OUT.
 
     Raises:
         UserError: OUT cannot be written (full disk).
@@ -161,8 +166,13 @@ def assemble(
             # Entered last, left first: the quarantine is in place before the output appears.
             refused = _free_quarantine() if out == "-" else quarantine_path(out)
             quarantine = stack.enter_context(_quarantine(refused))
-            shorten = stack.enter_context(_signatures(out)) if short and out != "-" else None
-            pairing = Pairing(source, results, quarantine, each, shorten)
+            shorten = shaped = None
+            if shape is not None and out != "-":
+                shorten = stack.enter_context(_signatures(out))
+                shaped = shape(stack.enter_context(_evidence(out)))
+            elif shape is not None:
+                shaped = shape(_nowhere)
+            pairing = Pairing(source, results, quarantine, each, shorten, shaped)
             writer(source, pairing, file)
             pairing.finish()
     except BrokenPipeError:
@@ -211,6 +221,28 @@ def _signatures(out: str) -> Iterator[Shortener]:
         write_text(path, as_text(shorten.lines))
     elif path.is_file() and is_signatures(head_of(path)):
         path.unlink()
+
+
+@contextmanager
+def _evidence(out: str) -> Iterator[Callable[[str], None]]:
+    """Takes rows' evidence; the file appears with the first. Without one, this OUT's earlier file
+    goes."""
+    path = evidence_path(out)
+    with ExitStack() as stack:
+        files: list[IO[bytes]] = []
+
+        def add(text: str) -> None:
+            if not files:
+                files.append(stack.enter_context(replacing(path)))
+            files[0].write(text.encode() + b"\n")
+
+        yield add
+        if not files and path.is_file() and is_evidence(head_of(path)):
+            path.unlink()
+
+
+def _nowhere(text: str) -> None:
+    raise RuntimeError("standard output has no evidence beside it")
 
 
 def _free_quarantine() -> Path:

@@ -16,7 +16,8 @@ from revise_captions.runs.journal import RowResult
 class Pairing:
     """Pairs rows and results in step; bad rows go to the quarantine. `each` sees all of both.
 
-    `shorten` puts digests in the place of signatures in what is written.
+    `shorten` puts digests in the place of signatures in what is written, and `shape` decides what
+    of a result goes where.
     """
 
     source: Source
@@ -24,6 +25,7 @@ class Pairing:
     quarantine: Callable[[BadRow], None]
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None
     shorten: Shortener | None = None
+    shape: Callable[[RowResult], RowResult] | None = None
     written: int = 0
     quarantined: int = 0
     _rest: Iterator[RowResult | BadRow] = field(init=False)
@@ -48,7 +50,8 @@ class Pairing:
             self.each(row, result)
         if isinstance(result, RowResult):
             self.written += 1
-            return result if self.shorten is None else _shortened(result, self.shorten)
+            result = result if self.shorten is None else _shortened(result, self.shorten)
+            return result if self.shape is None else self.shape(result)
         if isinstance(row, Row):
             error = BadRecord(result.reason, result.detail)
             row = BadRow.of(row, self.source.name, error)

@@ -2,13 +2,14 @@
 
 The first is what `datasets` reads as `imagefolder`: rows name their image in `file_name`, relative
 to the metadata. In the second, the captions of `a/1.jpg` stand in `a/1.txt`, `a/1.caption` or
-`a/1.json`; what a run adds stands in `a/1.revised.txt` and `a/1.revision.json`.
+`a/1.json`; what a run adds stands in `a/1.revised.txt` or `a/1.original.txt`, and
+`a/1.revision.json`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,6 +28,7 @@ IMAGE_SUFFIXES = (
 BESIDE = {".txt": "txt", ".caption": "caption", ".json": "json"}
 ADDED = {
     "revised_caption": (".revised.txt", ".revised.json"),
+    "caption_original": (".original.txt", ".original.json"),
     "revision": (".revision.json",),
 }
 FIRST_FILES = 1000
@@ -70,13 +72,14 @@ def count_images(folder: Path) -> int:
     return sum(map(_is_image, _files(folder)))
 
 
-def files_beside(image: Path) -> list[Path]:
-    """The captions beside an image, without what a run added."""
-    return [path for path, _ in _beside(image) if not _is_added(path)]
+def files_beside(image: Path, without: Container[str] = ()) -> list[Path]:
+    """The captions beside an image, without what a run added of these names."""
+    return [path for path, _ in _beside(image) if _added_as(path) not in without]
 
 
-def _is_added(path: Path) -> bool:
-    return path.name.endswith(tuple(suffix for group in ADDED.values() for suffix in group))
+def _added_as(path: Path) -> str:
+    """What a run added in a file of this name; "" for a file of the user's."""
+    return next((name for name, group in ADDED.items() if path.name.endswith(group)), "")
 
 
 def _beside(image: Path) -> list[tuple[Path, str]]:

@@ -1,0 +1,112 @@
+"""What of a result stands where in an output: captions beside or in place, evidence in the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any
+
+from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.evidence_file import evidence_path
+from revise_captions.io.in_place import (
+    ORIGINAL,
+    by_field,
+    in_place_fields,
+    named_fields,
+    refuse_taken,
+)
+from revise_captions.io.readers import FIRST_ROWS, Source
+from revise_captions.io.rows import Row, dumps
+from revise_captions.pipelines.options import Evidence, Write
+from revise_captions.runs.journal import RowResult
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStyle:
+    """How an output says what a run found.
+
+    Attributes:
+        write: `both` leaves the caption and adds the corrected one; `caption` puts the corrected
+            one into its place and adds the original.
+        evidence: Where `revision` goes: into the row, a file beside OUT, or nowhere.
+    """
+
+    write: Write = "both"
+    evidence: Evidence = "row"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a row gains, in this order."""
+        text = "revised_caption" if self.write == "both" else ORIGINAL
+        return (text, "revision") if self.evidence == "row" else (text,)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """What of an earlier run does not stay. Where nothing takes the place of an original, it
+        stays: it may be the user's."""
+        ours = ("revised_caption", "revision", *([ORIGINAL] if self.write == "caption" else []))
+        return ours
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What of an earlier run goes, and nothing comes for it."""
+        return tuple(name for name in self.replaced if name not in self.names)
+
+
+BOTH = OutputStyle()
+
+
+def shape_of(style: OutputStyle) -> Callable[[Callable[[str], None]], Any]:
+    """`assemble`'s `shape`: what makes of a result what a row gains, and passes its evidence on."""
+
+    def shape(sidecar: Callable[[str], None]) -> Callable[[RowResult], RowResult]:
+        numbers = count(1)
+
+        def shaped(result: RowResult) -> RowResult:
+            if style == BOTH and ORIGINAL not in set(result.revised):
+                return result
+            revised = dict(result.revised)
+            if style.evidence == "sidecar":
+                kept = {name: revised[name] for name in (*style.names, "revision")}
+                sidecar(dumps({"row": next(numbers), **kept}))
+            added = {name: revised[name] for name in style.names}
+            return RowResult(result.line, added, _texts_in_place(style, revised))
+
+        return shaped
+
+    return shape
+
+
+def _texts_in_place(style: OutputStyle, revised: dict[str, Any]) -> dict[str, str]:
+    """What goes into the captions' own places: corrected texts, or originals that had been moved
+    from there."""
+    if ORIGINAL not in revised:
+        return {}
+    text = "revised_caption" if style.write == "caption" else ORIGINAL
+    return by_field(revised[text], named_fields(revised))
+
+
+def style_of(source: Source) -> OutputStyle:
+    """How a run wrote a file, by its first row that can be read."""
+    stored = source.read if source.read_stored is None else source.read_stored
+    row = next((row.data for row in stored() if isinstance(row, Row)), {})
+    beside = evidence_path(source.path).is_file()
+    evidence: Evidence = "sidecar" if beside else "row" if "revision" in row else "none"
+    in_place = in_place_fields(row) or (ORIGINAL in row and "revised_caption" not in row)
+    return OutputStyle("caption" if in_place else "both", evidence)
+
+
+def check_style(style: OutputStyle, source: Source, out: str) -> None:
+    """Raises `UserError` where the input, or OUT's name, does not go with the style."""
+    if style.evidence == "sidecar" and out == "-":
+        raise UserError("--evidence sidecar needs a name to stand beside", hint="name OUT")
+    if style.write == "both":
+        return
+    rows = (row.data for row in source.rows() if isinstance(row, Row))
+    try:
+        for row in islice(rows, FIRST_ROWS):
+            refuse_taken(row)
+    except BadRecord as error:
+        hint = f"rename the field {ORIGINAL}, or leave --write caption out"
+        raise UserError(f"{source.name}: {error.detail}", hint=hint) from None

@@ -1,0 +1,88 @@
+"""`OUT.evidence.jsonl`: what a run found, beside an output whose rows do not hold it.
+
+    {"row": 1, "caption_original": "as it came", "revision": {…}}
+    {"row": 2, "caption_original": "as it came", "revision": {…}}
+
+A line for each row of OUT, in order. The text that OUT's row has, too (`caption_original`, or
+`revised_caption`), says that it is the row's. Who reads OUT through `io.readers` gets the rows with
+their revisions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from revise_captions.errors import UserError
+from revise_captions.io.rows import BadRow, Row, dumps
+
+_HEAD = b'{"row": '
+_CHECKED = ("caption_original", "revised_caption")
+
+
+def evidence_path(out: str | Path) -> Path:
+    """`revised.jsonl.evidence.jsonl` for `revised.jsonl`."""
+    path = Path(out)
+    return path.with_name(f"{path.name}.evidence.jsonl")
+
+
+def is_evidence(head: bytes) -> bool:
+    """Whether a file begins as one of these does."""
+    return head.startswith(_HEAD)
+
+
+def with_evidence(rows: Iterator[Row | BadRow], path: Path) -> Iterator[Row | BadRow]:
+    """The rows of an output with the revisions that stand beside it.
+
+    Raises:
+        UserError: The rows are not those that the evidence is of.
+    """
+    entries = _entries(path)
+    number = 0
+    for row in rows:
+        if isinstance(row, BadRow):
+            yield row
+            continue
+        number += 1
+        entry = next(entries, None)
+        texts = {name: entry[name] for name in _CHECKED if entry and name in entry}
+        if entry is None or not all(_same(row.data.get(k), text) for k, text in texts.items()):
+            raise _changed(path, number)
+        yield Row(row.line, {**row.data, **texts, "revision": entry["revision"]}, row.raw)
+    if next(entries, None) is not None:
+        raise _changed(path, number + 1)
+
+
+def _same(stored: object, text: object) -> bool:
+    """Whether a row's text is its evidence's, as each format can store it."""
+    if isinstance(text, str) and not text.isascii():
+        return stored == text or _SURROGATE.search(text) is not None
+    return stored in (text, dumps(text))
+
+
+#: What UTF-8 cannot hold, so that a table or a file has a sign of replacement for it.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _entries(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                entry = json.loads(line)
+                fits = entry["row"] == number and isinstance(entry["revision"], dict)
+            except (ValueError, LookupError, TypeError):
+                fits = False
+            if not fits:
+                hint = "restore the file that was written with the output, or move it away"
+                raise UserError(f"{path}, line {number}: not evidence of a run", hint=hint)
+            yield entry
+
+
+def _changed(path: Path, number: int) -> UserError:
+    return UserError(
+        f"row {number} is not the one that {path} has evidence of: the file was changed since",
+        hint="restore it, or move the evidence away to read the file without",
+    )
