@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from revise_captions import registry
 from revise_captions.critic.charts.card import read_cards
 from revise_captions.critic.checkpoints import CARD, asks_by_chat, read_card
 from revise_captions.critic.locate import SHIPPED, critic_folders, weights_digest
@@ -77,7 +78,8 @@ def _card_of(
 ) -> Mapping[str, Any] | None:
     """The calibration on the card of the run's critic; None where it is not at hand."""
     for name in critic.split(","):
-        if name not in SHIPPED and not Path(name).expanduser().is_dir():
+        is_folder = registry.is_folder(registry.CRITICS, name) and Path(name).expanduser().is_dir()
+        if name not in SHIPPED and not is_folder:
             continue
         own, base, added = critic_folders(name, adapter)
         key, folder = ("critic", base) if added is None else ("adapter", added)

@@ -49,7 +49,11 @@ def revise_captions(job: JobOptions) -> int:
     from revise_captions.pipelines.job.verdict import exit_status
 
     summary = run(job)
-    status, why = exit_status({} if job.run.dry_run else summary, job.run)
+    status, why = exit_status(
+        {} if job.run.dry_run else summary,
+        most=job.run.max_quarantine,
+        allow_unscored=job.run.allow_unscored,
+    )
     if why:
         echo(f"revise-captions: {why}", err=True)
     return status

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import click
 
 from revise_captions.command_line.command import SECTIONS, command
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import (
-    OUT_FILE,
-    shared,
-)
+from revise_captions.command_line.shared import OUT_FILE, shared_option
+from revise_captions.engines.model_spec import Placement
 
 EPILOG = """
 \b
@@ -22,68 +22,71 @@ Examples:
   captions calibrate bundled rated --benchmark chocolate --out profile.json
   captions calibrate my-critic data --into-card --false-alarms 0.01
 """
+_THERE = click.Path(exists=True, path_type=Path)
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
+@dataclass(frozen=True, slots=True)
+class CalibrateOptions:
+    """What is measured, on which data, and what is chosen by it."""
+
+    critic: str = argument("CRITIC")
+    data: Path = argument("DATA", type=_THERE)
+    out: Path | None = option(None, "Write the profile to this file.", type=OUT_FILE)
+    into_card: bool = option(
+        False,
+        "Instead of --out: store threshold and curve in the critic's own critic.json. P(factual) "
+        "stays as it is.",
+    )
+    benchmark: str | None = option(
+        None,
+        "DATA is the folder of this benchmark, as published (`captions benchmarks list`).",
+        metavar="NAME",
+    )
+    rewrites: Path | None = option(
+        None,
+        "More labeled data, of which only the rewrites count: how many of those that the critic "
+        "accepts are true?  [default: those of DATA]",
+        metavar="DATA",
+        type=_THERE,
+    )
+    map: Literal["auto", "none", "temperature", "logistic", "isotonic"] = option(
+        "auto",
+        "How P(factual) is calibrated: not at all; logit P divided by a temperature; the same "
+        "with a shift; by a rising step function. `auto`: the best in cross-validation over "
+        "images.",
+    )
+    wrong_share: float | None = option(
+        None,
+        "Share of wrong sentences in the captions that will be judged, which map, threshold and "
+        "figures are for.  [default: that of DATA]",
+        type=_SHARE,
+    )
+    false_alarms: float | None = option(
+        None,
+        "Largest share of true sentences to flag, held with 95 % confidence.  [default: any]",
+        type=_SHARE,
+    )
+    held_out: float = option(
+        0.5,
+        "Fraction of the images that nothing is fitted on, and that all figures are of.",
+        type=click.FloatRange(0.1, 0.9),
+    )
+    adapter: str | None = shared_option("--adapter")
+    samples: int = shared_option("--samples")
+    placement: Placement = group(Placement, batch_size=16)
+    replicates: int = shared_option("--replicates", default=1000)
+    force: bool = shared_option("--force", help="Overwrite --out.")
+
+
 @command(
+    CalibrateOptions,
     name="calibrate",
     heading="Label and train",
     epilog=EPILOG,
     sections=SECTIONS,
 )
-@click.argument("critic")
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--out", type=OUT_FILE, help="Write the profile to this file.")
-@click.option(
-    "--into-card",
-    is_flag=True,
-    help="Instead of --out: store threshold and curve in the critic's own critic.json. P(factual) "
-    "stays as it is.",
-)
-@click.option(
-    "--benchmark",
-    metavar="NAME",
-    help="DATA is the folder of this benchmark, as published (`captions benchmarks list`).",
-)
-@click.option(
-    "--rewrites",
-    metavar="DATA",
-    type=click.Path(exists=True, path_type=Path),
-    help="More labeled data, of which only the rewrites count: how many of those that the critic "
-    "accepts are true?  [default: those of DATA]",
-)
-@click.option(
-    "--map",
-    "method",
-    type=click.Choice(["auto", "none", "temperature", "logistic", "isotonic"]),
-    default="auto",
-    help="How P(factual) is calibrated: not at all; logit P divided by a temperature; the same "
-    "with a shift; by a rising step function. `auto`: the best in cross-validation over images.",
-)
-@click.option(
-    "--wrong-share",
-    type=_SHARE,
-    help="Share of wrong sentences in the captions that will be judged, which map, threshold and "
-    "figures are for.  [default: that of DATA]",
-)
-@click.option(
-    "--false-alarms",
-    type=_SHARE,
-    help="Largest share of true sentences to flag, held with 95 % confidence.  [default: any]",
-)
-@click.option(
-    "--held-out",
-    type=click.FloatRange(0.1, 0.9),
-    default=0.5,
-    help="Fraction of the images that nothing is fitted on, and that all figures are of.",
-)
-@shared("--adapter", "--engine", "--samples", "--device", "--dtype", "--batch-size")
-@shared("--trust-remote-code")
-@shared("--replicates", default=1000)
-@click.option("--force", is_flag=True, help="Overwrite --out.")
-def calibrate_critic(
-    critic: str, data: Path, out: Path | None, into_card: bool, **options: Any
-) -> None:
+def calibrate_critic(options: CalibrateOptions) -> None:
     """Measure a critic's errors; calibrate P(factual).
 
     Measure how far the verdicts of CRITIC can be trusted, and calibrate its P(factual).
@@ -94,6 +97,22 @@ def calibrate_critic(
     serve to choose map and threshold; every figure is of the other half. The profile names the
     critic and its prompt, and `--critic-profile` of other commands takes it for that critic only.
     """
+    from revise_captions.critic.options import CriticOptions
     from revise_captions.finetune.calibration.run import as_text, calibrate
 
-    echo(as_text(calibrate(critic, data, out, into_card=into_card, **options)))
+    profile = calibrate(
+        options.critic,
+        options.data,
+        options.out,
+        into_card=options.into_card,
+        benchmark=options.benchmark,
+        rewrites=options.rewrites,
+        force=options.force,
+        method=options.map,
+        wrong_share=options.wrong_share,
+        false_alarms=options.false_alarms,
+        held_out=options.held_out,
+        replicates=options.replicates,
+        models=CriticOptions(options.placement, adapter=options.adapter, samples=options.samples),
+    )
+    echo(as_text(profile))

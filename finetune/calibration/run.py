@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from revise_captions import registry
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.checkpoints import CARD, CriticCard, asks_by_chat, read_card
 from revise_captions.critic.load import load_critic
@@ -86,13 +87,13 @@ def calibrate(
         write_json(out, profile.as_json())
     else:
         assert card is not None
-        _with(card, profile).write(Path(critic))
+        _with(card, profile).write(Path(critic).expanduser())
     return profile
 
 
 def _check_card(critic: str, card: CriticCard | None, method: str) -> None:
     """Raises `UserError` where a critic has no card to write to, or it would not hold the map."""
-    if card is None or not Path(critic).is_dir():
+    if card is None or not registry.is_folder(registry.CRITICS, critic):
         raise UserError(
             f"{critic} is no folder with a {CARD} to write to", hint="write a profile with --out"
         )
@@ -118,7 +119,7 @@ def _with(card: CriticCard, profile: CriticProfile) -> CriticCard:
 
 def _own_card(critic: str, adapter: str | None) -> CriticCard | None:
     """The card of a checkpoint of ours; None for any other model."""
-    if critic not in SHIPPED and not Path(critic).expanduser().is_dir():
+    if critic not in SHIPPED and not registry.is_folder(registry.CRITICS, critic):
         return None
     folder = critic_folders(critic, adapter)[0]
     if not (folder / CARD).exists():

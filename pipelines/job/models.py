@@ -182,7 +182,7 @@ def assembled(
     if verify.verify != "none":
         from revise_captions.pipelines.verify.load import load_verifier
 
-        verifier = load_verifier(verify, models, critic)
+        verifier = load_verifier(verify, models.placement, critic)
     again = models.threshold if critic is None else None
     return LoadedModels(critic, reviser, signature(named), verifier, again), settings
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from revise_captions.errors import NothingJudged
 from revise_captions.io.rows import BadRow
-from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.report.headline import remedy
 from revise_captions.records import kind_of_reason
@@ -48,23 +47,25 @@ def require_verdicts(rows: Sequence[RowResult | BadRow]) -> None:
         )
 
 
-def exit_status(summary: Mapping[str, Any], options: RunOptions) -> tuple[int, str]:
+def exit_status(
+    summary: Mapping[str, Any], *, most: float | None = None, allow_unscored: bool = False
+) -> tuple[int, str]:
     """The status of a run that ended, and what to say of it where it is not 0.
 
     Args:
         summary: As `run` returns it; empty where there was nothing to do.
-        options: `allow_unscored` and `max_quarantine` are looked at.
+        most: The share of records that may be in quarantine; None: all but one.
+        allow_unscored: Whether it is no failure that nothing was judged.
     """
     if not summary:
         return DONE, ""
     records, sentences = summary["records"], summary["sentences"]
     bad, read = records["quarantined"], records["read"]
-    most = options.max_quarantine
     if bad and bad == read:
         return QUARANTINED, f"no record of {read:,} could be processed"
     if most is not None and bad > most * read:
         found = percent(bad / read)
         return QUARANTINED, f"{found} of the records are in quarantine, more than --max-quarantine"
-    if sentences["total"] and not sentences["scored"] and not options.allow_unscored:
+    if sentences["total"] and not sentences["scored"] and not allow_unscored:
         return NOTHING_JUDGED, "no sentence could be judged"
     return DONE, ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import Row
-from revise_captions.pipelines.options import ModelOptions, VerifyOptions
+from revise_captions.pipelines.options import VerifyOptions
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.pipelines.verify.verifier import Verifier, references_in
 from revise_captions.posh.load import load_judge
@@ -16,6 +16,7 @@ from revise_captions.signature import signature
 
 if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
+    from revise_captions.engines.model_spec import Placement
     from revise_captions.graphs.grading.judge import Judge
     from revise_captions.io.readers import Source
 
@@ -25,13 +26,15 @@ FIRST_ROWS = 100
 
 def load_verifier(
     options: VerifyOptions,
-    models: ModelOptions,
+    placement: Placement,
     critic: Critic | None,
     judge: Judge | None = None,
 ) -> Verifier | None:
     """Loads what the chosen checks need.
 
     Args:
+        options: Which checks, and with what.
+        placement: What computes a judge that is a model.
         critic: The run's own critic, or another.
 
     Returns:
@@ -49,7 +52,7 @@ def load_verifier(
     if "critic" in checks and critic is not None:
         named |= {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
     if "posh" in checks:
-        judge = judge or load_judge(options.judge, models.placement)
+        judge = judge or load_judge(options.judge, placement)
         named |= judge.settings
     return Verifier(
         checks,

@@ -74,7 +74,7 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
         check_references(source, job.verify.reference_field)
         signature = _signature_in(source)
         critic = load_critic_of(job.models) if with_critic else None
-        verifier = load_verifier(job.verify, job.models, critic)
+        verifier = load_verifier(job.verify, job.models.placement, critic)
         assert verifier is not None
         models = LoadedModels(None, None, signature, verifier)
         decisive = {

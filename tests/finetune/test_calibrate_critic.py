@@ -384,3 +384,17 @@ def test_options_that_contradict(book, tmp_path, monkeypatch, options, said):
     folder = shutil.copytree(BUNDLED, tmp_path / "c")
     ran = CliRunner().invoke(command, [str(folder), str(book), *options])
     assert said in str(ran.exception)
+
+
+def test_a_folder_named_like_a_critic_is_not_the_critic(tmp_path, monkeypatch):
+    """What lies in the working directory is neither read nor written for its name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("bundled", "charts"):
+        (tmp_path / name).mkdir()
+        shutil.copy(BUNDLED / CARD, tmp_path / name)
+        with pytest.raises(UserError, match=f"{name} is no folder with a critic.json to write to"):
+            calibrate(name, tmp_path / "data", None, into_card=True)
+        assert (tmp_path / name / CARD).read_bytes() == (BUNDLED / CARD).read_bytes()
+    with pytest.raises(UserError, match="data") as raised:
+        calibrate("./charts", tmp_path / "data", None, into_card=True)
+    assert "is no folder with" not in raised.value.message

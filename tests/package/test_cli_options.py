@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import click
 import pytest
 from click.testing import CliRunner
+from pages import ROOT
 
 from revise_captions.command_line.captions import load_command
 from revise_captions.command_line.command import SETTINGS, command
+from revise_captions.command_line.options import group, option
 from revise_captions.command_line.shared import shared
+from revise_captions.engines.model_spec import Placement
 from revise_captions.registry import COMMANDS, names
 
 
@@ -48,6 +53,35 @@ def test_a_command_takes_options_in_order_and_changes_them():
     assert "Only so many." in shown
     ran = CliRunner().invoke(command, ["--limit", "3"])
     assert ran.output == "[('batch_size', 16), ('device', 'auto'), ('limit', 3)]\n"
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A command's options, with a group that it has a default of its own for."""
+
+    text: str = option("no", "What is asked.")
+    placement: Placement = group(Placement, batch_size=7)
+
+
+def test_a_group_has_the_defaults_that_its_command_gives_it():
+    found = []
+    asked = command(Prompted, name="asked")(lambda options: found.append(options))
+    CliRunner().invoke(asked, [])
+    CliRunner().invoke(asked, ["--batch-size", "3", "--device", "cpu", "--trust-remote-code"])
+    assert found == [
+        Prompted("no", Placement(batch_size=7)),
+        Prompted("no", Placement("transformers", "cpu", "auto", 3, True)),
+    ]
+    assert Prompted() == found[0]
+    assert Placement().batch_size is None
+
+
+def test_the_options_of_a_job_are_taken_apart_where_it_starts():
+    job = re.compile(r"\b(Job|Model|Run|Verify|Input)Options\b")
+    rooms = ("src", "pipelines", "finetune", "critic", "reviser")
+    modules = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    assert len(modules) > 300
+    assert sum(1 for path in modules if job.search(path.read_text("utf-8"))) <= 25
 
 
 @pytest.fixture

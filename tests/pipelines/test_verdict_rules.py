@@ -7,7 +7,6 @@ import pytest
 from revise_captions.errors import NothingJudged, Reason
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.job.verdict import exit_status, require_verdicts
-from revise_captions.pipelines.options import RunOptions
 from revise_captions.records import Unscored
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts, quarantine_status
@@ -81,14 +80,14 @@ def ended(read: int, bad: int, total: int = 5, scored: int = 5) -> dict[str, dic
     ],
 )
 def test_the_status_of_a_run(summary, most, status, said):
-    found, why = exit_status(summary, RunOptions(max_quarantine=most))
+    found, why = exit_status(summary, most=most)
     assert found == status
     assert why.startswith(said)
     assert bool(why) == bool(said)
 
 
 def test_nothing_judged_may_be_allowed():
-    assert exit_status(ended(4, 0, 5, 0), RunOptions(allow_unscored=True)) == (0, "")
+    assert exit_status(ended(4, 0, 5, 0), allow_unscored=True) == (0, "")
 
 
 def test_rows_of_other_commands_may_all_be_quarantined(capsys):

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
 import click
 
-from revise_captions.command_line.options import filled, grouped, option_name, parameters
+from revise_captions.command_line.options import filled, group_of, grouped, option_name, parameters
 
 #: `context_settings` of every command.
 SETTINGS: dict[str, Any] = {
@@ -197,10 +197,10 @@ def group(
 def _by_group(settings: Sequence[type[Any]]) -> dict[str, list[str]]:
     """The options of each group of settings classes, under its docstring."""
     titled = {
-        item.name: str(item.default_factory.__doc__).rstrip(".")
+        item.name: str(group.__doc__).partition("\n")[0].rstrip(".")
         for each in settings
         for item in fields(each)
-        if is_dataclass(item.default_factory)
+        if (group := group_of(item)) is not None
     }
     found: dict[str, list[str]] = {"Options": []} if titled else {}
     for name, item in (pair for each in settings for pair in grouped(each) if titled):

@@ -6,15 +6,17 @@
         least: int = option(1, "Count words of this many letters and more.")
 
 The annotation gives the type (`bool`: a flag; `Literal`: a choice; `tuple[str, …]`: may be given
-again; `X | None`: an X), the field's name gives the option's. A field whose default is itself a
-dataclass holds a group of options. Names on the command line are unique over all groups.
+again; `X | None`: an X), the field's name gives the option's. A `group`, or a field whose default
+is itself a dataclass, holds a group of options. Names on the command line are unique over all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -64,6 +66,24 @@ def argument(metavar: str, *, default: Any = REQUIRED, **more: Any) -> Any:
     return field(default=default, metadata=told)
 
 
+def group(settings: type[Any], **defaults: Any) -> Any:
+    """A dataclass field that holds a group of options, some with defaults of their own.
+
+    Args:
+        settings: The group's class.
+        defaults: By field, where a command's differ from the group's.
+    """
+    told = {"group": settings, "defaults": defaults}
+    return field(default_factory=partial(settings, **defaults), metadata=told)
+
+
+def group_of(item: Field[Any]) -> Any:
+    """The class of the group that a field holds; None for a field of another kind."""
+    if "group" in item.metadata:
+        return item.metadata["group"]
+    return item.default_factory if is_dataclass(item.default_factory) else None
+
+
 def option_name(item: Field[Any]) -> str:
     """What the command line calls a field, with underscores."""
     return str(item.metadata["option"] or item.name)
@@ -72,11 +92,19 @@ def option_name(item: Field[Any]) -> str:
 def grouped(settings: Any) -> Iterator[tuple[str, Field[Any]]]:
     """Each option of a settings class or instance, with its group's field, "" for none."""
     for item in fields(settings):
-        group = item.default_factory
-        if is_dataclass(group):
-            yield from ((item.name, member) for _, member in grouped(group))
+        if (group := group_of(item)) is not None:
+            own = item.metadata.get("defaults", {})
+            yield from ((item.name, _with_default(member, own)) for _, member in grouped(group))
         elif "option" in item.metadata:
             yield "", item
+
+
+def _with_default(item: Field[Any], defaults: Mapping[str, Any]) -> Field[Any]:
+    """The field, with another default where there is one for it."""
+    if item.name in defaults:
+        item = copy(item)
+        item.default = defaults[item.name]
+    return item
 
 
 def with_values(settings: Any, values: Mapping[str, Any]) -> Any:
@@ -94,10 +122,9 @@ def filled(settings: type[Any], values: Mapping[str, Any]) -> Any:
     """A value of a settings class with what the command line gave."""
     whole: dict[str, Any] = {}
     for item in fields(settings):
-        group = item.default_factory
-        if is_dataclass(group):
-            assert isinstance(group, type)
-            whole[item.name] = filled(group, values)
+        if (group := group_of(item)) is not None:
+            own = item.metadata.get("defaults", {})
+            whole[item.name] = filled(group, {**own, **values})
         elif "option" in item.metadata and option_name(item) in values:
             whole[item.name] = values[option_name(item)]
     return settings(**whole)
@@ -107,9 +134,9 @@ def parameters(settings: type[Any]) -> list[click.Parameter]:
     """What click parses, in the order of the fields."""
     hints = {"": get_type_hints(settings)}
     hints |= {
-        item.name: get_type_hints(item.default_factory)
+        item.name: get_type_hints(group)
         for item in fields(settings)
-        if is_dataclass(item.default_factory)
+        if (group := group_of(item)) is not None
     }
     return [_parameter(item, hints[group][item.name]) for group, item in grouped(settings)]
 

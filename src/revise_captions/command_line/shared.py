@@ -46,7 +46,7 @@ class OutputPath(click.Path):
         return path
 
 
-class Named(click.ParamType):
+class Named(click.types.StringParamType):
     """The name of something installed, ours or another package's (`registry`)."""
 
     name = "name"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from revise_captions import registry
+from revise_captions.command_line.shared import shared_option
 from revise_captions.errors import UserError
 
 TRANSFORMERS, VLLM, OPENAI = "transformers", "vllm", "openai"
@@ -21,7 +22,7 @@ _SERVED = re.compile(r"(?P<model>[^@]*)@(?P<url>https?://.*)")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What computes a model, and where.
+    """What computes a model, and where; a group of options of each command that loads one.
 
     Attributes:
         engine: `transformers`, `vllm`, `openai` (a server; what is named with an address needs no
@@ -33,11 +34,11 @@ class Placement:
         trust_remote_code: Whether code that comes with a model may run.
     """
 
-    engine: str = TRANSFORMERS
-    device: str = "auto"
-    dtype: str = "auto"
-    batch_size: int | None = None
-    trust_remote_code: bool = False
+    engine: str = shared_option("--engine")
+    device: str = shared_option("--device")
+    dtype: str = shared_option("--dtype")
+    batch_size: int | None = shared_option("--batch-size", default=None)
+    trust_remote_code: bool = shared_option("--trust-remote-code")
 
 
 HERE = Placement()
