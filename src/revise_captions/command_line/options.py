@@ -12,7 +12,7 @@ is itself a dataclass, holds a group of options. Names on the command line are u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from enum import StrEnum
@@ -66,7 +66,7 @@ def argument(metavar: str, *, default: Any = REQUIRED, **more: Any) -> Any:
     return field(default=default, metadata=told)
 
 
-def group(settings: type[Any], **defaults: Any) -> Any:
+def group(settings: Callable[..., Any], **defaults: Any) -> Any:
     """A dataclass field that holds a group of options, some with defaults of their own.
 
     Args:
