@@ -1,8 +1,8 @@
 """Floors from numbers: numbers in a chart's caption that its image does not show are suspect.
 
 `digits` only counts the numbers of a sentence. `numbers` counts those that optical character
-recognition does not find (RapidOCR, extra `ocr`, whose models are in its wheel). OCR takes seconds
-per image, so results are cached in a file of JSON lines.
+recognition does not find (RapidOCR, extra `charts`, whose models are in its wheel). OCR takes
+seconds per image, so results are cached in a file of JSON lines.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from revise_captions.io.images import load_image
 from revise_captions.io.rows import dumps
 from revise_captions.io.writing import check_writable, write_json
 from revise_captions.records import ImageRef
+from revise_captions.runs.progress import Progress
 
 #: What reads the images, for the signature, and why a sentence has no score.
 READER = "RapidOCR"
@@ -68,7 +68,7 @@ def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str,
     Unreadable images have no text. Interrupted, it keeps what it has read.
 
     Raises:
-        UserError: The extra `ocr` is not installed, or the file is none of ours.
+        UserError: The extra `charts` is not installed, or the file is none of ours.
     """
     known = _stored(file)
     refs = {e.image: e.record.image for e in examples}
@@ -130,7 +130,7 @@ def _engine() -> Any:
         from rapidocr import RapidOCR
     except ImportError:
         raise UserError(
-            "floor:numbers needs OCR", hint="pip install 'revise-captions[ocr]', or floor:digits"
+            "floor:numbers needs OCR", hint="pip install 'revise-captions[charts]', or floor:digits"
         ) from None
     return RapidOCR(params={"Global.log_level": "error"})
 
@@ -138,12 +138,11 @@ def _engine() -> Any:
 def _read(
     images: Mapping[str, ImageRef], folder: Path, engine: Any
 ) -> Iterator[tuple[str, str | None]]:
-    for done, (name, ref) in enumerate(images.items(), start=1):
-        print(f"\rreading images: {done:,} of {len(images):,}", end="", file=sys.stderr)
-        try:
-            picture = load_image(ref, folder=folder)
-        except BadRecord:
-            yield name, None
-            continue
-        yield name, "\n".join(engine(picture, use_cls=False).txts or ())
-    print(file=sys.stderr)
+    with Progress(len(images), "images") as progress:
+        for name, ref in images.items():
+            try:
+                picture = load_image(ref, folder=folder)
+                yield name, "\n".join(engine(picture, use_cls=False).txts or ())
+            except BadRecord:
+                yield name, None
+            progress.advance(1, 0)

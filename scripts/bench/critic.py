@@ -48,9 +48,9 @@ from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.critic.paligemma.token_cost import token_cost
 from revise_captions.critic.protocol import JudgeRequest, Verdict
 from revise_captions.engines.model_spec import Placement
+from scripts.bench.token_cost import token_cost
 from scripts.research.frame.held_out import held_out
 
 TARGET = 10.0

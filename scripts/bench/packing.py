@@ -37,11 +37,11 @@ from revise_captions.critic.paligemma.cpu_fusion import fuse, keep_freed_memory
 from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.critic.paligemma.token_cost import token_cost
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.text.sentences import split
 from scripts.bench.critic import hardware
+from scripts.bench.token_cost import token_cost
 
 SENTENCES, WORDS = 7, 20
 #: Of the token ratio, in the time ratio.

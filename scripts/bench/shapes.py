@@ -41,7 +41,6 @@ from revise_captions.critic.paligemma.critic import PaliGemmaCritic
 from revise_captions.critic.paligemma.image_prefetch import resized
 from revise_captions.critic.paligemma.model import new_model
 from revise_captions.critic.paligemma.packing import AttentionMode
-from revise_captions.critic.paligemma.token_cost import token_cost
 from revise_captions.critic.paligemma.tokenizer import PromptTokenizer
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import UserError
@@ -55,6 +54,7 @@ from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.presets import PRESETS
 from scripts.bench.critic import hardware
 from scripts.bench.packing import captions
+from scripts.bench.token_cost import token_cost
 
 #: Gemma 2 2B and 9B below SigLIP So400m at 448 pixels: PaliGemma 2 3B and 10B.
 TOWER = {

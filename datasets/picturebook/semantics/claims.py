@@ -22,9 +22,8 @@ from revise_captions.picturebook.world.scene import (
 #: A slot's value that stands for any value but NONE: "a hat".
 ANY = "any"
 
-#: Determiners of noun phrases whose referent the context or the picture fixes.
+#: Subjects whose referent the context fixes.
 PRONOUNS = ("it", "he", "she", "they", "both of them")
-DEFINITE = (*PRONOUNS, "the", "other", "all", "both", "each")
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "shades": ("shade",), "lampshades": ("shade",), "tops": ("shirt", "top"),
 }  # fmt: skip
 PLURAL_PARTS = {p for p in PARTS if p.endswith("s")}
-MASS_PARTS = {"foliage", "fur", "plumage"}
 #: slot -> nouns to write it with, and the verb-object nouns that go with clothes.
 PART_NOUNS: dict[str, tuple[str, ...]] = {
     "roof": ("roof",), "door": ("door",), "walls": ("walls",), "windows": ("windows",),
@@ -180,7 +179,6 @@ SETTING_FORMS: dict[str, tuple[str, ...]] = {
     "street": ("street", "road"),
     "room": ("room",),
 }
-SETTING_PREPOSITION = {"meadow": "in", "beach": "on", "street": "on", "room": "in"}
 #: adjectives that say nothing about the picture
 MOODS = ("peaceful", "quiet", "cheerful", "lovely", "cosy", "cozy", "charming", "simple",
          "calm", "pretty", "playful", "whimsical", "colourful", "colorful", "lively")  # fmt: skip

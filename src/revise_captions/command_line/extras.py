@@ -14,7 +14,7 @@ EXTRAS = {
     "httpx": "server",
     "matplotlib": "chartworld",
     "nltk": "metrics",
-    "onnxruntime": "ocr",
+    "onnxruntime": "charts",
     "peft": "peft",
     "pyarrow": "parquet",
     "pycocoevalcap": "metrics",
