@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 import click
 import pytest
+import torch
 from commands import outcome, write_input
 
 from revise_captions.command_line.captions import load_command, main
 from revise_captions.command_line.shared import OutputPath
 from revise_captions.registry import COMMANDS, names
+from revise_captions.vela.card import VelaCard, save
 
 PRECIOUS = "name,score\nprecious,1\n"
 #: What a command needs where types do not say it. There are `in.jsonl` and the folder `data`.
@@ -40,6 +42,9 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "train-preferences reward": {"policy": "smollm2", "data": "in.jsonl"},
     "train-vela": {"perspective": "mean"},
 }
+#: A trained metric that needs no other model: `data` is one, too.
+VELA_CARD = VelaCard(("mean",), ((0.0, 1.0),), language=None, pair=None)
+VELA_TENSORS = ("weight", "bias", "shift", "scale")
 
 
 class Target(NamedTuple):
@@ -113,6 +118,7 @@ def home(tmp_path, monkeypatch) -> Path:
         write_input(folder / "in.jsonl", 3)
     (tmp_path / "data/train.jsonl").write_text(json.dumps({"id": "1"}) + "\n")
     (tmp_path / "data/split.csv").write_text(PRECIOUS)
+    save(tmp_path / "data", VELA_CARD, {name: torch.zeros(1) for name in VELA_TENSORS})
     (tmp_path / "precious").write_text(PRECIOUS)
     (tmp_path / "somebodys/training").mkdir(parents=True)
     (tmp_path / "somebodys/training/part-00000.snappy.parquet").write_text(PRECIOUS)

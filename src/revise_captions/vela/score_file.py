@@ -17,7 +17,7 @@ from revise_captions.runs.score_file import ScoreOptions, image_name, say_quaran
 from revise_captions.stats.means import mean_over
 from revise_captions.vela import card as cards
 from revise_captions.vela.branches import VelaItem
-from revise_captions.vela.feature_cache import FeatureCache
+from revise_captions.vela.feature_cache import FeatureCache, check_cache
 from revise_captions.vela.pairs.load import needs_image
 from revise_captions.vela.trained import Vela, VelaScore, load_vela
 
@@ -113,6 +113,8 @@ def run(
         How many rows were written; None where `--resume` found all of them in OUT.
     """
     card, _ = cards.load(models.metric)
+    reads: list[Path | str] = [models.metric, models.language, models.pair]
+    check_cache(models.cache, [options.inputs.source, *reads])
     with FeatureCache(models.cache) as cache:
 
         def load() -> VelaFile:
@@ -126,7 +128,6 @@ def run(
             )
             return VelaFile(vela, reference_field)
 
-        reads: list[Path | str] = [models.metric, models.language, models.pair]
         looks = card.pair is not None and needs_image(models.pair or card.pair.name)
         found = score_file(options, load, looks=looks, reads=reads)
     if found is None:
