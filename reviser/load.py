@@ -47,9 +47,7 @@ def resolve_reviser(name: str = "bundled") -> NamedReviser:
     if entry in registry.entries(registry.REVISERS):
         return NamedReviser(name, entry, argument)
     if registry.is_folder(registry.REVISERS, name):
-        return NamedReviser(
-            name, EDIT if _is_edit_model(Path(name).expanduser()) else INSTRUCT, name
-        )
+        return NamedReviser(name, EDIT if _is_edit_model(name) else INSTRUCT, name)
     if not HUB_ID.fullmatch(name):
         raise registry.unknown(
             registry.REVISERS, name, hint="or name a folder, a hub id, or MODEL@http://host:8000/v1"
@@ -57,11 +55,12 @@ def resolve_reviser(name: str = "bundled") -> NamedReviser:
     return NamedReviser(name, INSTRUCT, name)
 
 
-def _is_edit_model(folder: Path) -> bool:
+def _is_edit_model(name: str) -> bool:
     """Whether a folder holds a reviser of the bundled kind. Raises `UserError` where it holds no
     model."""
+    folder = Path(name).expanduser()
     if not folder.is_dir():
-        raise UserError(f"--reviser {folder}: there is no such folder")
+        raise UserError(f"--reviser {name}: there is no such folder")
     if (folder / "reviser.json").is_file():
         return True
     if (folder / "config.json").is_file():

@@ -106,7 +106,8 @@ def load(kind: Kind, name: str) -> Any:
 
 
 def unknown(kind: Kind, given: str, *, also: Iterable[str] = (), hint: str = "") -> UserError:
-    """What to tell of a name that nothing has: the nearest name, and all of them.
+    """What to tell of a name that nothing has: the nearest name, and all of them; of a path, that
+    nothing is there.
 
     Args:
         kind: What it should have been.
@@ -116,8 +117,9 @@ def unknown(kind: Kind, given: str, *, also: Iterable[str] = (), hint: str = "")
     """
     known = sorted({*names(kind), *also})
     said = [f"installed are: {', '.join(known) or 'none'}", hint]
+    nearest = " and no such folder" if "/" in given else did_you_mean(given, known)
     return UserError(
-        f"there is no {kind.noun} {given!r}{did_you_mean(given, known)}",
+        f"there is no {kind.noun} {given!r}{nearest}",
         hint="; ".join(filter(None, said)),
     )
 
@@ -136,7 +138,7 @@ def is_folder(kind: Kind, given: str) -> bool:
     """
     if given.startswith(_PATHS) or given in (".", ".."):
         return True
-    return given not in entries(kind) and Path(given).is_dir()
+    return bool(given) and given not in entries(kind) and Path(given).is_dir()
 
 
 def package(entry: EntryPoint) -> str:

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from tinylm import ADDED, CHATML, NO_SYSTEM, THINKING, model_of, tokenizer_of
 
-from revise_captions.engines.model_spec import Placement
+from revise_captions.engines.model_spec import Placement, resolve_model
 from revise_captions.errors import UserError
-from revise_captions.reviser import load, prompts
+from revise_captions.reviser import builtin, prompts
 from revise_captions.reviser.instruct import (
     PLACEHOLDER,
     InstructReviser,
     chat_of,
     explained,
 )
-from revise_captions.reviser.load import load_reviser, resolve_reviser
+from revise_captions.reviser.load import EDIT, INSTRUCT, load_reviser, resolve_reviser
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.reviser.scripted import DropReviser, ScriptedReviser
 
@@ -223,11 +223,11 @@ def test_drop_and_scripted() -> None:
     ("name", "message"),
     [
         ("bundeld", "did you mean bundled?"),
-        ("gpt2", "no folder of that name"),
-        ("./nowhere", "not there"),
-        ("/no/such/folder", "not there"),
-        ("a/b/c", "not there"),
-        ("", "there is no reviser"),
+        ("gpt2", "there is no reviser 'gpt2'\n  installed are: bundled, "),
+        ("./nowhere", "./nowhere: there is no such folder"),
+        ("/no/such/folder", "/no/such/folder: there is no such folder"),
+        ("a/b/c", "there is no reviser 'a/b/c' and no such folder"),
+        ("", "there is no reviser ''"),
     ],
 )
 def test_names_that_stand_for_nothing(name: str, message: str) -> None:
@@ -237,12 +237,13 @@ def test_names_that_stand_for_nothing(name: str, message: str) -> None:
 
 
 def test_names_that_stand_for_something(tmp_path: Path) -> None:
-    assert resolve_reviser("Qwen/Qwen3-14B@main").source == "Qwen/Qwen3-14B"
-    assert resolve_reviser("Qwen/Qwen3-14B@main").revision == "main"
+    named = resolve_reviser("Qwen/Qwen3-14B@main")
+    spec = resolve_model(named.argument)
+    assert (named.entry, spec.source, spec.revision) == (INSTRUCT, "Qwen/Qwen3-14B", "main")
     (tmp_path / "config.json").write_text("{}")
-    assert resolve_reviser(str(tmp_path)).kind == "instruct"
+    assert resolve_reviser(str(tmp_path)).entry == INSTRUCT
     (tmp_path / "reviser.json").write_text("{}")
-    assert resolve_reviser(str(tmp_path)).kind == "edit"
+    assert resolve_reviser(str(tmp_path)).entry == EDIT
 
 
 def test_folders_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,9 +255,9 @@ def test_folders_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(UserError, match="LoRA"):
         resolve_reviser(str(tmp_path))
-    monkeypatch.setattr(load, "BUNDLED", tmp_path / "bundled")
+    monkeypatch.setattr(builtin, "BUNDLED", tmp_path / "bundled")
     with pytest.raises(UserError, match="--reviser drop"):
-        resolve_reviser("bundled")
+        load_reviser("bundled")
 
 
 def test_a_base_model_is_told_from_an_instruct_model(tmp_path: Path) -> None:

