@@ -16,6 +16,7 @@ from revise_captions.chart_world.drawing import draw_table
 from revise_captions.chart_world.tables import Table, TableColumn
 from revise_captions.critic import load
 from revise_captions.critic.charts import critic as chart_critic
+from revise_captions.critic.charts import load as load_charts
 from revise_captions.critic.charts.critic import ChartCritic
 from revise_captions.critic.charts.missing import MissingChartCritic
 from revise_captions.critic.checkpoints import GOES_WITH
@@ -352,7 +353,7 @@ def test_bundled_is_a_panel_of_scenes_and_charts(monkeypatch):
     assert settings["charts"]["threshold"] == f"{charts.threshold:.4f}"
     assert [one[GOES_WITH] for one in settings.values()] == ["bundled", "fixes"]
     assert settings["picturebook"]["threshold"] == f"{panel.threshold:.4f}"
-    monkeypatch.setattr(load, "_absent", lambda: ["rapidocr"])
+    monkeypatch.setattr(load_charts, "_absent", lambda: ["rapidocr"])
     without = load.load_critic("bundled", CriticOptions(Placement(device="cpu")))
     assert isinstance(without.experts["charts"], MissingChartCritic)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from revise_captions.records import Fix, Span
 from revise_captions.reviser.load import load_reviser
 from revise_captions.reviser.panel import PanelReviser
 from revise_captions.reviser.protocol import KnowsWords, RewriteRequest, WritesByRule
@@ -86,12 +87,15 @@ def test_settings_name_each_reviser_by_its_expert():
     }  # fmt: skip
 
 
-def test_charts_are_rewritten_by_rule_and_never_by_another_reviser():
-    """What the rules have no answer for stays as it is."""
-    reviser = PanelReviser({"picturebook": DropReviser(), "charts": load_reviser("charts")})
-    trend = RewriteRequest("", "It rose.", "It fell from 9 in 2010 to 4 in 2014.", expert="charts")
+def test_charts_are_rewritten_by_fixes_and_never_by_another_reviser():
+    """What has no certain fix stays as it is."""
+    reviser = PanelReviser({"picturebook": DropReviser(), "charts": load_reviser("fixes")})
+    fell = Fix(Span(3, 7), "fell", "trend", certain=True)
+    trend = RewriteRequest("", "It rose.", "It fell.", fixes=(fell,), expert="charts")
     scene = RewriteRequest("", "It rose.", "There is no dog.", expert="picturebook")
-    unruled = RewriteRequest("", "It rose.", "The chart does not show 7.", expert="charts")
-    assert reviser.rewrite([scene, trend, unruled]) == ["", "It fell.", None]
-    assert [reviser.by_rule(one) for one in (scene, trend)] == [False, True]
-    assert reviser.settings["charts.reviser"] == load_reviser("charts").settings["reviser"]
+    unfixed = RewriteRequest("", "It rose.", "The chart does not show 7.", expert="charts")
+    unsure = replace(trend, fixes=(replace(fell, certain=False),))
+    asked = [scene, trend, unfixed, unsure]
+    assert reviser.rewrite(asked) == ["", "It fell.", None, None]
+    assert [reviser.by_rule(one) for one in asked] == [False, True, False, False]
+    assert reviser.settings["charts.reviser"] == load_reviser("fixes").settings["reviser"]
