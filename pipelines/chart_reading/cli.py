@@ -21,7 +21,7 @@ Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingOptions:
+class ReadChartOptions:
     """Which charts, and how they are printed."""
 
     images: tuple[Path, ...] = argument("IMAGE…", type=click.Path(path_type=Path, exists=True))
@@ -33,8 +33,8 @@ class ReadingOptions:
     )
 
 
-@command(ReadingOptions, name="read-chart", heading="Correct captions", epilog=EPILOG)
-def read_chart(options: ReadingOptions) -> int:
+@command(ReadChartOptions, name="read-chart", heading="Correct captions", epilog=EPILOG)
+def read_chart(options: ReadChartOptions) -> int:
     """Print the values that a chart shows.
 
     With them come titles, axes and series. A folder stands for the images in it. Values that were

@@ -27,7 +27,7 @@ from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines.output.error_types import type_of
-from revise_captions.pipelines.rating.examples import BehindScore, Evidence
+from revise_captions.pipelines.rating.examples import BehindScore, BoardEvidence
 from revise_captions.records import Label, Span, kind_of_reason
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (
@@ -71,7 +71,7 @@ class RatedCaptioners:
     ratings: Ratings
     rater: Mapping[str, str]
     errors: Errors = field(default_factory=dict)
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: BoardEvidence = field(default_factory=BoardEvidence)
     experts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -275,7 +275,7 @@ def rate(rows: Iterable[Counted]) -> RatedCaptioners:
     seen: dict[tuple[str, str], dict[str, str]] = {}
     rater: dict[str, str] = {}
     errors: dict[str, dict[str, dict[str, int]]] = {}
-    evidence, experts = Evidence(), dict[str, str]()
+    evidence, experts = BoardEvidence(), dict[str, str]()
 
     def counted() -> Iterator[tuple[str, str, tuple[float, ...]]]:
         for row in rows:
@@ -372,7 +372,7 @@ def read_ratings(path: Path) -> RatedCaptioners:
                        for image, kinds in of_images.items()}
             for who, of_images in stored.get("errors", {}).items()
         }  # fmt: skip
-        evidence = Evidence.read(stored.get("evidence", {}))
+        evidence = BoardEvidence.read(stored.get("evidence", {}))
         experts = {str(image): str(name) for image, name in stored["experts"].items()}
         return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence, experts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -45,7 +45,7 @@ class BehindScore:
 
 
 @dataclass(slots=True)
-class Evidence:
+class BoardEvidence:
     """The worst sentences of each captioner, and its unscored ones by reason."""
 
     worst: dict[str, list[BehindScore]] = field(default_factory=dict)
@@ -58,10 +58,10 @@ class Evidence:
         if unscored:
             self.unscored[captioner].update(unscored)
 
-    def joined(self, other: Evidence) -> Evidence:
+    def joined(self, other: BoardEvidence) -> BoardEvidence:
         """Both, of different captioners."""
         unscored = defaultdict(Counter, {**self.unscored, **other.unscored})
-        return Evidence({**self.worst, **other.worst}, unscored)
+        return BoardEvidence({**self.worst, **other.worst}, unscored)
 
     def as_json(self) -> dict[str, Any]:
         """What `read` reads."""
@@ -71,7 +71,7 @@ class Evidence:
         }
 
     @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Evidence:
+    def read(cls, stored: Mapping[str, Any]) -> BoardEvidence:
         """Raises TypeError, ValueError or AttributeError for what `as_json` never writes."""
         found = cls({who: [BehindScore(**one) for one in of] for who, of in
                      stored.get("worst", {}).items()})  # fmt: skip

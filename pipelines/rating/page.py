@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from revise_captions.pages.templating import environment, render_page
-from revise_captions.pipelines.rating.examples import BehindScore, Evidence
+from revise_captions.pipelines.rating.examples import BehindScore, BoardEvidence
 from revise_captions.stats.leaderboard import ALPHA
 from revise_captions.text.html import difference, visible
 
@@ -32,9 +32,9 @@ class CriterionView:
     corrected: bool
 
 
-def page(board: Mapping[str, Any], evidence: Evidence | None = None) -> str:
+def page(board: Mapping[str, Any], evidence: BoardEvidence | None = None) -> str:
     """The page of `leaderboard.as_json`, with the sentences behind its scores."""
-    evidence = evidence or Evidence()
+    evidence = evidence or BoardEvidence()
     criteria = [_view(name, found) for name, found in board["criteria"].items()]
     values = {
         "board": board,

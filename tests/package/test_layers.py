@@ -172,7 +172,11 @@ def test_a_circle_is_found():
 
 
 #: Folders of more than 15 modules, each with why it is not two.
-CROWDED: dict[str, str] = {}
+CROWDED = {
+    "critic": "what each critic shares: loading by name, cards, profiles, panels, prompts; the "
+    "critics of more than a module have rooms of their own",
+    "reviser": "a chain of small checks of a rewrite, each a page with its words, beside revisers",
+}
 
 
 def test_a_folder_with_many_modules_has_a_reason():

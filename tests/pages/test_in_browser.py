@@ -8,7 +8,7 @@ from browser import Browser, needs_browser
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Graph, Object
-from revise_captions.pipelines.rating.examples import BehindScore, Evidence
+from revise_captions.pipelines.rating.examples import BehindScore, BoardEvidence
 from revise_captions.pipelines.rating.page import page
 from revise_captions.posh.corpus import row_of
 from revise_captions.posh.display import view_of
@@ -47,7 +47,7 @@ def board():
 
 
 def board_page():
-    evidence = Evidence()
+    evidence = BoardEvidence()
     for name in NAMES:
         wrong = BehindScore.of(0.1, LONG, f"One. {name}", 5, 5 + len(name), rationale=name)
         evidence.add(name, [wrong], ())

@@ -19,7 +19,7 @@ from revise_captions.errors import UserError
 from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
-from revise_captions.pipelines.rating.examples import Evidence
+from revise_captions.pipelines.rating.examples import BoardEvidence
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.pipelines.rating.page import lead, page
 
@@ -399,7 +399,7 @@ def test_a_board_of_nothing_judged_has_no_plot_and_says_why(rate, tmp_path):
     for criterion in board["criteria"].values():
         for row in criterion["table"]:
             row |= dict.fromkeys(("score", "low", "high", "length_controlled"))
-    evidence = Evidence()
+    evidence = BoardEvidence()
     evidence.add("x", (), ["outside the model's domain"] * 3)
     html = unescape(page(board, evidence))
     assert "No sentence could be judged" in html
