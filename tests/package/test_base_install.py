@@ -25,6 +25,7 @@ SENTENCE = {
     "p_factual": 0.9,
     "share": 1.0,
     "rationale": None,
+    "fixes": [],
     "rewrite": None,
     "accepted": None,
     "why": None,

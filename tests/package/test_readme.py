@@ -63,6 +63,8 @@ MODULES = (
 def known_options(words: list[str]) -> tuple[set[str], str]:
     """The options that a command line may have, and where they were found."""
     match words:
+        case ["captions", "NAME"]:  # of a package that adds a command
+            return {"--help"}, "captions"
         case ["captions", sub, *_] if not sub.startswith("-"):
             return options(load_command(sub)), f"captions {sub}"
         case ["python", "-m", "revise_captions", *rest]:
@@ -225,7 +227,7 @@ def test_fields_that_are_said_to_be_recognised_are():
 
 def test_keys_of_a_sentence_are_the_ones_explained():
     verdict = Verdict(0.9, assessable=True)
-    made = to_json(Revision("A.", "A.", (Sentence(Span(0, 2), verdict, verdict),)), 0.5)
+    made = to_json(Revision("A.", "A.", (Sentence(Span(0, 2), verdict, verdict),)))
     page = PAGES["docs/revising.md"]
     table = page[page.index("| key |") : page.index("`signature` is the digest")]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
