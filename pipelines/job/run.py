@@ -59,16 +59,17 @@ def run(job: JobOptions) -> dict[str, Any]:
         if job.run.runner == "ray":
             return _run_on_ray(source, job)
         models, settings = load_models(job, source)
-        ahead = ""
+        ahead, root, load = "", job.inputs.image_root, image_loader(source, job.inputs)
         if not journal_path(job.run.out).exists():
-            ahead = look_ahead(source, image_loader(source, job.inputs), models.critic)
+            ahead = look_ahead(source, load, models.critic)
+        looked = None if job.run.stage == "revise" else load
         decisive = run_settings(models, settings, job)
         with open_journal(job.run, decisive) as journal:
             # In order from the first row on; after a resume, the journal is counted in the end.
             tallied = None if len(journal) else RunTally(source, job.run)
             with Progress(source.count()) as progress, _nothing_to_resume(journal):
                 journal_windows(
-                    *(source, job.inputs, models, settings, journal, progress, tallied),
+                    *(source, root, looked, models, settings, journal, progress, tallied),
                     _check_of(job.run, ahead),
                 )
             return finish(source, job, models, decisive, journal, progress, tallied)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
@@ -28,9 +29,7 @@ from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.pipelines.output.outcomes import captions_of, is_flagged
 from revise_captions.pipelines.output.schema import from_json, to_json
 from revise_captions.records import Record, Revision
-from revise_captions.runs.inputs import image_loader
 from revise_captions.runs.journal import Journal, RowResult
-from revise_captions.runs.options import InputOptions
 from revise_captions.runs.overlap import Behind
 from revise_captions.runs.progress import Progress
 from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images
@@ -200,7 +199,8 @@ def stored_signature(row: Mapping[str, object]) -> str:
 
 def journal_windows(
     source: Source,
-    inputs: InputOptions,
+    image_root: Path | None,
+    load: LoadImage | None,
     models: LoadedModels,
     settings: RevisionSettings,
     journal: Journal,
@@ -210,10 +210,19 @@ def journal_windows(
 ) -> None:
     """Revises and journals every window that the journal does not hold yet, in this process.
 
-    The next window is read and the last one journalled while the models work on one. `tallied`
-    counts them on the way. `check` may end the run at its first window, which is waited for.
+    The next window is read and the last one journalled while the models work on one.
+
+    Args:
+        source: The input.
+        image_root: Where relative image paths start.
+        load: Reads a record's image; None where no image is looked at.
+        models: What judges and rewrites.
+        settings: How.
+        journal: Holds what is finished.
+        progress: Advanced by each window.
+        tallied: Counts the windows on the way.
+        check: May end the run at its first window, which is waited for.
     """
-    load = None if settings.stage == "revise" else image_loader(source, inputs)
 
     def keep(
         number: int,
@@ -231,7 +240,7 @@ def journal_windows(
 
     with WindowKeeper(journal, progress) as keeper:
         for number, digest, loaded in unfinished_windows(
-            source, inputs.image_root, journal, load, progress, models.critic
+            source, image_root, journal, load, progress, models.critic
         ):
             with keeper.computing(number, digest):
                 results = revise_window(loaded, models, settings)
