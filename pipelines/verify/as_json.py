@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.pipelines.verify import claims
 from revise_captions.pipelines.verify.claims import Change, Claim
 from revise_captions.records import kind_of_reason
+from revise_captions.stats.bootstrap import rounded
 
 if TYPE_CHECKING:
     from revise_captions.graphs.graph import Graph
@@ -106,9 +107,9 @@ def _score(score: Score | None) -> Found:
         return {"unscored": NOTHING_LEFT}
     several = len(score.references) > 1
     return {
-        "mistakes": _rounded(score.mistakes.score),
-        "omissions": _rounded(score.omissions.score),
-        "overall": _rounded(score.overall),
+        "mistakes": rounded(score.mistakes.score),
+        "omissions": rounded(score.omissions.score),
+        "overall": rounded(score.overall),
         "ungraded": score.mistakes.unscored + score.omissions.unscored,
         "absent": list(_absent(score.generation))[:LISTED],
         "missing": [
@@ -129,7 +130,3 @@ def _absent(graded: Graded) -> Iterable[Found]:
                 "grade": round(grade.score, 2),
                 "span": list(part.span),
             }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)

@@ -10,6 +10,7 @@ from revise_captions.dcscore.ensemble import agreement
 from revise_captions.dcscore.score import CaptionScore, UnitCounts
 from revise_captions.dcscore.scorer import ScoredCaption
 from revise_captions.dcscore.units import Decomposition, InformationUnit
+from revise_captions.stats.bootstrap import rounded
 from revise_captions.stats.means import Mean, mean_over
 
 #: The figures by name, as in the paper; `n_units` is FeedQuill's c_r.
@@ -47,7 +48,7 @@ class ScoredRow:
 def line_of(scored: ScoredCaption) -> dict[str, Any]:
     """One line of OUT. Spans are `[start, end)` in code points of their text."""
     score, reference = scored.score, scored.reference
-    found: dict[str, Any] = {name: _rounded(figure(score)) for name, figure in FIGURES.items()}
+    found: dict[str, Any] = {name: rounded(figure(score)) for name, figure in FIGURES.items()}
     if scored.why_unscored:
         found["unscored"] = scored.why_unscored
     found["counts"] = {"all": asdict(score.all), "descriptive": asdict(score.descriptive)}
@@ -98,10 +99,6 @@ def _unread(found: Decomposition) -> list[dict[str, Any]]:
          "reason": one.reason}
         for one in found.unscored
     ]  # fmt: skip
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
 
 
 def row_of(group: str, scored: ScoredCaption) -> ScoredRow:

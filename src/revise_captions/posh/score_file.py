@@ -29,6 +29,7 @@ from revise_captions.runs.score_file import (
     texts_in,
 )
 from revise_captions.signature import settings_of
+from revise_captions.stats.bootstrap import rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class PoshFile:
         """One line of OUT. Spans are `[start, end)` in code points of their text."""
         row = row_of(score, item.group)
         return {
-            **{name: _rounded(row.value(name)) for name in CRITERIA},
+            **{name: rounded(row.value(name)) for name in CRITERIA},
             "statistics": row.as_json(),
             "generation": _graded(score.generation),
             "references": [_graded(graded) for graded in score.references],
@@ -166,12 +167,8 @@ def _graded(graded: Graded) -> list[dict[str, Any]]:
             "part": str(part.part),
             "component": part.phrase(graded.graph),
             "span": list(part.span),
-            "grade": _rounded(grade.score),
+            "grade": rounded(grade.score),
             **({"unscored": grade.unscored} if grade.unscored else {}),
         }
         for part, grade in zip(graded.parts, graded.grades, strict=True)
     ]
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)

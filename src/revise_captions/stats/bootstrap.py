@@ -57,16 +57,17 @@ class Estimate:
     def as_json(self) -> dict[str, float | int | None]:
         """Six decimals: enough to print from, few enough to compare."""
         return {
-            "value": _rounded(self.value),
-            "low": _rounded(self.low),
-            "high": _rounded(self.high),
+            "value": rounded(self.value),
+            "low": rounded(self.low),
+            "high": rounded(self.high),
             "numerator": self.numerator,
             "denominator": self.denominator,
             "records": self.records,
         }
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """A figure as it is stored: six decimals, or None."""
     return None if value is None else round(value, 6)
 
 
