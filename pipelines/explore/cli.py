@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared
+from revise_captions.command_line.shared import OUT_FILE, shared_option
 
 EPILOG = """
 \b
@@ -19,42 +21,36 @@ Examples:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class ExplorerOptions:
+    """Which run is shown, beside which other, and where."""
+
+    out: str = argument("OUT")
+    against: str | None = option(
+        None, "Another run of the same captions, beside it.", metavar="OTHER"
+    )
+    decisions: Path | None = option(
+        None,
+        "File that decisions are kept in.  [default: OUT's name with .decisions.jsonl]",
+        type=OUT_FILE,
+    )
+    group_by: str | None = option(
+        None, "Field that names the model that wrote a caption.  [default: detected by name]"
+    )
+    image_field: str | None = shared_option("--image-field")
+    caption_field: str | None = shared_option("--caption-field")
+    image_root: Path | None = shared_option("--image-root")
+    port: int = option(0, "Port to listen at; 0: a free one.", type=click.IntRange(0, 65535))
+    open: bool = option(False, "Open the page in the browser.")
+
+
 @command(
+    ExplorerOptions,
     name="explore",
     heading="Correct captions",
     epilog=EPILOG,
 )
-@click.argument("out")
-@click.option("--against", metavar="OTHER", help="Another run of the same captions, beside it.")
-@click.option(
-    "--decisions",
-    type=OUT_FILE,
-    help="File that decisions are kept in.  [default: OUT's name with .decisions.jsonl]",
-)
-@click.option(
-    "--group-by",
-    help="Field that names the model that wrote a caption.  [default: detected by name]",
-)
-@shared("--image-field", "--caption-field")
-@shared("--image-root", type=EXISTING_FOLDER)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Port to listen at; 0: a free one.",
-)
-@click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
-def explore(
-    out: str,
-    against: str | None,
-    decisions: Path | None,
-    group_by: str | None,
-    image_field: str | None,
-    caption_field: str | None,
-    image_root: Path | None,
-    port: int,
-    browse: bool,
-) -> None:
+def explore(options: ExplorerOptions) -> None:
     """Look at a run in the browser; decide about its rewrites.
 
     Explore an output of revise-captions in the browser, and decide about its rewrites.
@@ -70,22 +66,25 @@ def explore(
     from revise_captions.pipelines.explore.server import ExploreServer, serve
     from revise_captions.pipelines.explore.session import ExploreOptions, open_session
 
-    captions = tuple(name.strip() for name in (caption_field or "").split(",") if name.strip())
-    run = RunFile(out, Fields(image_field, captions), group_by)
-    options = ExploreOptions(run, against, decisions, image_root)
-    session = open_session(options, lambda text: echo(text, err=True))
+    named = (options.caption_field or "").split(",")
+    captions = tuple(name.strip() for name in named if name.strip())
+    run = RunFile(options.out, Fields(options.image_field, captions), options.group_by)
+    shown = ExploreOptions(run, options.against, options.decisions, options.image_root)
+    session = open_session(shown, lambda text: echo(text, err=True))
     try:
-        server = ExploreServer(session, port)
+        server = ExploreServer(session, options.port)
     except OSError as error:
-        raise UserError(f"cannot listen at port {port}: {error.strerror}") from None
+        raise UserError(f"cannot listen at port {options.port}: {error.strerror}") from None
 
     def ready(url: str) -> None:
         echo(f"{url}\nCtrl-C ends it; decisions are kept in {session.decisions.path}")
-        if browse:
+        if options.open:
             click.launch(url)
 
     serve(server, ready)
     made = sum(session.decisions.counts().values())
     if made:
         path = session.decisions.path
-        echo(f"\n{made:,} decisions; next: captions annotate import {out} {path} --out data")
+        echo(
+            f"\n{made:,} decisions; next: captions annotate import {options.out} {path} --out data"
+        )
