@@ -227,13 +227,15 @@ def test_fields_that_are_said_to_be_recognised_are():
 
 def test_keys_of_a_sentence_are_the_ones_explained():
     verdict = Verdict(0.9, assessable=True)
-    made = to_json(Revision("A.", "A.", (Sentence(Span(0, 2), verdict, verdict),)))
+    judged = (Sentence(Span(0, 2), verdict, verdict),)
+    made = to_json(Revision("A.", "A.", judged, expert="picturebook"))
     page = PAGES["docs/revising.md"]
     table = page[page.index("| key |") : page.index("`signature` is the digest")]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     keys = set(re.findall(r"`(\w+)`", " ".join(cells)))
     assert keys | {"reason"} == set(made["revision"]["sentences"][0])
-    example = json.loads(re.search(r"<!-- example -->\n```json\n(.*?)```", README, re.DOTALL)[1])
+    demo = PAGES["docs/demo.md"]
+    example = json.loads(re.search(r"<!-- example -->\n```json\n(.*?)```", demo, re.DOTALL)[1])
     shown = example["revision"]
     assert set(shown) == set(made["revision"])
     assert all(set(s) == set(made["revision"]["sentences"][0]) for s in shown["sentences"])
