@@ -30,14 +30,18 @@ class OutputStyle:
         write: `both` leaves the caption and adds the corrected one; `caption` puts the corrected
             one into its place and adds the original.
         evidence: Where `revision` goes: into the row, a file beside OUT, or nowhere.
+        adds: Whether rows gain anything; otherwise they are copied as they stand.
     """
 
     write: Write = "both"
     evidence: Evidence = "row"
+    adds: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
         """What a row gains, in this order."""
+        if not self.adds:
+            return ()
         text = "revised_caption" if self.write == "both" else ORIGINAL
         return (text, "revision") if self.evidence == "row" else (text,)
 
@@ -45,8 +49,9 @@ class OutputStyle:
     def replaced(self) -> tuple[str, ...]:
         """What of an earlier run does not stay. Where nothing takes the place of an original, it
         stays: it may be the user's."""
-        ours = ("revised_caption", "revision", *([ORIGINAL] if self.write == "caption" else []))
-        return ours
+        if not self.adds:
+            return ()
+        return ("revised_caption", "revision", *([ORIGINAL] if self.write == "caption" else []))
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -55,6 +60,7 @@ class OutputStyle:
 
 
 BOTH = OutputStyle()
+AS_IS = OutputStyle(adds=False)
 
 
 def shape_of(style: OutputStyle) -> Callable[[Callable[[str], None]], Any]:

@@ -23,10 +23,10 @@ from revise_captions.pipelines.output.image_folder import (
     write_with_metadata,
 )
 from revise_captions.pipelines.output.lines import object_text, write_lines
-from revise_captions.pipelines.output.style import BOTH, OutputStyle, check_style, shape_of
+from revise_captions.pipelines.output.style import AS_IS, BOTH, OutputStyle, check_style, shape_of
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts, assemble, check_place, opened
-from revise_captions.runs.pairing import Pairing
+from revise_captions.runs.pairing import LeftOut, Pairing
 
 
 def old_quarantine_path(out: str) -> Path:
@@ -117,6 +117,16 @@ def write(
     output = _opened(kind, out)
     writer = partial(_writer(kind), style=style)
     return assemble(source, results, out, output, writer, each, shape_of(style))
+
+
+def write_as_is(
+    source: Source, results: Iterable[RowResult | BadRow | LeftOut], out: str
+) -> OutputCounts:
+    """Copies rows: a result that adds nothing for each that is written. As `write` otherwise, but
+    what stands beside OUT is the caller's."""
+    kind = output_kind(source, out)
+    writer = partial(_writer(kind), style=AS_IS)
+    return assemble(source, results, out, _opened(kind, out), writer)
 
 
 def _opened(kind: InputKind, out: str) -> AbstractContextManager[Any]:

@@ -33,6 +33,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "finetune": {"base": "bundled", "minutes": "1"},
     "finetune-metric": {"metric": "clipscore"},
     "rate": {"inputs": "in.jsonl"},
+    "select": {"where": "true"},
     "stress-metric": {"metrics": "mine=in.jsonl"},
     "merge": {"shards": "in.jsonl"},
     "posh": {"caption_field": "caption"},

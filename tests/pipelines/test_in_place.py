@@ -6,35 +6,16 @@ import csv
 import json
 import re
 import tarfile
-from pathlib import Path
 
 import pytest
 from commands import Command, read
-from layout_inputs import COUNT, LAYOUTS, caption, make, texts
+from layout_inputs import COUNT, LAYOUTS, caption, files_of, make, rows_of, texts
 
 from revise_captions.io.readers import open_rows
-from revise_captions.io.rows import Row, with_text_at
+from revise_captions.io.rows import with_text_at
 from revise_captions.pipelines.job.merge import merge
 
 EACH = pytest.mark.parametrize("layout", LAYOUTS)
-
-
-def rows_of(path: Path) -> list[dict]:
-    """Rows as this package's readers give them, without what only says how they were written."""
-    rows = []
-    for row in open_rows(str(path)).rows():
-        assert isinstance(row, Row), row
-        revision = {k: v for k, v in row.data["revision"].items() if k != "caption_field"}
-        data = {k: v for k, v in row.data.items() if k != "caption_original"}
-        rows.append({**data, "revision": revision})
-    return rows
-
-
-def files_of(path: Path) -> dict[str, bytes]:
-    paths = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
-    # a saved data set's state names a fingerprint of the moment
-    paths = [p for p in paths if p.name != "state.json"]
-    return {str(p.relative_to(path)): p.read_bytes() for p in paths}
 
 
 @EACH

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
+from revise_captions.io.readers import open_rows
+from revise_captions.io.rows import Row
+
 COUNT = 70
 LAYOUTS = (
     *("jsonl", "llava", "csv", "coco", "metadata", "beside", "beside-json", "tar", "tar-json"),
@@ -264,3 +267,24 @@ _READERS = {
     "parquet-chat": _of_table,
     "saved": _of_saved,
 }
+
+
+# --- What comes out ------------------------------------------------------------------------------
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """Rows as this package's readers give them, without what only says how they were written."""
+    rows = []
+    for row in open_rows(str(path)).rows():
+        assert isinstance(row, Row), row
+        revision = {k: v for k, v in row.data["revision"].items() if k != "caption_field"}
+        data = {k: v for k, v in row.data.items() if k != "caption_original"}
+        rows.append({**data, "revision": revision})
+    return rows
+
+
+def files_of(path: Path) -> dict[str, bytes]:
+    paths = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    # a saved data set's state names a fingerprint of the moment
+    paths = [p for p in paths if p.name != "state.json"]
+    return {str(p.relative_to(path)): p.read_bytes() for p in paths}

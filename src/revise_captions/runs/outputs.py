@@ -35,7 +35,7 @@ from revise_captions.io.writing import (
     write_text,
 )
 from revise_captions.runs.journal import RowResult
-from revise_captions.runs.pairing import Pairing
+from revise_captions.runs.pairing import LeftOut, Pairing
 from revise_captions.runs.paths import journal_path, quarantine_path, stem
 
 #: See `assemble`.
@@ -137,7 +137,7 @@ def write_rows(
 
 def assemble(
     source: Source,
-    results: Iterable[RowResult | BadRow],
+    results: Iterable[RowResult | BadRow | LeftOut],
     out: str,
     output: AbstractContextManager[Any],
     writer: Callable[[Source, Pairing, Any], None],

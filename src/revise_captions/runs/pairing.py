@@ -12,6 +12,13 @@ from revise_captions.io.signature_file import Shortener
 from revise_captions.runs.journal import RowResult
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What became of a row that is neither written nor quarantined."""
+
+    line: int
+
+
 @dataclass(slots=True)
 class Pairing:
     """Pairs rows and results in step; bad rows go to the quarantine. `each` sees all of both.
@@ -21,14 +28,14 @@ class Pairing:
     """
 
     source: Source
-    results: Iterable[RowResult | BadRow]
+    results: Iterable[RowResult | BadRow | LeftOut]
     quarantine: Callable[[BadRow], None]
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None
     shorten: Shortener | None = None
     shape: Callable[[RowResult], RowResult] | None = None
     written: int = 0
     quarantined: int = 0
-    _rest: Iterator[RowResult | BadRow] = field(init=False)
+    _rest: Iterator[RowResult | BadRow | LeftOut] = field(init=False)
 
     def __post_init__(self) -> None:
         self._rest = iter(self.results)
@@ -40,10 +47,12 @@ class Pairing:
                 yield row, result
 
     def result_for(self, row: Row | BadRow) -> RowResult | None:
-        """The next result, which must be this row's; None for a quarantined row."""
+        """The next result, which must be this row's; None for a row that is not written."""
         result = next(self._rest, None)
         if result is None or result.line != row.line:
             raise self._changed()
+        if isinstance(result, LeftOut):
+            return None
         if isinstance(result, RowResult) and isinstance(row, BadRow):
             raise self._changed()
         if self.each is not None:

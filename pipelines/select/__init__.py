@@ -1,0 +1,1 @@
+"""Choosing records of a run by what it found of them."""

@@ -1,0 +1,158 @@
+"""The documented columns of every record of a run, which expressions choose by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from revise_captions.io.fields import Fields, captions_of
+from revise_captions.io.rows import Row, dumps
+from revise_captions.pipelines.output import outcomes
+from revise_captions.pipelines.output.outcomes import End
+from revise_captions.pipelines.rating.autorater import CAPTIONER_FIELDS
+from revise_captions.records import UnknownWord, Unscored, kind_of_reason
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column.
+
+    Attributes:
+        name: What an expression calls it.
+        kind: DuckDB's type: BIGINT, DOUBLE, BOOLEAN or VARCHAR.
+        about: What it holds.
+    """
+
+    name: str
+    kind: str
+    about: str
+
+
+_REASONS = {str(reason): f"unscored_{reason.name.lower()}" for reason in Unscored}
+_REASONS |= {UnknownWord.KIND: "unscored_unknown_word"}
+_OTHER = "unscored_other"
+
+COLUMNS = (
+    Column("record", "BIGINT", "its number in OUT, from 1"),
+    Column("captions", "BIGINT", "captions of the record"),
+    Column("sentences", "BIGINT", "sentences of the original captions"),
+    Column("factual_before", "DOUBLE", "share of judged sentences that are factual, as it came"),
+    Column("factual_after", "DOUBLE", "the same of the revised captions"),
+    Column("worst_before", "DOUBLE", "lowest P(factual) of a sentence, as it came"),
+    Column("worst_after", "DOUBLE", "the same of the revised captions"),
+    Column("flagged", "BIGINT", "sentences that the critic ever judged nonfactual"),
+    Column("rewritten", "BIGINT", "sentences with an accepted rewrite"),
+    Column("removed", "BIGINT", "sentences that are gone from the revised captions"),
+    Column("still_flagged", "BIGINT", "flagged sentences that stand in the revised captions"),
+    Column("unscored", "BIGINT", "sentences that could not be judged, as they came"),
+    Column("unscored_after", "BIGINT", "sentences of the revised captions without a verdict"),
+    *(Column(name, "BIGINT", f"unscored for: {said}") for said, name in _REASONS.items()),
+    Column(_OTHER, "BIGINT", "unscored for a reason of another package's critic"),
+    Column("length_before", "BIGINT", "characters of the original captions"),
+    Column("length", "BIGINT", "characters of the revised captions"),
+    Column("changed", "BOOLEAN", "a revised caption differs from the original"),
+    Column("needs_review", "BOOLEAN", "a flagged sentence stands in a revised caption"),
+    Column("failed", "BOOLEAN", "an exception left a caption without verdicts"),
+    Column("captioner", "VARCHAR", "who wrote the caption, by --captioner-field"),
+    Column("expert", "VARCHAR", "who of a panel judged; several by commas"),
+    Column("caption", "VARCHAR", "the original caption; several by line ends"),
+    Column("revised_caption", "VARCHAR", "the revised caption; several by line ends"),
+    Column("fields", "JSON", "numbers, texts and truth values of the row: fields->>'id'"),
+)
+#: Characters of a text that `fields` has.
+LONGEST_FIELD = 1000
+
+
+def values_of(
+    row: Row, number: int, fields: Fields, captioner_field: str | None = None
+) -> dict[str, Any]:
+    """A record's columns.
+
+    Args:
+        row: A row of a run, as the readers give it.
+        number: Its number among the records, from 1.
+        fields: Where its captions stand.
+        captioner_field: The field that names the captioner; by default the first known one.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: `revision` is no run's.
+        BadRecord: There is no caption.
+    """
+    found: dict[str, Any] = {column.name: 0 for column in COLUMNS if column.kind == "BIGINT"}
+    parts = outcomes.captions_of(row.data)
+    captions = captions_of(row, fields)
+    before: list[float] = []
+    after: list[float] = []
+    good_before = good_after = 0
+    for _, _, revision in parts:
+        threshold = revision["threshold"]
+        for sentence in revision["sentences"]:
+            _count(found, sentence, threshold)
+            if sentence["p_factual"] is not None:
+                before.append(sentence["p_factual"])
+                good_before += sentence["label"] == "factual"
+            if sentence["p_after"] is not None and not sentence["dropped"]:
+                after.append(sentence["p_after"])
+                good_after += sentence["p_after"] >= threshold
+    originals = [captions[name] if name else next(iter(captions.values())) for name, _, _ in parts]
+    revised = [text for _, text, _ in parts]
+    experts = dict.fromkeys(str(part["expert"]) for _, _, part in parts if part.get("expert"))
+    return found | {
+        "record": number,
+        "captions": len(parts),
+        "factual_before": good_before / len(before) if before else None,
+        "factual_after": good_after / len(after) if after else None,
+        "worst_before": min(before, default=None),
+        "worst_after": min(after, default=None),
+        "length_before": sum(map(len, originals)),
+        "length": sum(map(len, revised)),
+        "changed": originals != revised,
+        "needs_review": found["still_flagged"] > 0,
+        "failed": any(part.get("error") for _, _, part in parts),
+        "captioner": _captioner(row.data, captioner_field),
+        "expert": ",".join(experts) or None,
+        "caption": _encodable("\n".join(originals)),
+        "revised_caption": _encodable("\n".join(revised)),
+        "fields": _encodable(dumps(_scalars(row.data))),
+    }
+
+
+def _count(found: dict[str, Any], sentence: Mapping[str, Any], threshold: float) -> None:
+    found["sentences"] += 1
+    gone = bool(sentence["dropped"]) or (sentence["accepted"] is True and not sentence["rewrite"])
+    found["removed"] += gone
+    found["rewritten"] += sentence["accepted"] is True and not gone
+    found["unscored_after"] += sentence["p_after"] is None and not gone
+    if sentence["label"] == "unscored":
+        found["unscored"] += 1
+        found[_REASONS.get(kind_of_reason(sentence["reason"]), _OTHER)] += 1
+    if outcomes.is_flagged(sentence, threshold):
+        found["flagged"] += 1
+        found["still_flagged"] += outcomes.end_of(sentence, threshold) is End.FLAGGED
+
+
+def _captioner(row: Mapping[str, Any], field: str | None) -> str | None:
+    for name in (field,) if field else CAPTIONER_FIELDS:
+        value = row.get(name)
+        if isinstance(value, str | int | float) and str(value):
+            return _encodable(str(value))
+    return None
+
+
+def _scalars(row: Mapping[str, Any]) -> dict[str, Any]:
+    ours = ("revised_caption", "caption_original", "revision")
+    return {
+        name: value
+        for name, value in row.items()
+        if name not in ours
+        and (
+            (isinstance(value, bool | int | float) and math.isfinite(value))
+            or (isinstance(value, str) and len(value) <= LONGEST_FIELD)
+        )
+    }
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

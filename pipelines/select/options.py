@@ -1,0 +1,40 @@
+"""Options of `captions select` and `captions columns`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from revise_captions.command_line.options import REQUIRED, argument, option
+from revise_captions.command_line.shared import COUNT, OUT, shared_option
+
+_CAPTIONER = "Field that names the model that wrote a caption.  [default: detected by name]"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectOptions:
+    """Which records of which run, and where they go."""
+
+    out: str = argument("OUT")
+    kept: str = argument("KEPT", type=OUT)
+    where: str = option(REQUIRED, "Condition on the columns of a record, in SQL.")
+    rest: str | None = option(None, "Where the other records go.", type=OUT)
+    sample: int | None = option(
+        None, "Keep this many of the records of which the condition holds.", type=COUNT
+    )
+    stratify: Literal["captioner", "expert"] | None = option(
+        None, "Draw the sample from each value of this column in proportion."
+    )
+    seed: int = option(0, "Seed of the sample.")
+    captioner_field: str | None = option(None, _CAPTIONER)
+    caption_field: str | None = shared_option("--caption-field")
+    force: bool = shared_option("--force", help="Replace KEPT and REST.")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsOptions:
+    """Which run."""
+
+    out: str = argument("OUT")
+    captioner_field: str | None = option(None, _CAPTIONER)
+    caption_field: str | None = shared_option("--caption-field")
