@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import Reason, UserError
-from revise_captions.io.in_place import ORIGINAL, named_fields
+from revise_captions.io.layouts.in_place import ORIGINAL, named_fields
 from revise_captions.io.readers import Source, open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.pipelines.output.style import style_of

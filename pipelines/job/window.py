@@ -17,7 +17,7 @@ from PIL import Image
 
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.images import LoadImage
-from revise_captions.io.in_place import FIELD, ORIGINAL, joined, named_fields, refuse_taken
+from revise_captions.io.layouts.in_place import FIELD, ORIGINAL, joined, named_fields, refuse_taken
 from revise_captions.io.readers import WINDOW, Source
 from revise_captions.io.rows import BadRow
 from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of

@@ -14,7 +14,7 @@ from typing import IO, Any
 from revise_captions.errors import UserError, described
 from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
 from revise_captions.io.fields import place_of
-from revise_captions.io.in_place import text_at, with_text
+from revise_captions.io.layouts.in_place import text_at, with_text
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps
 from revise_captions.io.writing import sync_folder, working_file

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from revise_captions.io.fields import place_of
-from revise_captions.io.in_place import with_text
+from revise_captions.io.layouts.in_place import with_text
 from revise_captions.io.layouts.kinds import InputKind
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import Row, dumps, splice, with_text_at

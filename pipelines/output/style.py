@@ -8,8 +8,8 @@ from itertools import count, islice
 from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.evidence_file import evidence_path
-from revise_captions.io.in_place import (
+from revise_captions.io.layouts.evidence_file import evidence_path
+from revise_captions.io.layouts.in_place import (
     ORIGINAL,
     by_field,
     in_place_fields,

@@ -16,7 +16,7 @@ from revise_captions.records import UnknownWord, Unscored, kind_of_reason
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RecordColumn:
     """A column.
 
     Attributes:
@@ -35,31 +35,33 @@ _REASONS |= {UnknownWord.KIND: "unscored_unknown_word"}
 _OTHER = "unscored_other"
 
 COLUMNS = (
-    Column("record", "BIGINT", "its number in OUT, from 1"),
-    Column("captions", "BIGINT", "captions of the record"),
-    Column("sentences", "BIGINT", "sentences of the original captions"),
-    Column("factual_before", "DOUBLE", "share of judged sentences that are factual, as it came"),
-    Column("factual_after", "DOUBLE", "the same of the revised captions"),
-    Column("worst_before", "DOUBLE", "lowest P(factual) of a sentence, as it came"),
-    Column("worst_after", "DOUBLE", "the same of the revised captions"),
-    Column("flagged", "BIGINT", "sentences that the critic ever judged nonfactual"),
-    Column("rewritten", "BIGINT", "sentences with an accepted rewrite"),
-    Column("removed", "BIGINT", "sentences that are gone from the revised captions"),
-    Column("still_flagged", "BIGINT", "flagged sentences that stand in the revised captions"),
-    Column("unscored", "BIGINT", "sentences that could not be judged, as they came"),
-    Column("unscored_after", "BIGINT", "sentences of the revised captions without a verdict"),
-    *(Column(name, "BIGINT", f"unscored for: {said}") for said, name in _REASONS.items()),
-    Column(_OTHER, "BIGINT", "unscored for a reason of another package's critic"),
-    Column("length_before", "BIGINT", "characters of the original captions"),
-    Column("length", "BIGINT", "characters of the revised captions"),
-    Column("changed", "BOOLEAN", "a revised caption differs from the original"),
-    Column("needs_review", "BOOLEAN", "a flagged sentence stands in a revised caption"),
-    Column("failed", "BOOLEAN", "an exception left a caption without verdicts"),
-    Column("captioner", "VARCHAR", "who wrote the caption, by --captioner-field"),
-    Column("expert", "VARCHAR", "who of a panel judged; several by commas"),
-    Column("caption", "VARCHAR", "the original caption; several by line ends"),
-    Column("revised_caption", "VARCHAR", "the revised caption; several by line ends"),
-    Column("fields", "JSON", "numbers, texts and truth values of the row: fields->>'id'"),
+    RecordColumn("record", "BIGINT", "its number in OUT, from 1"),
+    RecordColumn("captions", "BIGINT", "captions of the record"),
+    RecordColumn("sentences", "BIGINT", "sentences of the original captions"),
+    RecordColumn(
+        "factual_before", "DOUBLE", "share of judged sentences that are factual, at first"
+    ),
+    RecordColumn("factual_after", "DOUBLE", "the same of the revised captions"),
+    RecordColumn("worst_before", "DOUBLE", "lowest P(factual) of a sentence, as it came"),
+    RecordColumn("worst_after", "DOUBLE", "the same of the revised captions"),
+    RecordColumn("flagged", "BIGINT", "sentences that the critic ever judged nonfactual"),
+    RecordColumn("rewritten", "BIGINT", "sentences with an accepted rewrite"),
+    RecordColumn("removed", "BIGINT", "sentences that are gone from the revised captions"),
+    RecordColumn("still_flagged", "BIGINT", "flagged sentences that stand in the revised captions"),
+    RecordColumn("unscored", "BIGINT", "sentences that could not be judged, as they came"),
+    RecordColumn("unscored_after", "BIGINT", "sentences of the revised captions without a verdict"),
+    *(RecordColumn(name, "BIGINT", f"unscored for: {said}") for said, name in _REASONS.items()),
+    RecordColumn(_OTHER, "BIGINT", "unscored for a reason of another package's critic"),
+    RecordColumn("length_before", "BIGINT", "characters of the original captions"),
+    RecordColumn("length", "BIGINT", "characters of the revised captions"),
+    RecordColumn("changed", "BOOLEAN", "a revised caption differs from the original"),
+    RecordColumn("needs_review", "BOOLEAN", "a flagged sentence stands in a revised caption"),
+    RecordColumn("failed", "BOOLEAN", "an exception left a caption without verdicts"),
+    RecordColumn("captioner", "VARCHAR", "who wrote the caption, by --captioner-field"),
+    RecordColumn("expert", "VARCHAR", "who of a panel judged; several by commas"),
+    RecordColumn("caption", "VARCHAR", "the original caption; several by line ends"),
+    RecordColumn("revised_caption", "VARCHAR", "the revised caption; several by line ends"),
+    RecordColumn("fields", "JSON", "numbers, texts and truth values of the row: fields->>'id'"),
 )
 #: Characters of a text that `fields` has.
 LONGEST_FIELD = 1000

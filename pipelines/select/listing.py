@@ -11,7 +11,7 @@ import numpy as np
 
 from revise_captions.io.rows import BadRow
 from revise_captions.outside_text import on_one_line
-from revise_captions.pipelines.select.columns import COLUMNS, Column
+from revise_captions.pipelines.select.columns import COLUMNS, RecordColumn
 from revise_captions.pipelines.select.options import ColumnsOptions
 from revise_captions.pipelines.select.run import expect_run, open_run, records_of
 
@@ -55,7 +55,7 @@ def _quantile(share: float) -> str:
     return {0: "least", 0.5: "median", 1: "most"}.get(share, f"{share:.0%}")
 
 
-def _values(column: Column, values: array[float]) -> str:
+def _values(column: RecordColumn, values: array[float]) -> str:
     if column.kind == "BOOLEAN":
         return f"true of {int(sum(values)):,}"
     if column.kind not in ("BIGINT", "DOUBLE") or not values:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.evidence_file import evidence_path, is_evidence
 from revise_captions.io.fields import Fields
+from revise_captions.io.layouts.evidence_file import evidence_path, is_evidence
 from revise_captions.io.readers import Source, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import (

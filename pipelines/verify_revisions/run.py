@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
-from revise_captions.io.in_place import ORIGINAL, named_fields
+from revise_captions.io.layouts.in_place import ORIGINAL, named_fields
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.pipelines.job.models import FIRST_ROWS, load_critic_of

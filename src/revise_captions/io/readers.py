@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from revise_captions.errors import BadRecord, Reason, UserError, own_step
-from revise_captions.io.evidence_file import evidence_path, with_evidence
 from revise_captions.io.fields import Fields, recognize, to_record
-from revise_captions.io.in_place import restored
+from revise_captions.io.layouts.evidence_file import evidence_path, with_evidence
+from revise_captions.io.layouts.in_place import restored
 from revise_captions.io.layouts.kinds import (
     InputKind,
     kind_of_content,

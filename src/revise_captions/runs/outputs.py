@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
-from revise_captions.io.evidence_file import evidence_path, is_evidence
+from revise_captions.io.layouts.evidence_file import evidence_path, is_evidence
 from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.signature_file import (
