@@ -17,6 +17,7 @@ from revise_captions import registry
 from revise_captions.critic.charts.card import read_cards
 from revise_captions.critic.checkpoints import CARD, asks_by_chat, read_card
 from revise_captions.critic.locate import SHIPPED, critic_folders, weights_digest
+from revise_captions.critic.panel import experts_of
 from revise_captions.critic.profile import CALIBRATION, MeasuredSentences, of_reviser, read_profile
 from revise_captions.errors import UserError
 from revise_captions.stats.error_correction import ErrorRates, MeasuredShare
@@ -64,7 +65,10 @@ def known_errors(
 def expect_profile(settings: Mapping[str, str], profile: Path) -> None:
     """Raises `UserError` if captions with these settings were not judged with the profile."""
     found = read_profile(profile)
-    found.check(settings)
+    fitting = [own for own in experts_of(settings).values() if found.fits(own)]
+    if not fitting:
+        found.check(settings)
+    settings = fitting[0] if fitting else settings
     if settings.get(CALIBRATION) != found.name:
         raise UserError(
             f"these captions were judged with calibration {settings.get(CALIBRATION, 'by card')}, "

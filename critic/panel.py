@@ -53,6 +53,13 @@ class PanelCritic:
         #: The name of who takes an image, or why nobody judges it.
         self._routes: ByImage[str | Unscored] = ByImage()
 
+    @property
+    def gate(self) -> object | None:
+        """The first expert's gate, where every expert has one, so that an image may be nobody's."""
+        experts = list(self.experts.values())
+        selective = all(isinstance(one, AcceptsImages) for one in experts)
+        return getattr(experts[0], "gate", None) if selective else None
+
     def prepare(self, image: Image) -> None:
         """Hands the image to the first expert: whether it is the others' is not known yet."""
         first = next(iter(self.experts.values()))

@@ -155,6 +155,10 @@ class CriticProfile:
             "sentences": self.sentences.as_json(),
         }
 
+    def fits(self, settings: Mapping[str, str]) -> bool:
+        """Whether the settings are those of the critic that it was measured on."""
+        return all(_same(self.critic.get(key), settings.get(key)) for key in IDENTITY)
+
     def check(self, settings: Mapping[str, str]) -> None:
         """Raises `UserError` if the settings are those of another critic, or of another prompt."""
         for key in IDENTITY:

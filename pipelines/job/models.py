@@ -101,13 +101,28 @@ def check_reviser(
     settings = critic.settings if critic is not None else earlier or {}
     for name, own in experts_of(settings).items() if settings else ():
         if GOES_WITH not in own and _engine_of(critic, name) is None:
-            raise UserError(
-                f"the critic {own.get('critic', 'given')} needs a reviser: it judges and explains, "
-                "but cannot rewrite",
-                hint="name one with --reviser, such as Qwen/Qwen3-14B; `drop` deletes what is "
-                "flagged; `smollm2` rewrites English offline, `bundled` without it picture-book "
-                "sentences only",
-            )
+            raise _needs_reviser(own.get("critic", "given"))
+    if not settings:
+        _check_names(models.critic)
+
+
+def _check_names(critic: str) -> None:
+    """The same before anything is loaded, as far as names and cards tell it."""
+    from revise_captions.critic.load import PALIGEMMA, resolve_critic
+    from revise_captions.critic.locate import stored_card
+
+    for name in critic.split(","):
+        named = resolve_critic(name.strip())
+        if named.entry == PALIGEMMA and not stored_card(named.argument).goes_with:
+            raise _needs_reviser(named.name)
+
+
+def _needs_reviser(critic: str) -> UserError:
+    return UserError(
+        f"the critic {critic} needs a reviser: it judges and explains, but cannot rewrite",
+        hint="name one with --reviser, such as Qwen/Qwen3-14B; `drop` deletes what is flagged; "
+        "`smollm2` rewrites English offline, `bundled` without it picture-book sentences only",
+    )
 
 
 def _engine_of(critic: Critic | None, expert: str) -> Engine | None:

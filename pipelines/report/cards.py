@@ -14,6 +14,7 @@ from markupsafe import Markup
 from PIL import Image
 
 from revise_captions.io.rows import Row
+from revise_captions.pages.evidence import boxes_of, outlined
 from revise_captions.pipelines.annotate.tasks.decided import (
     DECISIONS,
     decidable,
@@ -23,7 +24,6 @@ from revise_captions.pipelines.annotate.tasks.decided import (
 from revise_captions.pipelines.annotate.tasks.units import RunCaption
 from revise_captions.pipelines.output.outcomes import End, end_of, is_flagged
 from revise_captions.pipelines.report.chart_view import ChartTable
-from revise_captions.pipelines.report.evidence import boxes_of, outlined
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.pipelines.verify.findings import findings

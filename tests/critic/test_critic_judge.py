@@ -19,7 +19,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
-from revise_captions.records import Span, Unscored, Verdict
+from revise_captions.records import Rationale, Span, Unscored, Verdict
 from revise_captions.text.sentences import split
 
 TEXTS = [
@@ -149,7 +149,7 @@ def test_sentences_beyond_the_trained_length_are_unscored(critic, images):
     assert not scored[-1]
     assert scored == sorted(scored, reverse=True)
     assert {v.unscored for v in verdicts if v.unscored} == {Unscored.TOO_LONG}
-    assert critic.explain([ExplainRequest(images[0], text, spans, 399)]) == [""]
+    assert critic.explain([ExplainRequest(images[0], text, spans, 399)]) == [Rationale("")]
 
 
 def test_other_languages_are_unscored(critic, images):
@@ -229,7 +229,7 @@ def test_rationales_equal_greedy_generation_of_transformers(tmp_path, paragraphs
         )[0, ids.shape[1] :].tolist()
         if tokenizer.eos in made:
             made = made[: made.index(tokenizer.eos)]
-        assert ours == tokenizer.decode(made).strip()
+        assert ours.text == tokenizer.decode(made).strip()
     assert len(set(found)) > 5
     assert critic.explain(claims[:1]) == found[:1]
     assert critic.explain([]) == []
@@ -305,4 +305,4 @@ def test_scripted_critic(paragraphs):
     assert found[0] == [wrong, critic.default]
     assert len(found[1]) == 2
     claim = ExplainRequest(paragraphs[0].image, TEXTS[0], paragraphs[0].spans, 1)
-    assert critic.explain([claim]) == ["It is not."]
+    assert critic.explain([claim]) == [Rationale("It is not.")]

@@ -27,7 +27,7 @@ from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import EngineDead
-from revise_captions.records import Unscored
+from revise_captions.records import Rationale, Unscored
 from revise_captions.text.sentences import split
 
 TEXTS = [
@@ -198,7 +198,7 @@ def test_a_sentence_that_never_fits_is_unscored_and_a_tower_that_never_does_ends
 
     monkeypatch.setattr(local, "prefill", full)
     critic.forget()
-    assert critic.explain(claims_of(asked)) == [""] * 9
+    assert critic.explain(claims_of(asked)) == [Rationale("")] * 9
     monkeypatch.setattr(vision_cache, "tower_output", full)
     critic.forget()
     with pytest.raises(EngineDead, match="no memory for a single image"):

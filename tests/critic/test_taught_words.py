@@ -23,7 +23,14 @@ from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.picturebook.generate import rows_of_scene
 from revise_captions.picturebook.world.sample import sample_scene
-from revise_captions.records import Span, UnknownWord, Unscored, kind_of_reason, reason_of
+from revise_captions.records import (
+    Rationale,
+    Span,
+    UnknownWord,
+    Unscored,
+    kind_of_reason,
+    reason_of,
+)
 
 BOOK = taught_words(
     [
@@ -202,4 +209,4 @@ def test_a_sentence_in_capitals_is_judged_and_explained_as_in_small_letters(tmp_
     small, large = critic.judge(asked)
     assert small == large
     told = [critic.explain([ExplainRequest(image, one.text, one.spans, 1)]) for one in asked]
-    assert told[0] == told[1] != [""]
+    assert told[0] == told[1] != [Rationale("")]

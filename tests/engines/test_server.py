@@ -444,7 +444,7 @@ def test_a_critic_on_a_server():
         rationale = critic.explain([ExplainRequest(*_fields(paragraph()), 1)])
     expected = sorted(round(y / (y + n), 4) for y, n in map(truth, asked))
     assert sorted(v.p_factual for v in verdicts if v.p_factual is not None) == expected
-    assert rationale[0].startswith("An answer to:")
+    assert rationale[0].text.startswith("An answer to:")
     (text,) = (text for text in asked if "parked" in text.rpartition("<TARGET>")[2])
     assert "<|im_end|>" not in text
     assert text.count("</TARGET>") == 1

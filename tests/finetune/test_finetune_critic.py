@@ -66,7 +66,7 @@ def test_it_learns_a_few_captions_by_heart(data, base, tmp_path):
         if not s.factual
     ]
     found = critic.explain([claim for claim, _ in claims])
-    right = np.mean([a == b for a, (_, b) in zip(found, claims, strict=True)])
+    right = np.mean([a.text == b for a, (_, b) in zip(found, claims, strict=True)])
     assert right > 0.9
     card = stored_card(str(out))
     assert card.calibration["sentences"] == sum(

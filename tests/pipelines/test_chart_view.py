@@ -11,11 +11,11 @@ from PIL import Image
 
 from revise_captions.critic.charts.rationale import rationale_of
 from revise_captions.io.decoding import full_size, reduced
+from revise_captions.pages.evidence import boxes_of, outlined
 from revise_captions.pipelines.output.outcomes import Outcome
 from revise_captions.pipelines.output.schema import to_json
 from revise_captions.pipelines.report.cards import has_boxes, render_cards, shown_picture
 from revise_captions.pipelines.report.chart_view import ChartView, of_charts
-from revise_captions.pipelines.report.evidence import boxes_of, outlined
 from revise_captions.pipelines.report.page import templates
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.records import Revision, Sentence, Span, Verdict

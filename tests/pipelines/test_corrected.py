@@ -194,7 +194,7 @@ def profile(tmp_path_factory):
     p = np.round(np.where(rng.random(600) < 1 / 3, 0.9, np.where(factual, 0.95, 0.1)), 4)
     rewritten = np.arange(600) >= 500
     sentences = MeasuredSentences(np.arange(600) // 3, p, factual, rewritten, np.ones(600))
-    critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
+    critic = load_critic("picturebook", CriticOptions(Placement(device="cpu")))
     stored = calibrate(p[:500], factual[:500], threshold=0.5).as_dict()
     made = CriticProfile(
         dict(critic.settings), ProbabilityMap("temperature", 0.5), stored, sentences,
@@ -266,7 +266,7 @@ def test_a_board_of_these_rows(judged, profile, tmp_path, capsys):
 
 
 def test_what_is_known_of_a_critic(profile, judged, tmp_path):
-    critic = load_critic("bundled", CriticOptions(Placement(device="cpu")))
+    critic = load_critic("picturebook", CriticOptions(Placement(device="cpu")))
     plain = {**critic.settings, "threshold": f"{critic.threshold:.4f}"}
     assert known_errors(plain).origin
     assert known_errors({**plain, "critic": "bundled@000000000000"}) is None
@@ -308,7 +308,7 @@ def test_the_card_of_the_bundled_critic_is_known():
     card = stored_card("bundled")
     found = known_errors(
         {
-            **load_critic("bundled", CriticOptions(Placement(device="cpu"))).settings,
+            **load_critic("picturebook", CriticOptions(Placement(device="cpu"))).settings,
             "threshold": str(card.threshold),
         }
     )
@@ -319,7 +319,7 @@ def test_the_card_of_the_bundled_critic_is_known():
 def test_one_profile_is_for_one_critic(profile):
     from revise_captions.dcscore.load import load_unit_scoring
 
-    scoring = load_unit_scoring("sentences", ["bundled"], profile=profile, device="cpu")
+    scoring = load_unit_scoring("sentences", ["bundled"], Placement(device="cpu"), profile=profile)
     assert scoring.settings["calibration"] == read_profile(profile).name
     with pytest.raises(UserError, match="is of one critic, and here bundled, bundled would judge"):
         load_unit_scoring("sentences", ["bundled", "bundled"], profile=profile)

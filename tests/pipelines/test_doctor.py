@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -115,13 +116,16 @@ def test_models_that_cannot_be_had(given, said, capsys, monkeypatch):
     assert "Traceback" not in out
 
 
-def test_a_critic_that_is_not_bundled_must_name_its_reviser(capsys):
+def test_a_critic_that_is_not_bundled_must_name_its_reviser(capsys, tmp_path):
     from revise_captions.critic.locate import BUNDLED
 
-    code, out, _ = outcome(main, capsys, EXAMPLES, "--critic", BUNDLED)
+    own = shutil.copytree(BUNDLED, tmp_path / "mine")
+    card = json.loads((own / "critic.json").read_text()) | {"goes_with": ""}
+    (own / "critic.json").write_text(json.dumps(card))
+    code, out, _ = outcome(main, capsys, EXAMPLES, "--critic", own)
     assert code == 2
     assert "needs a reviser" in out
-    code, out, _ = outcome(main, capsys, EXAMPLES, "--critic", BUNDLED, "--reviser", "drop")
+    code, out, _ = outcome(main, capsys, EXAMPLES, "--critic", own, "--reviser", "drop")
     assert code == 0
 
 

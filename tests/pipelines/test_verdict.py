@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -98,11 +99,11 @@ def test_where_nothing_is_changed_the_causes_are_said(command, tmp_path):
 
 def test_the_bundled_reviser_refuses_words_that_are_not_its_own(monkeypatch):
     from revise_captions.records import Why
-    from revise_captions.reviser import load
+    from revise_captions.reviser import builtin
     from revise_captions.reviser.load import load_reviser
     from revise_captions.reviser.protocol import RewriteRequest
 
-    monkeypatch.setattr(load, "is_installed", lambda: False)  # SmolLM2, which knows them
+    monkeypatch.setattr(builtin, "is_installed", lambda: False)  # SmolLM2, which knows them
     reviser = load_reviser("bundled")
     own = RewriteRequest("", "A red boat is visible below the sun.", "The boat is blue.")
     sign = RewriteRequest("", 'The sign says "OPEN".', 'The sign says "CLOSED".')
@@ -130,9 +131,13 @@ class TestTheReviserOfACritic:
         from revise_captions.critic.locate import BUNDLED
         from revise_captions.pipelines.job.models import check_reviser
 
+        own = shutil.copytree(BUNDLED, tmp_path / "mine")
+        card = json.loads((own / "critic.json").read_text()) | {"goes_with": ""}
+        (own / "critic.json").write_text(json.dumps(card))
         check_reviser(ModelOptions())
-        check_reviser(ModelOptions(critic=str(BUNDLED), reviser="drop"))
-        for given in ((ModelOptions(critic=str(BUNDLED)),), (ModelOptions(), "mine@1234")):
+        check_reviser(ModelOptions(critic=str(own), reviser="drop"))
+        before = {"critic": "mine@1234"}
+        for given in ((ModelOptions(critic=str(own)),), (ModelOptions(), before)):
             with pytest.raises(UserError, match="needs a reviser") as raised:
                 check_reviser(*given)
             assert "--reviser" in raised.value.hint

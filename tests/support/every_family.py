@@ -184,7 +184,7 @@ def check_rationales(critic: InstructCritic, plain: Plain) -> int:
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(instruct, "MAX_RATIONALE", limit)
-        found = critic.explain(claims)
+        found = [one.text for one in critic.explain(claims)]
     assert found == expected
     assert len(set(found)) > 1
     return len(found)

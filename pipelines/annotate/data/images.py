@@ -62,7 +62,7 @@ class ImageFolder:
             name: The stored image's path below `root`.
             boxes: In its pixels.
         """
-        from revise_captions.pipelines.report.evidence import outlined
+        from revise_captions.pages.evidence import outlined
 
         picture = load_image(ImageRef(data=(self.root / name).read_bytes()))
         buffer = io.BytesIO()

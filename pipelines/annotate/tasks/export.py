@@ -25,6 +25,7 @@ from revise_captions.io.fields import Fields, to_record
 from revise_captions.io.readers import NO_FIELDS, Source, open_source
 from revise_captions.io.rows import BadRow, dumps
 from revise_captions.io.writing import check_new_folder, replacing, write_json, write_json_lines
+from revise_captions.pages.evidence import boxes_of
 from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.tasks.interfaces import (
     INTERFACES,
@@ -50,7 +51,6 @@ from revise_captions.pipelines.annotate.tasks.units import (
     error_types,
     unit,
 )
-from revise_captions.pipelines.report.evidence import boxes_of
 from revise_captions.records import ImageRef
 
 KEY, SAMPLE = "key.jsonl", "sample.json"
