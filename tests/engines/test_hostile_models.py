@@ -184,5 +184,5 @@ def test_every_load_goes_through_pretrained() -> None:
     assert sorted(found) == [
         "critic/adapters.py: PeftModel.from_pretrained",
         "src/revise_captions/pretrained.py: kind.from_pretrained",
-        "src/revise_captions/vela/metric.py: PeftModel.from_pretrained",
+        "src/revise_captions/vela/trained.py: PeftModel.from_pretrained",
     ]

@@ -8,7 +8,8 @@ import torch
 from PIL import Image
 from transformers import PaliGemmaForConditionalGeneration
 
-from revise_captions.engines.model_spec import Placement
+from revise_captions.engines.load import EngineUse
+from revise_captions.engines.model_spec import Placement, resolve_model
 from revise_captions.engines.protocol import Completion, Picture, Prompt, Sampling, Template
 from revise_captions.engines.transformers import paligemma_chat
 from revise_captions.engines.transformers.load import load_engine
@@ -83,7 +84,8 @@ def test_token_types_that_trainers_make_would_leak_the_answer(folder):
 
 
 def test_sampling(folder):
-    engine = load_engine(str(folder), Placement(batch_size=8), option="--policy")
+    spec = resolve_model(str(folder), Placement(batch_size=8), option="--policy")
+    engine = load_engine(spec, EngineUse("--policy"))
     pictures = [Image.new("RGB", (64, 64), color) for color in ("red", "blue")]
     prompts = [
         Prompt((Picture(p), Template("caption en")), shared=2) for p in pictures for _ in "12"

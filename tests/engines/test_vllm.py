@@ -18,7 +18,8 @@ from revise_captions.critic.instruct import InstructCritic
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import JudgeRequest
-from revise_captions.engines.model_spec import Placement
+from revise_captions.engines.load import EngineUse
+from revise_captions.engines.model_spec import Placement, resolve_model
 from revise_captions.engines.protocol import (
     AnswerScores,
     Data,
@@ -28,7 +29,7 @@ from revise_captions.engines.protocol import (
     Sampling,
     Template,
 )
-from revise_captions.engines.vllm.engine import load_engine
+from revise_captions.engines.vllm.engine import VllmEngine, load_engine
 from revise_captions.engines.vllm.requests import CacheCounts
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.records import Unscored
@@ -65,13 +66,18 @@ def fake(tokenizer, monkeypatch):
     return fake_vllm.installed(monkeypatch, made)
 
 
+def loaded(folder, option: str = "--critic", *, scores: bool = False, **options) -> VllmEngine:
+    spec = resolve_model(str(folder), Placement(engine="vllm", dtype="float32"), option=option)
+    return load_engine(spec, EngineUse(option, scores=scores), **options)
+
+
 def prompts(image):
     spans = tuple(split(TEXT))
     return [chat_prompts.classification(image, TEXT, spans, k) for k in range(len(spans))]
 
 
 def test_answers_are_asked_for_by_id_all_spellings_summed(folder, tokenizer, fake):
-    engine = load_engine(str(folder), Placement(dtype="float32"), option="--critic", scores=True)
+    engine = loaded(folder, scores=True)
     image = Image.new("RGB", (60, 40), (200, 10, 10))
     found = engine.answer_logprobs(prompts(image), ("Yes", "No"))
     sent, options = fake.asked[-1]
@@ -100,7 +106,7 @@ def options_of(fake):
 
 
 def test_a_prompt_holds_one_picture_and_data_stays_data(folder, tokenizer, fake):
-    engine = load_engine(str(folder), Placement(dtype="float32"), option="--critic")
+    engine = loaded(folder)
     engine.answer_logprobs(prompts(Image.new("RGB", (60, 40))), ("Yes", "No"))
     sent = [request["prompt_token_ids"] for request in fake.asked[-1][0]]
     picture, end = (tokenizer.convert_tokens_to_ids(t) for t in ("<image>", "<|im_end|>"))
@@ -129,9 +135,7 @@ def test_the_best_that_a_prefix_cache_can_save_is_counted():
 
 
 def test_texts_and_prompts_that_fail(folder, tokenizer, fake):
-    engine = load_engine(
-        str(folder), Placement(dtype="float32"), option="--critic", max_model_len=200
-    )
+    engine = loaded(folder, max_model_len=200)
     image = Image.new("RGB", (60, 40))
     word = Template("Is this ")
     asked = [
@@ -173,18 +177,13 @@ def test_images_that_see_all_of_themselves_are_not_computed_on_a_cpu(folder, fak
     """vLLM does so for Gemma 3 on a GPU; its CPU backend is causal, and does not say it."""
     fake.prefix_lm = True
     with pytest.raises(UserError, match="does not let an image attend to itself"):
-        load_engine(str(folder), Placement(dtype="float32"), option="--critic")
+        loaded(folder)
     fake.started.clear()
-    load_engine(
-        str(folder),
-        Placement(dtype="float32"),
-        option="--critic",
-        hf_overrides={"is_mm_prefix_lm": 0},
-    )
+    loaded(folder, hf_overrides={"is_mm_prefix_lm": 0})
 
 
 def test_each_prompt_is_sampled_with_a_seed_of_its_own(folder, tokenizer, fake):
-    engine = load_engine(str(folder), Placement(dtype="float32"), option="--policy")
+    engine = loaded(folder, "--policy")
     image = Image.new("RGB", (60, 40))
     asked = [Prompt((Picture(image), Template(word))) for word in ("red", "bad", "red")]
     fake.refuse = lambda ids: ValueError("no") if "bad" in tokenizer.decode(ids) else None
