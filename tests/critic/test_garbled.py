@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revise_captions.critic.charts.garbled import is_garbled
-from revise_captions.critic.charts.rationale import NO_SENSE, rationale_of
+from revise_captions.critic.charts.rationale import GARBLED, NO_SENSE, rationale_of
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,10 @@ from revise_captions.critic.charts.rationale import NO_SENSE, rationale_of
 )
 def test_garbled(sentence):
     assert is_garbled(sentence)
-    assert rationale_of(sentence, (), ()) == NO_SENSE
+    why = rationale_of(sentence, (), ())
+    assert why.text == NO_SENSE
+    removed = [(fix.span.of(sentence), fix.right, fix.kind) for fix in why.fixes]
+    assert removed == [(sentence, "", GARBLED)]
 
 
 @pytest.mark.parametrize(
