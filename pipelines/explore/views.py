@@ -129,12 +129,20 @@ class ExploreViews:
         return render_tables(self.templates, self.session.with_chart(number))
 
     def picture(self, number: int, side: int, *, marked: bool) -> bytes:
-        """A caption's image as JPEG; `marked` outlines what its notes are about. Raises alike."""
+        """A caption's image as JPEG; `marked` outlines what its notes are about.
+
+        Raises:
+            BadRecord: The image cannot be read.
+            LookupError: There is no such caption, or nothing to outline in its image.
+        """
         if not marked:
             return as_jpeg(self.session.picture(number), side)[0]
+        row = self.session.stored_row(number)
+        if not has_boxes(row):
+            raise LookupError(f"nothing is outlined in the image of caption {number}")
         image = self.session.picture(number)
         shrink(image, side)  # before, so that outlines stay as wide as they are drawn
-        shown = shown_picture(replace(self.session.stored_row(number), image=image))
+        shown = shown_picture(replace(row, image=image))
         assert shown is not None
         return as_jpeg(shown, side)[0]
 

@@ -81,14 +81,14 @@ def test_without_what_reads_charts_none_is_offered(run, monkeypatch):
 
 
 @needs_browser
-def test_opening_the_reading_puts_table_and_outlines_in_place(run, tmp_path):
+def test_outlines_are_there_at_once_and_opening_the_reading_puts_the_table_in_place(run, tmp_path):
     with serving(run) as server, Browser(tmp_path) as browser:
         browser.open(server.url)
-        browser.value("document.querySelector('[data-reading] summary').click()")
-        browser.wait("document.querySelector('details.read[open] td')?.textContent === '~380'")
         assert browser.value("document.querySelector('.enlarge img').src").endswith(
             "image/0/marked"
         )
+        browser.value("document.querySelector('[data-reading] summary').click()")
+        browser.wait("document.querySelector('details.read[open] td')?.textContent === '~380'")
         browser.value("document.querySelector('details.read summary').click()")
         assert browser.value("document.querySelector('details.read').open") is False
         assert browser.said == []
@@ -98,9 +98,18 @@ def test_opening_the_reading_puts_table_and_outlines_in_place(run, tmp_path):
 def test_a_chart_that_is_gone_is_said(run, tmp_path):
     with serving(run) as server, Browser(tmp_path) as browser:
         browser.open(server.url)
+        shown = browser.value("document.querySelector('.enlarge img').src")
         (run.parent / "chart.png").unlink()
         browser.value("document.querySelector('[data-reading] summary').click()")
         assert browser.wait(
             "document.querySelector('[data-reading]').textContent.includes('Not read')"
         )
-        assert browser.value("document.querySelector('.enlarge img').src").endswith("image/0")
+        assert shown.endswith("image/0/marked")
+        assert browser.value("document.querySelector('.enlarge img').src") == shown
+
+
+def test_of_an_image_that_is_gone_nothing_is_found(run):
+    with serving(run) as server:
+        (run.parent / "chart.png").unlink()
+        for place in ("image/0", "image/0/marked", "image/0/large/marked", "tables/0"):
+            assert ask(server, f"/{server.token}/{place}")[0] == 404, place
