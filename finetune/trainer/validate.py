@@ -139,10 +139,10 @@ def samples(
                 (example, ExplainRequest(image, example.caption, example.spans, wrong[0]))
             )
     said = learner.critic(card).explain([claim for _, claim in picked]) if picked else []
-    for (example, claim), text in zip(picked, said, strict=True):
+    for (example, claim), rationale in zip(picked, said, strict=True):
         sentence = example.sentences[claim.index]
         yield {
             "sentence": sentence.span.of(example.caption),
-            "said": text,
+            "said": rationale.text,
             "told": sentence.rationales[0],
         }

@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
-from finetuning import FINETUNE as main
 from finetuning import command
 from PIL import Image
 from safetensors.numpy import load_file
@@ -26,7 +24,6 @@ from revise_captions.critic.paligemma.model import _plain_attention
 from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
-from revise_captions.finetune.cli import finetune_critic
 from revise_captions.finetune.data.image_cache import pixel_cache, preallocated
 from revise_captions.finetune.data.records import open_split
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
@@ -132,16 +129,6 @@ def test_bad_rows_are_named_with_their_line(data, base, tmp_path, change, says):
     assert result.exit_code == 2
     assert says in result.output
     assert "line 2" in result.output or "none.png" in result.output
-
-
-def test_old_spellings_of_options_are_understood_and_not_shown(tmp_path):
-    given = [str(tmp_path), "--base", "b", "--out", str(tmp_path / "o")]
-    runner = CliRunner()
-    assert "--regime" not in runner.invoke(main, ["--help"]).output
-    parsed = finetune_critic.make_context("", [*given, "--regime", "causal"])
-    assert parsed.params["attention_mode"] == "causal"
-    parsed = finetune_critic.make_context("", [*given, "--regime=prefix"])
-    assert parsed.params["attention_mode"] == "prefix"
 
 
 def test_a_run_needs_an_end_and_the_base_its_attention_mode(data, base, tmp_path):

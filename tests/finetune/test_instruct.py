@@ -17,9 +17,9 @@ from revise_captions.critic.checkpoints import CriticCard
 from revise_captions.critic.load import load_critic
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.engines.load import load_engine
 from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.transformers.engine import TransformersEngine
-from revise_captions.engines.transformers.load import load_engine as load_chat
 from revise_captions.finetune.data.records import AuxiliaryExample, Examples, open_split
 from revise_captions.finetune.data.targets import Choice, TokenTask, choose
 from revise_captions.finetune.models.instruct import ChatLearner
@@ -64,7 +64,7 @@ TOLD = {"A blue square.": "No", "A red square.": "Yes", "A shape.": "Yes"}
 def test_an_instruct_model_is_trained_on_the_tokens_that_inference_sends(family, data, tmp_path):
     """Prompts token by token those of the engine; the loss at the answers only; P the same."""
     folder = tinyvlm.saved(tmp_path / family, family)
-    engine = load_chat(str(folder), option="--base", device="cpu", scores=True)
+    engine = load_engine(str(folder), Placement(device="cpu"), option="--base", scores=True)
     learner = ChatLearner(engine, 2048)
     train = open_split(data, "train")
     beside = (
@@ -132,7 +132,7 @@ def _wanted(engine: TransformersEngine, examples, choices, train: Examples):
 
 
 def test_user_text_cannot_become_markup_in_training(vlm, data):
-    engine = load_chat(str(vlm), option="--base", device="cpu", scores=True)
+    engine = load_engine(str(vlm), Placement(device="cpu"), option="--base", scores=True)
     learner = ChatLearner(engine, 2048)
     train = open_split(data, "train")
     images = Images(train, [train.image_of[0]], [0])

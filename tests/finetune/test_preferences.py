@@ -16,8 +16,8 @@ from transformers import AutoModelForImageTextToText
 
 from revise_captions.dcscore.decomposers.sentences import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerdict
+from revise_captions.engines.load import load_engine
 from revise_captions.engines.protocol import Picture, Prompt, Template
-from revise_captions.engines.transformers.load import load_engine
 from revise_captions.errors import UserError
 from revise_captions.finetune.preferences.cli import train_preferences
 from revise_captions.finetune.preferences.data import ReadingOptions, read_images, read_pairs

@@ -156,7 +156,7 @@ def test_training_with_recoloured_images(tmp_path: Path):
     for name, share in (("none", 0), ("all", 1), ("again", 1)):
         out = tmp_path / name
         words = [data, "--base", base, "--out", out, "--steps", 3, "--no-compile", "--batch-size",
-                 8, "--dtype", "float32", "--recolour-share", share, "--warmup", 1]  # fmt: skip
+                 8, "--dtype", "float32", "--recolor-share", share, "--warmup", 1]  # fmt: skip
         result = CliRunner().invoke(main, [str(w) for w in words], catch_exceptions=False)
         assert result.exit_code == 0, result.output
         log = [json.loads(x) for x in (out / "training" / "log.jsonl").read_text().splitlines()]
