@@ -14,7 +14,7 @@ from PIL import Image
 
 from revise_captions.critic import chat_prompts
 from revise_captions.critic.checkpoints import CriticCard
-from revise_captions.critic.load import load_critic
+from revise_captions.critic.load import CHAT, load_critic, resolve_critic
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.engines.load import load_engine
@@ -154,10 +154,6 @@ def test_user_text_cannot_become_markup_in_training(vlm, data):
 
 
 def test_cards_of_both_kinds_are_told_apart(tmp_path, vlm):
-    from revise_captions.critic.load import resolve_critic
-
     (tmp_path / "config.json").write_text((vlm / "config.json").read_text())
     CriticCard(AttentionMode.CAUSAL, prompt=chat_prompts.VERSION).write(tmp_path)
-    asked = resolve_critic(str(tmp_path))
-    assert asked is not None
-    assert asked.kind == "instruct"
+    assert resolve_critic(str(tmp_path)).entry == CHAT
