@@ -114,6 +114,9 @@ def recognize(
     if not captions and not given.captionless:
         captions = tuple(filter(None, [_most_known(rows, "caption", CAPTIONS, _is_caption)]))
     image = given.image or _most_known(rows, "image", IMAGES, _is_image)
+    if image is not None and not need_image and not given.image:
+        held = sum(_is_image(look_up(row, image)) for row in rows)
+        image = image if 2 * held > len(rows) else None  # one stray row asks no image of the rest
     if rows and not captions and not given.captionless:
         raise _none_known("caption", rows)
     if rows and need_image and image is None:
