@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from revise_captions.critic import chat_prompts
-from revise_captions.critic.adapters import check_base, with_adapter
+from revise_captions.critic.adapters import check_base
 from revise_captions.critic.checkpoints import CriticCard, asks_by_chat, read_card
 from revise_captions.critic.locate import chosen_threshold, critic_folders, weights_digest
 from revise_captions.critic.options import CriticOptions
@@ -15,6 +15,7 @@ from revise_captions.critic.panel import PanelCritic
 from revise_captions.critic.protocol import Critic
 from revise_captions.engines.model_spec import TRANSFORMERS, VLLM, resolve_model
 from revise_captions.errors import UserError
+from revise_captions.pretrained import with_adapter
 
 #: The shipped critic's name, and the one that a panel calls it by.
 PICTUREBOOK = "picturebook"

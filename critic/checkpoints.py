@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.critic import chat_prompts, prompts
 from revise_captions.critic.hub_names import write_hub_names
 from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.engines.model_files import model_type
 from revise_captions.errors import UserError, described
 from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_text
@@ -111,19 +112,18 @@ def asks_by_chat(folder: Path) -> bool:
     """Whether a folder has a card, and it is an instruct model's."""
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(card, dict) and str(card.get("prompt", "")) in _CHAT
 
 
 def _plain_card(folder: Path) -> CriticCard:
-    try:
-        kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
-    except (OSError, ValueError, KeyError):
+    if not (folder / "config.json").exists():
         raise UserError(
             f"{folder} holds neither {CARD} nor a model's config.json",
             hint="name a folder written by captions finetune, or a hub id of a PaliGemma 2",
-        ) from None
+        )
+    kind = model_type(folder)
     if kind != "paligemma":
         raise UserError(
             f"{folder} is a {kind} model, expected paligemma or a critic's checkpoint",

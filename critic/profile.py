@@ -7,12 +7,11 @@ P(factual) is mapped to a calibrated one, and thresholds are those of the profil
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from revise_captions.critic.protocol import (
     JudgeRequest,
 )
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import checked
 from revise_captions.records import Rationale, Verdict
 from revise_captions.runs.window_images import PreparesImages
 from revise_captions.stats.error_correction import ErrorRates, measured_share
@@ -143,6 +143,7 @@ class CriticProfile:
         return float(self.calibration["threshold"])
 
     def as_json(self) -> dict[str, Any]:
+        """What `_StoredProfile` describes."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -177,6 +178,30 @@ class CriticProfile:
         return self.sentences.rates(threshold, f"the profile {self.name}", same)
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredSentences:
+    image: list[int]
+    p: list[float]
+    factual: list[int]
+    rewritten: list[int]
+    weight: list[float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredProfile:
+    """A profile's file: `CriticProfile.as_json`."""
+
+    format: Literal["revise-captions critic profile"]
+    version: Literal[1]
+    critic: dict[str, str]
+    map: dict[str, Any]
+    figures: dict[str, Any]
+    measured_on: dict[str, Any]
+    reviser: dict[str, str]
+    calibration: dict[str, Any]
+    sentences: _StoredSentences
+
+
 def of_reviser(reviser: Mapping[str, str], settings: Mapping[str, str]) -> bool:
     """Whether a run with these settings rewrote with that reviser; False if none is named."""
     return bool(reviser) and all(settings.get(key) == value for key, value in reviser.items())
@@ -202,24 +227,21 @@ def read_profile(path: Path | str) -> CriticProfile:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read the profile {path}: {error.strerror}", hint=hint) from None
+    wrong = f"{path} is not a critic's profile"
+    stored = checked(_StoredProfile, content, wrong, hint=hint)
     try:
-        stored = json.loads(content)
-        if stored["format"] != FORMAT:
-            raise ValueError(f"its format is {stored['format']!r}")
-        if stored["version"] != VERSION:
-            raise ValueError(f"version {stored['version']}, this program reads {VERSION}")
         profile = CriticProfile(
-            {str(key): str(value) for key, value in stored["critic"].items()},
-            ProbabilityMap.read(stored["map"]),
-            _calibration(stored["calibration"]),
-            MeasuredSentences.read(stored["sentences"]),
-            dict(stored["reviser"]),
-            dict(stored["figures"]),
-            dict(stored["measured_on"]),
+            stored.critic,
+            ProbabilityMap.read(stored.map),
+            _calibration(stored.calibration),
+            MeasuredSentences.read(asdict(stored.sentences)),
+            stored.reviser,
+            stored.figures,
+            stored.measured_on,
         )
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         said = f"there is no {error}" if isinstance(error, KeyError) else error
-        raise UserError(f"{path} is not a critic's profile: {said}", hint=hint) from None
+        raise UserError(f"{wrong}: {said}", hint=hint) from None
     return replace(profile, name=f"{path.name}@{hashlib.sha256(content).hexdigest()[:12]}")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revise_captions.critic.adapters import check_base, with_adapter
+from revise_captions.critic.adapters import check_base
 from revise_captions.critic.checkpoints import CriticCard, card_settings, read_card
 from revise_captions.critic.locate import BUNDLED, chosen_threshold, critic_folders, weights_digest
 from revise_captions.critic.options import DEFAULT, CriticOptions
@@ -14,7 +14,7 @@ from revise_captions.critic.paligemma.packing import AttentionMode
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
-from revise_captions.pretrained import load_pretrained, load_weights
+from revise_captions.pretrained import load_pretrained, load_weights, with_adapter
 
 #: Most rows of a forward pass, where nothing else is asked for.
 ROWS = 16

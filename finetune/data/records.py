@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import read_checked
 from revise_captions.records import Span
 
 
@@ -257,11 +258,8 @@ def provenance(root: Path) -> dict[str, Any]:
     path = root / "data.json"
     if not path.is_file():
         return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is not JSON: {error}", hint="mend it, or remove it") from None
-    return found if isinstance(found, dict) else {}
+    what = "a description of data"
+    return read_checked(dict[str, Any], path, what=what, hint="mend it, or remove it")
 
 
 def judged_texts(examples: Examples) -> Iterator[str]:

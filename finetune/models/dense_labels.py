@@ -10,7 +10,6 @@ classes do not depend on, and the critic cannot tell left from right.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +19,9 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
-from revise_captions.errors import UserError
+from revise_captions.errors import UserError, described
 from revise_captions.finetune.data.recolor import COLOR_WORDS
+from revise_captions.io.checked_json import read_checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +42,37 @@ class Dense:
         return np.array([not COLOR_WORDS.isdisjoint(names) for names in self.classes])
 
 
+@dataclass(frozen=True, slots=True)
+class _Channel:
+    """What a channel's labels stand for."""
+
+    name: str
+    classes: tuple[str, ...]
+
+
 def dense_labels(root: Path, split: str, images: int, grid: int) -> Dense | None:
     """The dense labels beside the data, None without any. Raises UserError if malformed."""
     file, channels = root / "labels" / f"{split}.npy", root / "labels" / "channels.json"
     if not file.exists():
         return None
-    described = json.loads(channels.read_text())
-    labels = np.load(file, mmap_mode="r")
-    expected = (images, grid, grid, len(described))
+    held = read_checked(list[_Channel], channels, what="a list of channels", more=True)
+    try:
+        labels = np.load(file, mmap_mode="r")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} is no array of labels: {described(error)}") from None
+    expected = (images, grid, grid, len(held))
     if labels.shape != expected or labels.dtype != np.uint8:
         raise UserError(
             f"{file} has shape {labels.shape} and type {labels.dtype}",
             hint=f"expected uint8 of shape {expected}: images, grid, grid, channels",
         )
-    sizes = tuple(len(channel["classes"]) for channel in described)
+    sizes = tuple(len(channel.classes) for channel in held)
     top = labels.reshape(-1, len(sizes)).max(0)
-    for name, size, most in zip((c["name"] for c in described), sizes, top, strict=True):
+    for name, size, most in zip((c.name for c in held), sizes, top, strict=True):
         if most >= size:
             raise UserError(f"{file}: class {most} in channel {name!r}, which has {size} classes")
-    classes = tuple(tuple(channel["classes"]) for channel in described)
-    return Dense(labels, tuple(c["name"] for c in described), classes)
+    classes = tuple(channel.classes for channel in held)
+    return Dense(labels, tuple(c.name for c in held), classes)
 
 
 def patch_positions(patches: int) -> torch.Tensor:

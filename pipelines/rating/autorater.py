@@ -11,23 +11,21 @@ threshold are never mixed in.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from revise_captions.critic.panel import EXPERTS
 from revise_captions.errors import UserError, mended_by_user
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.fields import Fields, look_up
 from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.writing import write_json
 from revise_captions.pipelines.output.error_types import type_of
-from revise_captions.pipelines.rating.examples import BehindScore, BoardEvidence
+from revise_captions.pipelines.rating.examples import BehindScore, BoardEvidence, StoredEvidence
 from revise_captions.records import Label, Span, kind_of_reason
 from revise_captions.signature import settings_of
 from revise_captions.stats.leaderboard import (
@@ -358,22 +356,28 @@ def write_ratings(path: Path, rated: RatedCaptioners) -> None:
 
 def read_ratings(path: Path) -> RatedCaptioners:
     """Reads what `write_ratings` wrote."""
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        if tuple(stored["columns"]) != COLUMNS:
-            raise ValueError("it was written by another version")
-        rows = [
-            (captioner, image, tuple(np.asarray(row, dtype=np.float64).tolist()))
-            for captioner, of_images in stored["counts"].items()
-            for image, row in of_images.items()
-        ]
-        errors = {
-            str(who): {str(image): {str(k): int(n) for k, n in kinds.items()}
-                       for image, kinds in of_images.items()}
-            for who, of_images in stored.get("errors", {}).items()
-        }  # fmt: skip
-        evidence = BoardEvidence.read(stored.get("evidence", {}))
-        experts = {str(image): str(name) for image, name in stored["experts"].items()}
-        return RatedCaptioners(collect(rows), dict(stored["rater"]), errors, evidence, experts)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} is no leaderboard's ratings: {error}") from None
+    stored = read_checked(_StoredRatings, path, what="a leaderboard's ratings")
+    if stored.columns != COLUMNS:
+        raise UserError(f"{path} is not a leaderboard's ratings of this version: `columns`")
+    rows = [
+        (captioner, image, row)
+        for captioner, of_images in stored.counts.items()
+        for image, row in of_images.items()
+    ]
+    if odd := {len(row) for *_, row in rows} - {len(COLUMNS)}:
+        found = f"`counts`: a row of {min(odd)}, expected {len(COLUMNS)}"
+        raise UserError(f"{path} is not a leaderboard's ratings: {found}")
+    evidence = BoardEvidence.read(stored.evidence)
+    return RatedCaptioners(collect(rows), stored.rater, stored.errors, evidence, stored.experts)
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRatings:
+    """What `write_ratings` writes."""
+
+    rater: dict[str, str]
+    columns: tuple[str, ...]
+    counts: dict[str, dict[str, tuple[float, ...]]]
+    experts: dict[str, str]
+    errors: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    evidence: StoredEvidence = field(default_factory=StoredEvidence)

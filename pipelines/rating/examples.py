@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -44,6 +44,14 @@ class BehindScore:
         return cls(p, image, caption[start:end][:LONGEST], before, **cut)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """`BoardEvidence` in a leaderboard's file."""
+
+    worst: dict[str, list[BehindScore]] = field(default_factory=dict)
+    unscored: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class BoardEvidence:
     """The worst sentences of each captioner, and its unscored ones by reason."""
@@ -64,17 +72,14 @@ class BoardEvidence:
         return BoardEvidence({**self.worst, **other.worst}, unscored)
 
     def as_json(self) -> dict[str, Any]:
-        """What `read` reads."""
+        """What `StoredEvidence` describes."""
         return {
             "worst": {who: [asdict(one) for one in found] for who, found in self.worst.items()},
             "unscored": {who: dict(found) for who, found in self.unscored.items()},
         }
 
     @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> BoardEvidence:
-        """Raises TypeError, ValueError or AttributeError for what `as_json` never writes."""
-        found = cls({who: [BehindScore(**one) for one in of] for who, of in
-                     stored.get("worst", {}).items()})  # fmt: skip
-        for who, reasons in stored.get("unscored", {}).items():
-            found.unscored[who].update({str(reason): int(n) for reason, n in reasons.items()})
-        return found
+    def read(cls, stored: StoredEvidence) -> BoardEvidence:
+        """What `as_json` wrote, checked."""
+        unscored = {who: Counter(reasons) for who, reasons in stored.unscored.items()}
+        return cls(stored.worst, defaultdict(Counter, unscored))

@@ -6,7 +6,6 @@ nothing. Kept in a file, so that every metric meets the same texts.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from typing import Any
 from revise_captions.engines.model_files import explained, find_model, named
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.writing import write_json
 from revise_captions.outside_text import encodable
 from revise_captions.pipelines.stress.checks import Continuations, first_half
@@ -67,14 +67,7 @@ def is_continuations(head: bytes) -> bool:
 
 def read(path: Path) -> Continuations:
     """Raises UserError if it is no file of continuations."""
-    try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
-        long, short = found["long"], found["short"]
-        if all(isinstance(text, str) for text in (*long.values(), *short.values())):
-            return Continuations(long, short, str(found["model"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} cannot be read as continuations: {error!r}") from error
-    raise UserError(f"{path} holds no continuations")
+    return read_checked(Continuations, path, what="a file of continuations", more=True)
 
 
 def _written(

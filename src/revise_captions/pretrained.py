@@ -6,6 +6,7 @@ names, and falls back to pickled weights. So every load goes through here (a tes
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ _CONFIGS = (
     *("config.json", "tokenizer_config.json", "processor_config.json"),
     *("preprocessor_config.json", "video_preprocessor_config.json"),
 )
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
 
 
@@ -95,7 +97,7 @@ def check_files(folder: Path, name: str = "", *, trusted: bool = False) -> None:
     files = {path.name for path in folder.iterdir()}
     pickled = sorted(file for file in files if Path(file).suffix in _PICKLED)
     if any(Path(file).suffix == ".safetensors" for file in files):
-        alone = "adapter_model.bin" in files and "adapter_model.safetensors" not in files
+        alone = "adapter_model.bin" in files and ADAPTER_WEIGHTS not in files
         pickled = ["adapter_model.bin"] if alone else []
     if pickled:
         raise UserError(
@@ -106,6 +108,64 @@ def check_files(folder: Path, name: str = "", *, trusted: bool = False) -> None:
     if code := own_code(folder):
         what = "runs" if trusted else "is not run: transformers' own implementation is used"
         logger.warning("%s comes with code (%s), which %s", name or folder, code, what)
+
+
+def with_adapter(model: Any, adapter: Path) -> Any:
+    """The model with a LoRA adapter's folder (PEFT) merged into its weights.
+
+    Raises:
+        UserError: The adapter does not fit, wholly or in part (PEFT itself drops weights that
+            have no place without a word).
+    """
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise UserError(
+            f"the LoRA adapter in {adapter} needs the package peft",
+            hint="pip install 'revise-captions[peft]'",
+        ) from None
+    check_files(adapter)
+    try:
+        loaded = PeftModel.from_pretrained(model, str(adapter), use_safetensors=True)
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"the adapter in {adapter} cannot be loaded: {str(error).strip().splitlines()[0]}",
+            hint="it has to be a PEFT adapter, in safetensors, for this model",
+        ) from None
+    _check_whole(loaded, adapter)
+    return loaded.merge_and_unload()
+
+
+def _check_whole(loaded: Any, adapter: Path) -> None:
+    """Raises UserError where a weight of the adapter's file did not reach the model.
+
+    Weights are recognized by their values: PEFT renames them along with versions of transformers.
+    """
+    from peft import get_peft_model_state_dict
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = adapter / ADAPTER_WEIGHTS
+    try:
+        wanted = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"{path} cannot be read: {error}", hint="adapters are read from safetensors only"
+        ) from None
+    there = {_digest(tensor) for tensor in get_peft_model_state_dict(loaded).values()}
+    lost = [name for name, tensor in wanted.items() if _digest(tensor) not in there]
+    if lost:
+        raise UserError(
+            f"{len(lost)} of {len(wanted)} weights of the adapter in {adapter} have no place in "
+            f"this model ({lost[0]}, …) and would be left out",
+            hint="merge it where it was trained (peft: merge_and_unload), and name the result",
+        )
+
+
+def _digest(tensor: Any) -> bytes:
+    """A hash of the values, independent of their dtype: PEFT loads adapters in float32."""
+    values = tensor.detach().float().cpu().contiguous().numpy()
+    return hashlib.sha256(str(values.shape).encode() + values.tobytes()).digest()
 
 
 def own_code(folder: Path) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hostile_models import pickled, text_model, trapped
@@ -22,8 +23,11 @@ from revise_captions.finetune.models.bases import load_base
 from revise_captions.finetune.presets import PRESETS
 from revise_captions.pipelines.cli import main
 from revise_captions.pipelines.metrics import similarity
+from revise_captions.pretrained import with_adapter
 from revise_captions.reviser.load import load_reviser
 from revise_captions.text.sentence_encoder import load_encoder
+from revise_captions.vela import card as vela_card
+from revise_captions.vela.trained import adapted
 
 ROOT = Path(__file__).parents[2]
 CPU = Placement(device="cpu", dtype="float32")
@@ -134,16 +138,22 @@ def test_pickled_weights_are_one_line(folders: dict[str, Path], mark: Path, name
     assert not mark.exists()
 
 
-def test_a_pickled_adapter_is_one_line(tmp_path: Path, mark: Path) -> None:
+@pytest.mark.parametrize("owner", ["critic", "vela"])
+def test_a_pickled_adapter_is_one_line(tmp_path: Path, mark: Path, owner: str) -> None:
     import torch
     from hostile_models import Pickled
 
-    from revise_captions.critic.adapters import with_adapter
-
-    torch.save({"weight": Pickled(mark)}, tmp_path / "adapter_model.bin")
-    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    folder = tmp_path / vela_card.ADAPTER
+    folder.mkdir()
+    torch.save({"weight": Pickled(mark)}, folder / "adapter_model.bin")
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    model: Any = torch.nn.Linear(2, 2)
+    loads = {
+        "critic": lambda: with_adapter(model, folder),
+        "vela": lambda: adapted(Mock(model=model), tmp_path),
+    }
     with pytest.raises(UserError, match=r"adapter_model\.bin"):
-        with_adapter(torch.nn.Linear(2, 2), tmp_path)
+        loads[owner]()
     assert not mark.exists()
 
 
@@ -182,7 +192,6 @@ def test_every_load_goes_through_pretrained() -> None:
         and node.func.attr in ("from_pretrained", "pipeline", "from_config")
     ]
     assert sorted(found) == [
-        "critic/adapters.py: PeftModel.from_pretrained",
+        "src/revise_captions/pretrained.py: PeftModel.from_pretrained",
         "src/revise_captions/pretrained.py: kind.from_pretrained",
-        "src/revise_captions/vela/trained.py: PeftModel.from_pretrained",
     ]

@@ -9,14 +9,23 @@ import pytest
 from explored import serving, write_run
 from safetensors.numpy import save_file
 
+from revise_captions.critic.adapters import base_of
 from revise_captions.critic.checkpoints import CriticCard, read_card
 from revise_captions.critic.gates.image_domain import GATE_FILE, read_gate
 from revise_captions.critic.gates.language import WORDS_FILE, read_vocabulary
 from revise_captions.critic.gates.taught_words import TAUGHT_FILE
 from revise_captions.critic.locate import BUNDLED
 from revise_captions.critic.paligemma.packing import AttentionMode
+from revise_captions.critic.profile import FORMAT, read_profile
+from revise_captions.engines.model_files import model_type
 from revise_captions.errors import UserError
+from revise_captions.finetune.data.records import provenance
+from revise_captions.finetune.models.dense_labels import dense_labels
+from revise_captions.io.signature_file import read_signatures
+from revise_captions.pipelines.annotate.answers import import_answers
 from revise_captions.pipelines.explore.decisions import Decisions
+from revise_captions.pipelines.rating.autorater import read_ratings
+from revise_captions.pipelines.stress import continuations
 from revise_captions.reviser.bundled_model.reviser import read_card as read_reviser
 from revise_captions.vela import card as vela
 
@@ -152,3 +161,54 @@ def test_a_malformed_decision_is_one_line(tmp_path, monkeypatch, line, said):
     with pytest.raises(UserError), serving(run, decisions=path):
         pass
     assert path.read_text() == line + "\n"
+
+
+#: What reads each file of a folder.
+READERS = {
+    "adapter_config.json": base_of,
+    "config.json": model_type,
+    "profile.json": lambda folder: read_profile(folder / "profile.json"),
+    "ratings.json": lambda folder: read_ratings(folder / "ratings.json"),
+    "continuations.json": lambda folder: continuations.read(folder / "continuations.json"),
+    "out.jsonl.signatures.json": lambda folder: read_signatures(folder / "out.jsonl"),
+    "sample.json": import_answers._about,
+    "data.json": provenance,
+    "labels/channels.json": lambda folder: dense_labels(folder, "train", 1, 2),
+}
+#: A value of another type, or a key that is missing, in each.
+WRONG_VALUES = [
+    ("adapter_config.json", {"base_model_name_or_path": ["a"]}, "`base_model_name_or_path`: "),
+    ("config.json", {"model_type": 7}, "`model_type`: input should be a valid string, not 7"),
+    ("profile.json", {"format": FORMAT, "version": 1}, "`critic`: field required"),
+    ("ratings.json", {"columns": 7}, "`rater`: field required"),
+    ("continuations.json", {"long": {"a": 1}}, "`long.a`: input should be a valid string"),
+    ("out.jsonl.signatures.json", {"5f1d0c2a9b3e4d67": 7}, "`5f1d0c2a9b3e4d67`: input should"),
+    ("sample.json", {"raters": "3", "items": {}}, "`raters`: input should be a valid integer"),
+    ("data.json", ["a"], "input should be an object"),
+    ("labels/channels.json", [{"name": "kind", "classes": 3}], "`0.classes`: input should be"),
+]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_file_that_others_write_is_checked(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    np.save(path.parent / "train.npy", np.zeros((1, 2, 2, 0), dtype=np.uint8))
+    given = [json.dumps(value).encode() for key, value, _ in WRONG_VALUES if key == name]
+    said = [said for key, _, said in WRONG_VALUES if key == name]
+    broken = ("invalid JSON", b""), ("invalid JSON", b"\xff\xfe{"), ("recursion", b"[" * 99_999)
+    for expected, content in (*broken, *zip(said, given, strict=True)):
+        path.write_bytes(content)
+        with pytest.raises(UserError) as caught:
+            READERS[name](tmp_path)
+        assert caught.value.message.startswith(f"{path} is not ")
+        assert expected in caught.value.message
+        assert "\n" not in caught.value.message
+
+
+def test_a_damaged_array_of_labels_is_one_line(tmp_path):
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels/channels.json").write_text("[]")
+    (tmp_path / "labels/train.npy").write_bytes(b"no array")
+    with pytest.raises(UserError, match=r"train.npy is no array of labels: "):
+        dense_labels(tmp_path, "train", 1, 2)

@@ -302,9 +302,9 @@ def test_mistakes_are_one_line(rate, tmp_path, arguments, says):
 
 def test_a_damaged_leaderboard_is_named(tmp_path):
     (tmp_path / "ratings.json").write_text('{"columns": ["x"], "counts": {}, "rater": {}}')
-    with pytest.raises(UserError, match=r"ratings.json is no leaderboard's ratings"):
+    with pytest.raises(UserError, match="not a leaderboard's ratings: `experts`: field required"):
         read_ratings(tmp_path / "ratings.json")
-    with pytest.raises(UserError, match="no leaderboard"):
+    with pytest.raises(UserError, match="not a leaderboard"):
         rate_captions(RatingOptions((), tmp_path))
 
 

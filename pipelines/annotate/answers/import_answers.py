@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.images import parse_image
 from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.writing import check_new_folder, write_json, write_json_lines
@@ -129,16 +130,22 @@ def import_answers(options: ImportOptions) -> Imported:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What is needed of the file that describes an export."""
+
+    raters: int
+    items: dict[str, int]
+
+
 def _about(folder: Path) -> dict[str, Any]:
     path = folder / SAMPLE
-    try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return about | {"raters": int(about["raters"]), "items": dict(about["items"])}
-    except FileNotFoundError:
-        hint = "give the folder that `captions annotate export` wrote"
-        raise UserError(f"{path} does not exist", hint=hint) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is not of `captions annotate export`: {error!r}") from None
+    hint = "give the folder that `captions annotate export` wrote"
+    if not path.exists():
+        raise UserError(f"{path} does not exist", hint=hint)
+    read_checked(_Sample, path, what="of `captions annotate export`", hint=hint, more=True)
+    about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return about
 
 
 def _figures(

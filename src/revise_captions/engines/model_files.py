@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from revise_captions.engines import smollm2
 from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import read_checked
 from revise_captions.pretrained import code_refused
 
 FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
@@ -51,11 +52,15 @@ def find_model(name: str, option: str) -> Path:
 
 def model_type(folder: Path) -> str:
     """`model_type` of a folder's config.json; "" where it names none."""
-    try:
-        found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder / 'config.json'} cannot be read: {error}") from None
-    return str(found.get("model_type", "")) if isinstance(found, dict) else ""
+    what = "a model's configuration"
+    return read_checked(_ModelConfig, folder / "config.json", what=what, more=True).model_type
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelConfig:
+    """What is read here of transformers' configuration."""
+
+    model_type: str = ""
 
 
 def digest(folder: Path) -> str:

@@ -17,7 +17,7 @@ from revise_captions.outside_text import on_one_line
 T = TypeVar("T")
 
 
-def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "") -> T:
+def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "", more: bool = False) -> T:
     """Reads a JSON file.
 
     Args:
@@ -25,6 +25,7 @@ def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "") -> T:
         path: The file.
         what: What it should be, for the message: "a critic's card".
         hint: What the user may do instead.
+        more: Whether the file may hold keys that `kind` does not name; they are left out.
 
     Returns:
         The value.
@@ -37,15 +38,18 @@ def read_checked(kind: type[T], path: Path, *, what: str, hint: str = "") -> T:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}", hint=hint) from None
-    return checked(kind, content, f"{path} is not {what}", hint=hint)
+    return checked(kind, content, f"{path} is not {what}", hint=hint, more=more)
 
 
-def checked(kind: type[T], content: bytes | str, wrong: str, *, hint: str = "") -> T:
+def checked(
+    kind: type[T], content: bytes | str, wrong: str, *, hint: str = "", more: bool = False
+) -> T:
     """JSON as a type; see `read_checked`. `wrong`: how the message begins."""
     from pydantic import ValidationError
 
+    extra = "ignore" if more else "forbid"
     try:
-        value: T = _adapter(cast(Any, kind)).validate_json(content, strict=True, extra="forbid")
+        value: T = _adapter(cast(Any, kind)).validate_json(content, strict=True, extra=extra)
     except ValidationError as error:
         raise UserError(f"{wrong}: {_said(error)}", hint=hint) from None
     return value

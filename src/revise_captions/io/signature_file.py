@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from revise_captions.errors import UserError
+from revise_captions.io.checked_json import read_checked
 from revise_captions.io.rows import BadRow, Row, Unparsed
 from revise_captions.signature import digest, is_digest, settings_of
 
@@ -46,12 +46,9 @@ def read_signatures(path: Path) -> dict[str, str]:
     beside = signatures_path(path)
     if not beside.is_file():
         return {}
-    try:
-        found = json.loads(beside.read_text(encoding="utf-8"))
-        return {short: line for short, line in found.items() if digest(line) == short}
-    except (OSError, ValueError, AttributeError) as error:
-        hint = "restore the file that was written with it, or move this one away"
-        raise UserError(f"{beside} holds no signatures: {error}", hint=hint) from None
+    hint = "restore the file that was written with it, or move this one away"
+    found = read_checked(dict[str, str], beside, what="a file of signatures", hint=hint)
+    return {short: line for short, line in found.items() if digest(line) == short}
 
 
 def with_lines(rows: Iterator[Row | BadRow], lines: Mapping[str, str]) -> Iterator[Row | BadRow]:

@@ -48,7 +48,7 @@ def _command_of(out: Path) -> str | None:
     """The command whose run a folder holds; None if it holds none."""
     try:
         found = json.loads(head_of(out / MARK) or b"null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     ours = isinstance(found, dict) and found.get("format") == FORMAT
     return str(found.get("command")) if ours else None

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from revise_captions.engines.model_files import digest
 from revise_captions.errors import UserError
+from revise_captions.pretrained import with_adapter
 from revise_captions.vela import card as cards
 from revise_captions.vela.branches import PairEncoder, VelaItem
 from revise_captions.vela.card import Backbone, VelaCard
@@ -136,16 +136,7 @@ def load_vela(
 def adapted(branch: LanguageBranch, folder: Path) -> LanguageBranch:
     """The branch with the LoRA adapter of a metric's folder; its features are cached apart."""
     place = folder / cards.ADAPTER
-    try:
-        from peft import PeftModel
-    except ImportError:
-        raise UserError(
-            f"{folder} has a LoRA adapter, which needs peft", hint="pip install peft"
-        ) from None
-    try:
-        model: Any = PeftModel.from_pretrained(branch.model, str(place)).merge_and_unload()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(f"{place} holds no readable adapter: {error}") from None
+    model = with_adapter(branch.model, place)
     settings = {**branch.settings, "adapter": digest(place)}
     return LanguageBranch(
         model,

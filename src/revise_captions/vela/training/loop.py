@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import checked
 from revise_captions.io.writing import replacing
 from revise_captions.stats.correlations import correlation
 from revise_captions.vela.head import Floats, LinearHead
@@ -195,19 +196,21 @@ class VelaTrainer:
 
         try:
             with safe_open(self.state_file, "pt") as file:
-                meta: Mapping[str, str] = file.metadata()
+                meta: Mapping[str, str] = file.metadata() or {}
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as error:
             raise UserError(
                 f"there is nothing to resume in {self.state_file}: {error}",
                 hint="start without --resume",
             ) from None
-        if meta["settings"] != self._fingerprint():
+        if meta.get("settings") != self._fingerprint():
             raise UserError(
                 f"{self.state_file} is of a run with other settings or other data",
                 hint="give the same options, or start anew with --force",
             )
-        self.state = VelaState(**json.loads(meta["state"]))
+        self.state = checked(
+            VelaState, meta.get("state", ""), f"{self.state_file} is not the state of a training"
+        )
         self.head.shift, self.head.scale = tensors["shift"], tensors["scale"]
         with torch.no_grad():
             for name, parameter in self.parameters.items():
