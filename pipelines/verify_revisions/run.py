@@ -36,7 +36,7 @@ from revise_captions.pipelines.output.style import style_of
 from revise_captions.pipelines.verify.load import check_references, load_verifier
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.records import Record
-from revise_captions.runs.begin import open_journal, refuse_unfinished
+from revise_captions.runs.begin import is_complete, open_journal, refuse_unfinished
 from revise_captions.runs.inputs import image_loader, input_settings, open_input
 from revise_captions.runs.journal import Journal, RowResult
 from revise_captions.runs.options import InputOptions
@@ -53,7 +53,7 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
     """Verifies a whole file and prints its table.
 
     Returns:
-        The summary that the report prints, too.
+        The summary that the report prints, too; {} where `--resume` finds nothing left to do.
 
     Raises:
         UserError: Something that the user can mend.
@@ -68,6 +68,8 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
     refuse_unfinished(job.run)
     with_critic = "critic" in checks
     with closing(open_input(job.inputs, job.run.out, need_image=with_critic)) as source:
+        if is_complete(source, job.run, stored_verification):
+            return {}
         style = style_of(source)
         job = replace(job, run=replace(job.run, write=style.write, evidence=style.evidence))
         check_outputs(source, job)
@@ -87,6 +89,14 @@ def verify_file(job: JobOptions) -> dict[str, Any]:
             with Progress(source.count()) as progress:
                 _journal_windows(source, job.inputs, verifier, journal, progress)
             return finish(source, job, models, decisive, journal, progress)
+
+
+def stored_verification(row: Mapping[str, object]) -> str:
+    """What an earlier run signed a row's verification with; "" where there was none."""
+    stored = row.get("revision")
+    parts = [stored, *stored.values()] if isinstance(stored, Mapping) else []
+    verifications = (part.get("verification") for part in parts if isinstance(part, Mapping))
+    return next(filter(None, (stored_signature({"revision": v}) for v in verifications)), "")
 
 
 def _signature_in(source: Source) -> str:

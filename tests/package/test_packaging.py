@@ -16,7 +16,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-NOT_COPIED = (".git", ".venv", "build", "dist", "runs", "demo-out", "*.egg-info", "__pycache__")
+#: Made by a build, a run or a tool: in the root, and in any folder.
+NOT_COPIED = {".git", ".venv", "build", "dist", "runs", "demo-out"}
+NOWHERE_COPIED = shutil.ignore_patterns("*.egg-info", "__pycache__", ".*_cache")
 BUNDLED = (ROOT / "critic/bundled/config.json", ROOT / "reviser/bundled/config.json")
 
 
@@ -45,12 +47,17 @@ def test_package_data_is_there():
             assert list(folder.glob(pattern)), f"{package}: {pattern}"
 
 
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    """A package may have the name of a folder of the root, as `runs` does."""
+    return {*NOWHERE_COPIED(folder, names), *(NOT_COPIED if Path(folder) == ROOT else ())}
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, as setuptools leaves a build folder whose old files go into the wheel."""
     pytest.importorskip("setuptools")
     copy = tmp_path_factory.mktemp("tree") / "tree"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED, ".*_cache"))
+    shutil.copytree(ROOT, copy, ignore=_not_copied)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(copy.parent)]
     subprocess.run([*command, str(copy)], check=True)

@@ -215,7 +215,7 @@ def test_ray_shows_counts(monkeypatch, tmp_path):
     monkeypatch.setattr(ray_runner, "_windows", lambda *_: windows)
     progress = Progress(1)
     with Journal.open(tmp_path / "journal", {}) as kept_:
-        ray_runner.process(None, kept_, progress, 0.5, lambda rows: None)  # type: ignore[arg-type]
+        ray_runner.process(None, kept_, progress, lambda rows: None)  # type: ignore[arg-type]
     assert progress.counts == {"flagged": 0, "rewritten": 0, "unscored": 0, "quarantined": 1}
 
 

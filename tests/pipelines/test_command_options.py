@@ -115,7 +115,7 @@ def test_dry_run_counts_and_loads_no_model(tmp_path):
         assert f"1 {reason}" in ran.stdout
     assert "line 31: image_not_found" in ran.stdout
     assert lines["reviser"].split() == ["reviser", "drop"]
-    assert lines["guard"].split() == ["guard", "warn"]
+    assert lines["guard"] == "guard            the reviser's own"
     assert lines["stage"].split() == ["stage", "all"]
     assert lines["time"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "in.jsonl"]
