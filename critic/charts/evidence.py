@@ -54,12 +54,6 @@ class ChartEvidence:
     checks: tuple[ChartCheck, ...]
     values: tuple[float, ...]
 
-    @property
-    def refuted(self) -> tuple[ChartCheck, ...]:
-        """The claims that the chart does not bear out, the one that is farthest off first."""
-        false = [check for check in self.checks if check.outcome is ClaimOutcome.FALSE]
-        return tuple(sorted(false, key=lambda check: -check.off))
-
 
 @dataclass(frozen=True, slots=True)
 class ChartText:

@@ -206,6 +206,30 @@ def test_evidence_against_a_sentence(sentence, name):
     assert read_weights().weights[name] < 0
 
 
+@pytest.mark.parametrize(
+    ("sentence", "share"),
+    [
+        ("The weather was pleasant.", 0.3),  # nothing is decided: the usual share
+        ("In 2012, there were 254 cases.", 0.0),
+        ("In 2012, there were 202 cases.", 1.0),
+        ("It fell from 423 in 2010 to 202 in 2012.", 1 / 3),
+        ("In 2012, there were 202 cases, some 130 in 2013, some 140.", 1.0),  # two undecided
+    ],
+)
+def test_the_share_of_claims_that_are_refuted(sentence, share):
+    (evidence,) = gather([sentence], [YEARS], [])
+    assert evidence.values[NAMES.index("refuted share")] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("printed", "expected"), [(True, 3.0), (False, 0.0)])
+def test_numbers_are_missed_only_where_values_are_printed(printed, expected):
+    marks = tuple(ChartMark(year, value, printed=printed) for year, value in VALUES.items())
+    chart = Chart("bar", "", series=(ChartSeries("", "", marks),))
+    sentence = "There were 7,771, 7,772, 7,773 and 7,774 cases."
+    (evidence,) = gather([sentence], [chart], ["423 cases"])
+    assert evidence.values[NAMES.index("unprinted numbers")] == expected
+
+
 def test_words_for_the_subject_that_the_image_lacks_count_against_a_sentence():
     # OCR joins words; "notably", "showcases" and "trajectory" could be said of any chart
     lines = ["Registeredcases in Norway"]

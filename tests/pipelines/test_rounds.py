@@ -183,6 +183,33 @@ def test_an_acceptance_that_a_refusal_undoes_is_taken_back() -> None:
     assert [s.attempts[0].accepted for s in draft.sentences[:2]] == [False, False]
 
 
+def test_an_acceptance_of_an_earlier_round_stays() -> None:
+    # "b-fixed" was accepted in the first round; what the second writes before it makes it wrong.
+    def p(context: str, sentence: str) -> float:
+        if sentence == "b-fixed.":
+            return 0.3 if "a-fixed." in context else 0.9
+        return good_unless_bad(context, sentence)
+
+    tries = iter([None, "b-fixed.", "a-fixed."])
+    draft = run("a-bad. b-bad.", FakeCritic(p), FakeReviser(lambda r: next(tries)))
+    assert revised(draft) == "a-fixed. b-fixed."
+    assert [s.attempts[-1].accepted for s in draft.sentences] == [True, True]
+    assert draft.sentences[1].now.p_factual == 0.3
+
+
+@pytest.mark.parametrize(("by_rule", "expected"), [(True, "fine."), (False, "bad.")])
+def test_strict_guards_are_not_for_what_a_rule_wrote(by_rule: bool, expected: str) -> None:
+    class Ruled(FakeReviser):
+        def by_rule(self, request: RewriteRequest) -> bool:
+            return by_rule
+
+    tools = LoadedModels(FakeCritic(good_unless_bad), Ruled(lambda r: "fine."), "")
+    draft = new_draft(IMAGE, "bad.", spans_of("bad."))
+    (done,) = run_stages([draft], tools, RevisionSettings(guard="strict", rounds=1))
+    assert revised(done) == expected
+    assert (done.sentences[0].attempts[0].why is Why.NEW_CONTENT) is not by_rule
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

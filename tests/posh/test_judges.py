@@ -260,6 +260,27 @@ def test_what_any_reference_describes_is_described():
     assert both == pytest.approx([5, 5], abs=0.05)
 
 
+def test_what_is_said_of_a_denied_object_is_graded_by_itself():
+    """Of an object that the other text denies it is absent; in a denial it is wrong, not absent."""
+    dog = scene(("dog", "brown"))
+    none = replace(dog, objects=(thing("dog", denied=True),))
+    assert offline(dog, none)[1] == 1
+    assert 1 < offline(none, dog)[1] < 2
+
+
+def test_the_whole_texts_count_by_the_best_and_by_their_center():
+    """The mean of the cosines to the best target and to the targets' centroid (the docstring)."""
+    source, targets = (
+        replace(scene(("dog", "")), text="a b c d"),
+        [replace(scene(("dog", "")), text=text) for text in ("a b", "e f")],
+    )
+    cosine, center = 2 / (4 * 2) ** 0.5, 2 / (4 * 4) ** 0.5
+    mixed = 0.9 * (cosine + center) / 2 + 0.1
+    share = 1 / (1 + math.exp((0.45 - mixed) / 0.1))
+    (grade,) = offline(source, *targets, judge=OfflineJudge(Letters()))
+    assert grade == pytest.approx(2.5 + 2.5 * share, abs=1e-3)
+
+
 def test_a_real_language_model_judges_through_transformers(tmp_path):
     """Random weights hardly ever answer a number: the path is real, and says that it knows nothing.
 
