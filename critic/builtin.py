@@ -94,7 +94,7 @@ def load_chat(argument: str, options: CriticOptions) -> Critic:
     if own is not None and asks_by_chat(own):
         card = read_card(own, chat_prompts.VERSION)
     limit = chosen_threshold(card, options.threshold, options.target_precision)
-    loaded = load_engine(spec, option="--critic", samples=options.samples, scores=True)
+    loaded = load_engine(spec, option="--critic", samples=options.samples, scores=True, images=True)
     if added is not None:
         assert isinstance(loaded, TransformersEngine)
         loaded.model = with_adapter(loaded.model, added).eval()

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from revise_captions import registry
 from revise_captions.critic.checkpoints import CARD, asks_by_chat
@@ -64,7 +65,8 @@ class NamedCritic:
         """What a panel calls it: the entry's name, or the last part of a model's."""
         if self.entry not in (PALIGEMMA, CHAT):
             return self.entry
-        model = (served(self.argument) or (self.argument, ""))[0]
+        model, url = served(self.argument) or (self.argument, "")
+        model = model or str(urlsplit(url).hostname).replace(".", "-")
         return Path(model.rstrip("/")).name.replace(",", "-").replace("|", "-")
 
 

@@ -29,9 +29,11 @@ def reachable(name: str, kind: Kind, resolve: Callable[[], NamedCritic | NamedRe
     if (found := served(name)) is not None:
         from revise_captions.engines.openai.probe import connect
 
-        engine = connect(*found, in_flight=1, scores=True)
-        given = engine.settings.get("logprobs", "unknown")
-        return f"the server answers; log-probabilities: {given}"
+        asked = kind == registry.CRITICS
+        can = connect(*found, in_flight=1, scores=asked, images=asked).can
+        return (
+            f"the server answers; {can.line}; reports {'' if can.caching else 'no '}cached tokens"
+        )
     folder = registry.is_folder(kind, name)
     if folder or not HUB_ID.fullmatch(name):
         entry = resolve().entry

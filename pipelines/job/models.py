@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.command_line.printing import echo
 from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.panel import EXPERTS, experts_of
 from revise_captions.errors import UserError
@@ -60,7 +61,16 @@ def load_models(job: JobOptions, source: Source) -> tuple[LoadedModels, Revision
         with announced(f"loading the reviser {job.models.reviser or ''} …".replace("  ", " ")):
             check_reviser(job.models, before, critic)
             reviser = load_reviser_of(job.models, critic, before)
+    settings = [each.settings for each in (critic, reviser) if each is not None]
+    for line in sorted({line for found in settings for line in server_findings(found)}):
+        echo(line, err=True)
     return assembled(critic, reviser, job.models, job.run, job.verify, earlier)
+
+
+def server_findings(settings: Mapping[str, str]) -> list[str]:
+    """What is known of the servers that these settings name, a line each."""
+    found = (key.removesuffix("-can") for key in settings if key.endswith("server-can"))
+    return [f"{settings[key]}: {settings[f'{key}-can']}" for key in found]
 
 
 def critic_options(models: ModelOptions) -> CriticOptions:

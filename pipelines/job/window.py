@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from revise_captions.errors import BadRecord, Reason, own_step
+from revise_captions.errors import BadRecord, NothingJudged, Reason, own_step
 from revise_captions.io.images import LoadImage
 from revise_captions.io.layouts.in_place import FIELD, ORIGINAL, joined, named_fields, refuse_taken
 from revise_captions.io.readers import WINDOW, Source
@@ -270,7 +270,11 @@ class WindowKeeper:
         """Has `work` put the window into the journal. Raises what that of the one before raised."""
 
         def kept() -> None:
-            work()
+            try:
+                work()
+            except NothingJudged:
+                self._batches.clear()  # as the journal goes, too
+                raise
             self._batches.clear()
 
         self._behind.do(kept)

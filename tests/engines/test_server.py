@@ -374,8 +374,8 @@ def test_models_that_are_not_there_are_user_errors_before_any_data():
         with pytest.raises(UserError, match="no model 'other'") as caught:
             load_reviser(f"other@{url}")
         assert MODEL in caught.value.hint
-    with pytest.raises(UserError, match="expected a model and a server"):
-        load_critic("@http://host/v1")
+    with pytest.raises(UserError, match="expected a server's address"):
+        load_critic("model@http://")
     with pytest.raises(UserError, match="needs a server's address"):
         load_critic("bundled", CriticOptions(Placement(engine="openai")))
 

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 MODEL = "tiny/vlm"
 #: The vocabulary that can begin an answer; other ids share what is left.
 TOKENS = {11: "Yes", 12: " Yes", 13: "yes", 21: "No", 22: " NO", 31: "Maybe", 32: "The"}
+TOKENS |= {number: f"w{number}" for number in range(40, 60)}
 KNOWN = {
     *("model", "messages", "temperature", "max_tokens", "logprobs", "top_logprobs", "seed"),
-    "top_p",
+    *("top_p", "max_completion_tokens"),
 }
 
 
@@ -31,7 +32,7 @@ def distribution(text: str) -> dict[int, float]:
     """P of each id as the first token of the answer to `text`."""
     noise = hashlib.sha256(text.encode()).digest()
     weights = {number: 1 + noise[k] for k, number in enumerate(TOKENS)}
-    weights[31], weights[32] = 3.0, 2.0
+    weights |= dict.fromkeys(range(40, 60), 0.01) | {31: 3.0, 32: 2.0}
     total = sum(weights.values())
     return {number: weight / total for number, weight in weights.items()}
 
@@ -55,9 +56,11 @@ class Raw(NamedTuple):
 @dataclass
 class Manners:
     """How the server behaves. `kind`: vllm, openai (20 likeliest, refuses what it does not know),
-    serve (drops logprobs without a word), brief (one likeliest token only).
+    serve (drops logprobs without a word), brief (one likeliest token only), older (lists tokens as
+    completions do, where a number of them is asked for).
 
     `failures`: what each prompt's first tries meet, in turn. `longest`: characters of a prompt.
+    `models`: what it lists. `refuses`: what it says of a request that it will not take, else "".
     `spoil`: for a prompt's text and its completion, what is sent instead; None: the completion,
     which it may have changed.
     """
@@ -68,6 +71,8 @@ class Manners:
     dead_after: int | None = None
     key: str | None = None
     spoil: Callable[[str, dict[str, Any]], Raw | None] = lambda text, answer: None
+    models: Sequence[Mapping[str, Any]] = ({"id": MODEL},)
+    refuses: Callable[[dict[str, Any]], str] = lambda body: ""
     seen: list[dict[str, Any]] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)
     at_once: int = 0
@@ -99,7 +104,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.manners.key and self.headers.get("Authorization") != f"Bearer {self.manners.key}":
             return self._send(401, {"error": {"message": "wrong key"}})
         if self.path == "/v1/models":
-            return self._send(200, {"data": [{"id": MODEL}]})
+            return self._send(200, {"data": [dict(model) for model in self.manners.models]})
         self._send(404, {"detail": "Not Found"})
 
     def do_POST(self) -> None:
@@ -127,6 +132,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         if manners.kind == "openai" and (unknown := sorted(set(body) - KNOWN)):
             return self._send(400, {"error": {"message": f"Unrecognized: {unknown[0]}"}})
+        if said := manners.refuses(body):
+            return self._send(400, {"error": {"message": said}})
         if len(text) > manners.longest:
             said = "This model's maximum context length is 99 tokens. Please reduce the input."
             return self._send(400, {"error": {"message": said}})
@@ -200,7 +207,8 @@ def completion(body: dict[str, Any], text: str, kind: str) -> dict[str, Any]:
             draw -= share
             if draw < 0:
                 break
-    content = TOKENS[first] if body.get("max_tokens", 99) < 9 else f"An answer to: {text[-40:]}"
+    longest = body.get("max_tokens", body.get("max_completion_tokens", 99))
+    content = TOKENS[first] if longest < 9 else f"An answer to: {text[-40:]}"
     choice: dict[str, Any] = {
         "index": 0,
         "message": {"role": "assistant", "content": content},
@@ -218,10 +226,18 @@ def completion(body: dict[str, Any], text: str, kind: str) -> dict[str, Any]:
             token = f"token_id:{number}" if by_id else TOKENS[number]
             return {"token": token, "logprob": math.log(p[number]), "bytes": None}
 
+        if kind == "older":
+            top = {TOKENS[n]: math.log(p[n]) for n in likeliest[: int(body["logprobs"])]}
+            tokens, values = [TOKENS[first]], [math.log(p[first])]
+            older = {"tokens": tokens, "token_logprobs": values, "top_logprobs": [top]}
+            choice["logprobs"] = older if body["logprobs"] is not True else None
+            return {"object": "chat.completion", "choices": [choice]}
         choice["logprobs"] = {
             "content": [{**entry(first), "top_logprobs": [entry(number) for number in listed]}]
         }
-    return {"id": "1", "object": "chat.completion", "model": MODEL, "choices": [choice]}
+    usage = {"prompt_tokens": len(text), "completion_tokens": 1}
+    usage |= {"prompt_tokens_details": {"cached_tokens": 4}} if kind == "vllm" else {}
+    return {"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
 
 
 @contextmanager

@@ -23,11 +23,13 @@ class EngineUse:
         option: The option that the user gave the model's name to, for messages.
         samples: Where a server gives no log-probabilities, this many sampled answers instead.
         scores: Whether it will be asked for log-probabilities.
+        images: Whether it will be shown images.
     """
 
     option: str = "--model"
     samples: int = 0
     scores: bool = False
+    images: bool = False
 
 
 def load_engine(
@@ -37,18 +39,19 @@ def load_engine(
     option: str = "--model",
     samples: int = 0,
     scores: bool = False,
+    images: bool = False,
 ) -> Engine:
     """Loads an instruct model, or connects to its server.
 
     Args:
         model: A name, or what `resolve_model` made of one: then the placement is its own.
         placement: What computes it.
-        option: See `EngineUse`; likewise the next two.
+        option: See `EngineUse`; likewise those that follow.
 
     Raises:
         UserError: It cannot be had.
     """
     spec = model if isinstance(model, ModelSpec) else resolve_model(model, placement, option=option)
     load = registry.load(registry.ENGINES, spec.placement.engine)
-    engine: Engine = load(spec, EngineUse(option, samples, scores))
+    engine: Engine = load(spec, EngineUse(option, samples, scores, images))
     return engine

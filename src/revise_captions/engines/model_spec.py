@@ -95,13 +95,16 @@ def resolve_model(name: str, placement: Placement = HERE, *, option: str = "--mo
 
 
 def served(name: str) -> tuple[str, str] | None:
-    """Model and base address of `MODEL@http://host:port/v1`; None for a name of another kind."""
+    """Model and base address of `MODEL@http://host:port/v1`; None for a name of another kind.
+
+    The model of `@http://host:port/v1` is "": the server's only one.
+    """
     found = _SERVED.fullmatch(name)
     if found is None:
         return None
-    if not found["model"] or not re.match(r"https?://[^/@\s]+(/\S*)?$", found["url"]):
+    if not re.match(r"https?://[^/@\s]+(/\S*)?$", found["url"]):
         raise UserError(
-            f"{name}: expected a model and a server's address",
+            f"{name}: expected a server's address behind the @",
             hint="for example Qwen/Qwen3-VL-8B-Instruct@http://localhost:8000/v1",
         )
     return found["model"], found["url"].rstrip("/")

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 _LEAST = -1e300  # JSON may hold integers that no float can
 
 
-def messages_of(prompt: Prompt) -> list[dict[str, Any]]:
+def messages_of(prompt: Prompt, *, system: bool = True) -> list[dict[str, Any]]:
     """The system's turn, if any, and the user's; pictures as PNG data URIs, data defused.
 
-    A turn without pictures is a plain string, which every server takes.
+    A turn without pictures is a plain string, which every server takes. `system`: whether the
+    server takes a system's turn; else the user's begins with its text.
     """
     content: list[dict[str, Any]] = []
-    text = ""
+    text = f"{prompt.system}\n\n" if prompt.system and not system else ""
     for part in prompt.parts:
         if isinstance(part, Picture):
             if text:
@@ -36,8 +37,8 @@ def messages_of(prompt: Prompt) -> list[dict[str, Any]]:
             text += part.text if isinstance(part, Template) else defused(part.text)
     if text:
         content.append({"type": "text", "text": text})
-    system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*system, {"role": "user", "content": content if prompt.pictures else text}]
+    first = [{"role": "system", "content": prompt.system}] if prompt.system and system else []
+    return [*first, {"role": "user", "content": content if prompt.pictures else text}]
 
 
 def data_uri(image: Image) -> str:
@@ -63,16 +64,14 @@ def text_of(choice: dict[str, Any]) -> str:
 def first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
     """Log-probabilities for the answer's first token, by token text (or `token_id:…`).
 
-    The token that was chosen is in it too. Empty where the server gave none. One text may stand
-    for several tokens (` yes` and `yes` are told apart, two byte fallbacks may not be): summed.
+    The token that was chosen is in it too. Empty where the server gave none.
 
     Raises ValueError for a number that cannot be a log-probability.
     """
     logprobs = choice.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+    if not isinstance(logprobs, dict):
         return {}
-    first = content[0]
+    first = _first(logprobs.get("content")) or _older(logprobs)
     found: dict[str, float] = {}
     listed = first.get("top_logprobs")
     for entry in listed if isinstance(listed, list) else []:
@@ -83,6 +82,23 @@ def first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
     if chosen is not None and listed:
         found.setdefault(*chosen)
     return found
+
+
+def _first(listed: Any) -> dict[str, Any]:
+    found = listed[0] if isinstance(listed, list) and listed else None
+    return found if isinstance(found, dict) else {}
+
+
+def _older(logprobs: dict[str, Any]) -> dict[str, Any]:
+    """The first token in the form of OpenAI's older completions, in that of its chat."""
+    tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
+    listed = [
+        {"token": token, "logprob": value}
+        for token, value in _first(logprobs.get("top_logprobs")).items()
+    ]
+    if not (isinstance(tokens, list) and isinstance(values, list) and tokens and values):
+        return {"top_logprobs": listed}
+    return {"token": tokens[0], "logprob": values[0], "top_logprobs": listed}
 
 
 def _entry(entry: Any) -> tuple[str, float] | None:

@@ -1,89 +1,158 @@
-"""Connects to a server and finds out what it can do by one question, before any data is sent."""
+"""Connects to a server and finds out what it can do, before any data is sent.
+
+One small question asks for everything. What is refused (400, 422) is left out or lowered, and what
+was left out without having been named is then asked for again, alone.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+
+from PIL import Image
 
 from revise_captions.engines.load import EngineUse
 from revise_captions.engines.model_spec import ModelSpec, served
 from revise_captions.engines.openai import messages
-from revise_captions.engines.openai.http import Http, Refused, Unanswered
-from revise_captions.engines.openai.server import (
-    TOP,
-    TOP_OPTIONS,
-    OpenAIEngine,
-    Scoring,
-    by_id,
-    id_options,
+from revise_captions.engines.openai.capabilities import (
+    Capabilities,
+    fewer_logprobs,
+    named_in,
+    other_limit,
+    other_scoring,
+    with_option,
 )
-from revise_captions.engines.protocol import Data, Prompt, Template
+from revise_captions.engines.openai.http import Http, Refused, Unanswered
+from revise_captions.engines.openai.names import model_at
+from revise_captions.engines.openai.server import OpenAIEngine, by_id, id_options
+from revise_captions.engines.protocol import Data, Picture, Prompt, Template
 from revise_captions.errors import UserError
 
 logger = logging.getLogger(__name__)
 
 #: Requests on their way at once, where nothing else is asked for.
 IN_FLIGHT = 16
-QUESTION = Prompt((Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")))
+QUESTION = Prompt(
+    (Template("Is the sky above the ground? Answer Yes or No: "), Data("sky")), "Answer briefly."
+)
 WORDS = ("Yes", "No")
+#: The side in pixels of the image in a question: what every model's tower takes.
+SIDE = 64
+#: Statuses of a refusal that is about a parameter, or about an image.
+_PARAMETERS, _IMAGES = (400, 422), (400, 404, 415, 422)
+_OPTIONAL = ("system", "seed", "temperature", "thinking")
 
 
-def settle(engine: OpenAIEngine, *, scores: bool) -> OpenAIEngine:
-    """The engine with options that its server takes, and `settings` that say how it scores.
+def settle(engine: OpenAIEngine, *, scores: bool, images: bool) -> Capabilities:
+    """What the engine's server can do.
 
-    Raises `Refused` or `Unanswered`.
+    Args:
+        engine: Connected.
+        scores: Whether it will be asked for log-probabilities.
+        images: Whether it will be shown images.
+
+    Raises:
+        Refused: It answers no question, however little is asked for.
+        Unanswered: It does not answer.
+        ValueError: Its log-probabilities are none.
     """
-    extras = True
-    try:
-        engine.chat(QUESTION, max_tokens=1)
-    except Refused as error:
-        if error.status not in (400, 422):
-            raise
-        extras = False  # a server that refuses what it does not know, as OpenAI's own does
-        logger.info("%s refuses chat_template_kwargs, asking without: %s", engine.http.base, error)
-    engine = _with(engine, extras, "top", dict(engine.settings))
-    if not extras:
-        engine.chat(QUESTION, max_tokens=1)
-    if not scores:
-        return engine
-    scoring = _scoring(engine)
-    none = f"{engine.samples} samples" if engine.samples else "none"
-    said = {"id": "by token id", "top": f"top {TOP}", "none": none}[scoring]
-    logger.info("%s at %s gives log-probabilities: %s", engine.model, engine.http.base, said)
-    return _with(engine, extras, scoring, {**engine.settings, "logprobs": said})
+    can = Capabilities(scoring="none")
+    if scores:
+        can = Capabilities(scoring="top" if engine.word_ids(WORDS) is None else "id")
+    can, listed = _granted(engine, can)
+    while not _usable(engine, can, listed) and (weaker := other_scoring(can)) is not None:
+        can, listed = _granted(engine, weaker)
+    if can.scoring in ("top", "completions"):
+        can = replace(can, top=min(can.top, len(listed)))
+    if images:
+        can = replace(can, images=_takes_images(engine, can))
+    return replace(can, caching=engine.meter.reports_cache)
 
 
-def _with(
-    engine: OpenAIEngine, extras: bool, scoring: Scoring, settings: dict[str, str]
-) -> OpenAIEngine:
-    return OpenAIEngine(
-        engine.http,
-        engine.model,
-        settings,
-        in_flight=engine.in_flight,
-        samples=engine.samples,
-        extras=extras,
-        scoring=scoring,
-    )
-
-
-def _scoring(engine: OpenAIEngine) -> Scoring:
+def _usable(engine: OpenAIEngine, can: Capabilities, listed: dict[str, float]) -> bool:
     ids = engine.word_ids(WORDS)
-    if ids is not None and by_id(_logprobs(engine, id_options(ids)), ids) is not None:
-        return "id"
-    return "top" if _logprobs(engine, TOP_OPTIONS) else "none"
+    return by_id(listed, ids) is not None if can.scoring == "id" and ids else bool(listed)
 
 
-def _logprobs(engine: OpenAIEngine, options: Mapping[str, Any]) -> dict[str, float]:
-    """What a server gives for these options; nothing where it does not know them."""
+def _granted(engine: OpenAIEngine, can: Capabilities) -> tuple[Capabilities, dict[str, float]]:
+    """The most of what is asked for that the server takes, and the log-probabilities that it gave.
+
+    Raises `Refused` or `Unanswered` where it takes nothing.
+    """
+    while True:
+        try:
+            return can, _ask(engine, can)
+        except Refused as error:
+            if error.status not in _PARAMETERS:
+                raise
+            logger.info("%s refuses a question, asking for less: %s", engine.http.base, error)
+            weaker = named_in(error.detail, can)
+        if weaker is None:
+            return _built_up(engine, can)
+        can = weaker
+
+
+def _built_up(engine: OpenAIEngine, wanted: Capabilities) -> tuple[Capabilities, dict[str, float]]:
+    """The same, one thing after another, as a refusal did not say what it is about."""
+    can = replace(wanted, scoring="none")
+    for name in _OPTIONAL:
+        can = with_option(can, name, False)
+    listed = _attempt(engine, can)
+    if listed is None:
+        can = other_limit(can) or can
+        listed = _ask(engine, can)
+    for name in _OPTIONAL:
+        more = with_option(can, name, getattr(wanted, name))
+        if more not in (can, wanted) and _attempt(engine, more) is not None:
+            can = more
+    way: Capabilities | None = replace(can, scoring=wanted.scoring, top=wanted.top)
+    while way is not None and way != can:
+        found = None if way == wanted else _attempt(engine, way)  # that was refused already
+        if found is not None:
+            return way, found
+        way = fewer_logprobs(way)
+    return can, listed
+
+
+def _attempt(engine: OpenAIEngine, can: Capabilities) -> dict[str, float] | None:
+    """What the answer lists; None where the question is refused."""
     try:
-        return messages.first_logprobs(engine.chat(QUESTION, **options))
+        return _ask(engine, can)
     except Refused as error:
-        if error.status not in (400, 422):
+        if error.status not in _PARAMETERS:
             raise
-        return {}
+        return None
+
+
+def _ask(engine: OpenAIEngine, can: Capabilities) -> dict[str, float]:
+    """What the question's answer lists; nothing where it does not."""
+    asking = engine.able(can)
+    options = can.wanted()
+    ids = engine.word_ids(WORDS) if can.scoring == "id" else None
+    if ids is not None:
+        options = id_options(ids, can.limit)
+    if can.seed:
+        options["seed"] = 0
+    return messages.first_logprobs(asking.chat(QUESTION, **options))
+
+
+def _takes_images(engine: OpenAIEngine, can: Capabilities) -> bool:
+    """Whether a question with an image is answered. Servers refuse one in many ways."""
+    shown = replace(QUESTION, parts=(Picture(Image.new("RGB", (SIDE, SIDE))), *QUESTION.parts))
+    try:
+        engine.able(can).chat(shown, **{can.limit: 1})
+    except Refused as error:
+        if error.status not in _IMAGES:
+            raise
+        logger.info("%s takes no image: %s", engine.http.base, error)
+        return False
+    except Unanswered as error:  # llama.cpp's server says so with 500
+        if error.gone or "image" not in str(error).lower():
+            raise
+        logger.info("%s takes no image: %s", engine.http.base, error)
+        return False
+    return True
 
 
 def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
@@ -92,7 +161,9 @@ def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
     if found is None:
         raise UserError(f"{spec.name} names no server: expected MODEL@http://host:8000/v1")
     in_flight = spec.placement.batch_size or IN_FLIGHT
-    return connect(*found, in_flight=in_flight, samples=use.samples, scores=use.scores)
+    return connect(
+        *found, in_flight=in_flight, samples=use.samples, scores=use.scores, images=use.images
+    )
 
 
 def connect(
@@ -102,52 +173,47 @@ def connect(
     in_flight: int = IN_FLIGHT,
     samples: int = 0,
     scores: bool = False,
+    images: bool = False,
     timeout: float = 300.0,
 ) -> OpenAIEngine:
-    """Connects to a model on a server and asks it one question.
+    """Connects to a model on a server and asks it what it can do.
 
     The key, if the server wants one, is the environment's `OPENAI_API_KEY`.
 
     Args:
-        model: The model's name on the server.
+        model: The model's name on the server; "" where it has one model only.
         url: For example `http://host:8000/v1`.
         in_flight: Requests that wait for answers at the same time.
         samples: Sampled answers per question if the server gives no log-probabilities; 0: none.
         scores: Whether it will be asked for log-probabilities.
+        images: Whether it will be shown images.
         timeout: Seconds for one try.
 
     Raises:
-        UserError: The server does not answer, does not have the model, or refuses.
+        UserError: The server does not answer, does not have the model, refuses, or takes no
+            images.
     """
     http = Http(url, key=os.environ.get("OPENAI_API_KEY"), timeout=timeout)
     try:
-        known = http.get("models").get("data")
-    except Unanswered as error:
-        raise UserError(
-            f"no server answers at {url}: {error}",
-            hint=f"start one (vllm serve {model}), or correct the address",
-        ) from None
-    except Refused as error:
-        raise _refused(url, error) from None
-    listed = known if isinstance(known, list) else []
-    names = [str(m.get("id")) for m in listed if isinstance(m, dict)]
-    if names and model not in names and not any(n.startswith(f"{model}@") for n in names):
-        raise UserError(
-            f"the server at {url} has no model {model!r}",
-            hint=f"it has {', '.join(names[:5])}",
-        )
-    settings = {"engine": "openai", "model": model, "server": url}
-    engine = OpenAIEngine(http, model, settings, in_flight=in_flight, samples=samples)
-    try:
-        return settle(engine, scores=scores)
+        found = model_at(http, model)
+        engine = OpenAIEngine(http, found.id, {}, in_flight=in_flight, samples=samples)
+        can = settle(engine, scores=scores, images=images)
     except Unanswered as error:
         raise UserError(f"the server at {url} does not answer a question: {error}") from None
     except Refused as error:
-        raise _refused(url, error) from None
+        hint = "set OPENAI_API_KEY to its key" if error.status in (401, 403) else ""
+        raise UserError(f"the server at {url} refuses: {error.detail}", hint=hint) from None
     except ValueError as error:
         raise UserError(f"the server at {url} gives no usable scores: {error}") from None
-
-
-def _refused(url: str, error: Refused) -> UserError:
-    hint = "set OPENAI_API_KEY to its key" if error.status in (401, 403) else ""
-    return UserError(f"the server at {url} refuses: {error.detail}", hint=hint)
+    if can.images is False:
+        raise UserError(
+            f"{found.name} at {url} takes no images, so it cannot judge captions",
+            hint="name a vision–language model; a language model can be the --reviser",
+        )
+    settings = {"engine": "openai", "model": found.name, "server": url, "server-can": can.line}
+    if scores:
+        sampled = can.scoring == "none" and samples
+        settings["logprobs"] = f"{samples} samples" if sampled else can.logprobs
+    caching = "reports cached tokens" if can.caching else "reports no cached tokens"
+    logger.info("%s at %s: %s; %s", found.name, url, can.line, caching)
+    return engine.able(can, settings)

@@ -4,8 +4,8 @@ Its answers, not its name, show what a server can do:
 
     by id     vLLM returns the log-probabilities of the ids in `logprob_token_ids`, exactly; the
               ids of the answer words come from its `/tokenize`
-    top       `top_logprobs` lists the 20 likeliest tokens; a word that is not among them has less
-              probability than the last one, and counts as having none
+    top       the answer lists the 20 likeliest tokens, or as many as the server gives; a word that
+              is not among them has less probability than the last one, and counts as having none
     samples   if wanted, the share of each word in that many sampled answers (the paper's way with
               closed models, section 4.1: five)
     none      the sentence is `unscored: the engine gives no log-probabilities`
@@ -24,7 +24,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Any, Literal, TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from revise_captions.engines.answer_words import (
     answer_of,
@@ -34,7 +35,9 @@ from revise_captions.engines.answer_words import (
 )
 from revise_captions.engines.batches import kept, reported
 from revise_captions.engines.openai import messages
+from revise_captions.engines.openai.capabilities import EVERYTHING, Capabilities
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
+from revise_captions.engines.openai.usage import Meter
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt, Sampling
 from revise_captions.errors import EngineDead, UserError, described
 from revise_captions.records import Unscored
@@ -43,22 +46,18 @@ logger = logging.getLogger(__name__)
 
 #: Prompts in a row that may fail before the server counts as gone.
 DEAD_AFTER = 8
-#: Most tokens that `top_logprobs` may ask for.
-TOP = 20
 #: Tokens of a sampled answer: enough for "**Yes**".
 SAMPLE_TOKENS = 4
-TOP_OPTIONS: dict[str, Any] = {"logprobs": True, "max_tokens": 1, "top_logprobs": TOP}
-#: How a server's answers are scored, see the module; the strongest way that it has.
-Scoring = Literal["id", "top", "none"]
 Asked = TypeVar("Asked")
 Result = TypeVar("Result")
 
 
-def id_options(ids: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Asks vLLM for the log-probabilities of these tokens and no others."""
+def id_options(ids: Sequence[Sequence[int]], limit: str) -> dict[str, Any]:
+    """Asks vLLM for the log-probabilities of these tokens and no others. `limit`: what the server
+    calls the most tokens of an answer."""
     return {
         "logprobs": True,
-        "max_tokens": 1,
+        limit: 1,
         "logprob_token_ids": [number for numbers in ids for number in numbers],
         "return_tokens_as_token_ids": True,
     }
@@ -73,26 +72,37 @@ class OpenAIEngine:
         model: str,
         settings: Mapping[str, str],
         *,
+        can: Capabilities = EVERYTHING,
         in_flight: int = 16,
         samples: int = 0,
-        extras: bool = True,
-        scoring: Scoring = "top",
+        meter: Meter | None = None,
     ) -> None:
-        self.http, self.model, self.settings = http, model, settings
-        self.scoring: Scoring = scoring
+        self.http, self.model, self.settings, self.can = http, model, settings, can
         self.in_flight, self.samples = in_flight, samples
-        self._extras = extras
+        self.meter = meter or Meter()
         self._schemas = True
         self._ids: dict[tuple[str, ...], list[list[int]] | None] = {}
         self._lost = 0
         self._lock = threading.Lock()
 
+    def able(self, can: Capabilities, settings: Mapping[str, str] | None = None) -> OpenAIEngine:
+        """The engine of a server that can do this."""
+        made = OpenAIEngine(
+            *(self.http, self.model, self.settings if settings is None else settings),
+            can=can,
+            in_flight=self.in_flight,
+            samples=self.samples,
+            meter=self.meter,
+        )
+        made._ids = self._ids
+        return made
+
     def answer_logprobs(
         self, prompts: Sequence[Prompt], words: Sequence[str]
     ) -> list[AnswerScores | Failed]:
         """See `protocol.Engine`."""
-        ids = self.word_ids(words) if self.scoring == "id" else None
-        kind = f"judging {tuple(words)} {self.scoring} {self.samples}"
+        ids = self.word_ids(words) if self.can.scoring == "id" else None
+        kind = f"judging {tuple(words)} {self.can.logprobs} {self.samples}"
         return self._each(prompts, lambda prompt: self._scored(prompt, words, ids), kind)
 
     def generate(
@@ -103,7 +113,7 @@ class OpenAIEngine:
             {
                 "temperature": sampling.temperature,
                 "top_p": sampling.top_p,
-                "seed": sampling.seed + number,
+                **({"seed": sampling.seed + number} if self.can.seed else {}),
             }
             if sampling is not None
             else {}
@@ -196,13 +206,16 @@ class OpenAIEngine:
         """The first choice of a chat completion. Raises `Refused` or `Unanswered`."""
         body = {
             "model": self.model,
-            "messages": messages.messages_of(prompt),
+            "messages": messages.messages_of(prompt, system=self.can.system),
             "temperature": 0.0,
             **options,
         }
-        if self._extras:
+        if not self.can.temperature:
+            del body["temperature"]
+        if self.can.thinking:
             body["chat_template_kwargs"] = {"enable_thinking": False}
         found = self.http.post("chat/completions", body, check=messages.is_completion)
+        self.meter.add(found.get("usage"))
         choice: dict[str, Any] = found["choices"][0]
         return choice
 
@@ -210,11 +223,12 @@ class OpenAIEngine:
         self, prompt: Prompt, words: Sequence[str], ids: list[list[int]] | None
     ) -> AnswerScores | Failed:
         if ids is not None:
-            listed = messages.first_logprobs(self.chat(prompt, **id_options(ids)))
+            listed = messages.first_logprobs(self.chat(prompt, **id_options(ids, self.can.limit)))
             if (answer := by_id(listed, ids)) is not None:
                 return answer
-        if self.scoring != "none":
-            listed = messages.first_logprobs(self.chat(prompt, **TOP_OPTIONS))
+        if self.can.scoring != "none":
+            asked = self.can if self.can.scoring != "id" else replace(self.can, scoring="top")
+            listed = messages.first_logprobs(self.chat(prompt, **asked.wanted()))
             if listed:
                 return by_text(listed, words)
         return self._sampled(prompt, words)
@@ -224,7 +238,8 @@ class OpenAIEngine:
             return Failed(Unscored.NO_LOGPROBS, "the server's answer holds no logprobs")
         counts = [0] * len(words)
         for seed in range(self.samples):
-            choice = self.chat(prompt, temperature=1.0, seed=seed, max_tokens=SAMPLE_TOKENS)
+            drawn: dict[str, Any] = {"temperature": 1.0, self.can.limit: SAMPLE_TOKENS}
+            choice = self.chat(prompt, **drawn, **({"seed": seed} if self.can.seed else {}))
             for k, word in enumerate(words):
                 counts[k] += messages.begins_with(messages.text_of(choice), word)
         total = self.samples
@@ -247,7 +262,7 @@ class OpenAIEngine:
         return self._written(prompt, max_tokens)
 
     def _written(self, prompt: Prompt, max_tokens: int, **options: Any) -> Completion | Failed:
-        choice = self.chat(prompt, max_tokens=max_tokens, **options)
+        choice = self.chat(prompt, **{self.can.limit: max_tokens}, **options)
         return Completion(messages.text_of(choice).strip(), choice.get("finish_reason") != "length")
 
 

@@ -1,0 +1,136 @@
+"""What a server can do, and what to ask for instead of what it refuses.
+
+Servers that speak OpenAI's protocol differ in what they take: a refusal (400, 422) usually names
+the parameter. It is then left out or lowered, and nothing is asked twice in the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+#: How answers are scored, strongest first, see `server`. `top` lists the likeliest tokens as
+#: OpenAI's chat does; `completions` lists them as OpenAI's older completions do.
+Scoring = Literal["id", "top", "completions", "none"]
+#: Tokens that are asked for: OpenAI's limit, then what other servers stop at.
+TOP = (20, 5, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a server takes and gives. The defaults are what it is asked for first.
+
+    Attributes:
+        scoring: How it gives log-probabilities.
+        top: Likeliest tokens that it lists, where it is scored by them.
+        limit: What it calls the most tokens of an answer.
+        system: Whether it takes a system message; else the user's turn begins with it.
+        seed: Whether it takes a seed.
+        temperature: Whether it takes a temperature; models that reason may not.
+        thinking: Whether it takes `chat_template_kwargs`, which switches thinking off.
+        images: Whether it takes images; None: not asked.
+        caching: Whether it reports how many prompt tokens came from its cache; no answer depends
+            on it.
+    """
+
+    scoring: Scoring = "id"
+    top: int = TOP[0]
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system: bool = True
+    seed: bool = True
+    temperature: bool = True
+    thinking: bool = True
+    images: bool | None = None
+    caching: bool = False
+
+    @property
+    def logprobs(self) -> str:
+        """How it gives log-probabilities, in words."""
+        by_id = "by token id" if self.scoring == "id" else f"top {self.top}"
+        return "none" if self.scoring == "none" else by_id
+
+    @property
+    def line(self) -> str:
+        """The finding, without what no answer depends on."""
+        flags = {
+            "images": self.images,
+            "system messages": self.system,
+            "seeds": self.seed,
+            "temperatures": self.temperature,
+            "chat_template_kwargs": self.thinking,
+        }
+        taken = [name for name, yes in flags.items() if yes]
+        refused = [name for name, yes in flags.items() if yes is False]
+        parts = [f"log-probabilities {self.logprobs}", f"takes {', '.join([self.limit, *taken])}"]
+        return "; ".join([*parts, *([f"refuses {', '.join(refused)}"] if refused else [])])
+
+    def wanted(self) -> dict[str, Any]:
+        """What asks for log-probabilities of the first token by its likeliest ones."""
+        asked: dict[str, Any] = {self.limit: 1}
+        if self.scoring == "completions":
+            asked["logprobs"] = self.top
+        elif self.scoring == "top":
+            asked |= {"logprobs": True, "top_logprobs": self.top}
+        return asked
+
+
+#: What is asked for first.
+EVERYTHING = Capabilities()
+Weaker = Callable[[Capabilities, str], Capabilities | None]
+#: What to ask for where nothing comes of a way of scoring, and how many tokens.
+_OTHER: dict[Scoring, tuple[Scoring, int]] = {
+    "id": ("top", TOP[0]),
+    "top": ("completions", TOP[1]),
+    "completions": ("none", 0),
+}
+
+
+def other_scoring(can: Capabilities) -> Capabilities | None:
+    """The next weaker way of giving log-probabilities; None behind the last."""
+    scoring, top = _OTHER.get(can.scoring, (None, 0))
+    return None if scoring is None else replace(can, scoring=scoring, top=top)
+
+
+def fewer_logprobs(can: Capabilities, detail: str = "") -> Capabilities | None:
+    """Fewer tokens, to the limit that a refusal names; then another way of scoring."""
+    if can.scoring not in ("top", "completions"):
+        return other_scoring(can)
+    named = [int(text) for text in re.findall(r"\b\d{1,2}\b", detail) if 0 < int(text) < can.top]
+    lower = max(named, default=next((number for number in TOP if number < can.top), 0))
+    return replace(can, top=lower) if lower else other_scoring(can)
+
+
+def with_option(can: Capabilities, name: str, taken: bool) -> Capabilities:
+    """With one of the fields that are true or false changed, by its name."""
+    changed: dict[str, Any] = {name: taken}
+    return replace(can, **changed)
+
+
+def _without(name: str) -> Weaker:
+    return lambda can, detail: with_option(can, name, False) if getattr(can, name) else None
+
+
+def other_limit(can: Capabilities, detail: str = "") -> Capabilities | None:
+    """The newer name of the limit; None where that was tried."""
+    return replace(can, limit="max_completion_tokens") if can.limit == "max_tokens" else None
+
+
+#: What names a parameter in a refusal, and what is asked for instead.
+_STEPS: tuple[tuple[re.Pattern[str], Weaker], ...] = (
+    (re.compile(r"chat_template_kwargs|enable_thinking"), _without("thinking")),
+    (re.compile(r"logprob|token_ids"), fewer_logprobs),
+    (re.compile(r"max_tokens"), other_limit),
+    (re.compile(r"\bseed\b"), _without("seed")),
+    (re.compile(r"\bsystem\b|roles must alternate", re.IGNORECASE), _without("system")),
+    (re.compile(r"\btemperature\b"), _without("temperature")),
+)
+
+
+def named_in(detail: str, can: Capabilities) -> Capabilities | None:
+    """What to ask for instead of what a refusal names; None where it names nothing."""
+    for pattern, weaker in _STEPS:
+        if pattern.search(detail) and (found := weaker(can, detail)) is not None:
+            return found
+    return None

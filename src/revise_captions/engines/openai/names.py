@@ -1,0 +1,95 @@
+"""Which of a server's models a name means: by its id, an alias, or the last part of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from revise_captions.engines.openai.http import Http, Refused, Unanswered
+from revise_captions.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model of a server.
+
+    Attributes:
+        id: What requests name.
+        name: What messages and signatures name: a path's last part, where the id is a path.
+    """
+
+    id: str
+    name: str
+
+
+def model_at(http: Http, asked: str) -> ServedModel:
+    """The server's model of this name; "" means the only one.
+
+    A server that lists no models, as Azure's deployments, takes what it is asked for.
+
+    Raises:
+        UserError: There is no server, no such model, or several where none is named.
+        Refused: The server wants a key.
+    """
+    listed = _listed(http, asked)
+    names = [_base(entry["id"]) for entry in listed]
+    if not asked and len(listed) != 1:
+        raise UserError(
+            f"the server at {http.base} has {len(listed) or 'no list of'} models: name one",
+            hint=f"{names[0] if names else 'MODEL'}@{http.base}",
+        )
+    if not asked:
+        return ServedModel(listed[0]["id"], names[0])
+    if not listed:
+        return ServedModel(asked, asked)
+    for known in (_exact, _loose):
+        found = [entry["id"] for entry in listed if known(asked) in map(known, _names(entry))]
+        if len(set(found)) == 1:
+            return ServedModel(found[0], asked)
+    if any(entry["id"].startswith(f"{asked}@") for entry in listed):  # transformers' own server
+        return ServedModel(asked, asked)
+    raise UserError(
+        f"the server at {http.base} has no model {asked!r}",
+        hint=f"it has {', '.join(names[:5])}",
+    )
+
+
+def _listed(http: Http, asked: str) -> list[Mapping[str, Any]]:
+    try:
+        known = http.get("models").get("data")
+    except Unanswered as error:
+        raise UserError(
+            f"no server answers at {http.base}: {error}",
+            hint=f"start one (vllm serve {asked or 'MODEL'}), or correct the address",
+        ) from None
+    except Refused as error:
+        if error.status in (404, 405):
+            return []
+        raise
+    entries = known if isinstance(known, list) else []
+    return [e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)]
+
+
+def _names(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What the server calls a model: its id, vLLM's `root`, llama.cpp's `aliases`."""
+    aliases = entry.get("aliases")
+    more = [entry.get("root"), entry.get("alias"), *(aliases if isinstance(aliases, list) else [])]
+    yield from (name for name in (entry["id"], *more) if isinstance(name, str))
+
+
+def _base(name: str) -> str:
+    """The last part of a path; a name with one slash, as hubs have them, whole."""
+    path = PureWindowsPath(name) if "\\" in name else PurePosixPath(name)
+    return path.name if path.is_absolute() or name.endswith(".gguf") else name
+
+
+def _exact(name: str) -> str:
+    return name
+
+
+def _loose(name: str) -> str:
+    """The last part, without the file's ending, in lower case."""
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return last.removesuffix(".gguf").casefold()

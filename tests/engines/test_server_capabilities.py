@@ -1,0 +1,150 @@
+"""What servers can do is found out at the start, and what they refuse is not asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from chat_server import MODEL, Manners, serving, truth
+
+from revise_captions.critic.load import load_critic
+from revise_captions.engines.openai import http
+from revise_captions.engines.openai.capabilities import Capabilities
+from revise_captions.engines.openai.probe import connect
+from revise_captions.engines.protocol import AnswerScores, Completion, Data, Prompt, Sampling
+from revise_captions.errors import UserError
+
+WORDS = ("Yes", "No")
+ASKED = Prompt((Data("sentence"),), system="Be brief.")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    monkeypatch.setattr(http, "FIRST_PAUSE", 0.002)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def at_most(limit: int, said: str) -> Callable[[dict[str, Any]], str]:
+    return lambda body: said if (body.get("top_logprobs") or 0) > limit else ""
+
+
+def without(*names: str, said: str = "") -> Callable[[dict[str, Any]], str]:
+    """Refuses these parameters, naming the first unless something else is to be said."""
+
+    def refuses(body: dict[str, Any]) -> str:
+        first = body["messages"][0]
+        found = [*body, *(["system"] if first["role"] == "system" else [])]
+        named = next((name for name in names if name in found), "")
+        return named and (said or f"Unsupported parameter: {named!r}")
+
+    return refuses
+
+
+PLAIN = Capabilities(scoring="top", thinking=False, images=True)
+SERVERS = {
+    "five": (at_most(5, "logprobs of 20 is greater than max allowed: 5"), {"top": 5}),
+    "some number": (
+        at_most(11, "Invalid 'top_logprobs': expected a value <= 11, but got 20"),
+        {"top": 11},
+    ),
+    "five, unnamed": (at_most(5, "bad request"), {"top": 5}),
+    "one": (at_most(1, "top_logprobs must be small"), {"top": 1}),
+    "newer limit": (
+        without("max_tokens", said="Use 'max_completion_tokens' instead of 'max_tokens'"),
+        {"limit": "max_completion_tokens"},
+    ),
+    "no seed": (without("seed"), {"seed": False}),
+    "reasoning": (
+        without("temperature", "logprobs"),
+        {"temperature": False, "scoring": "none", "top": 0},
+    ),
+    "no system": (without("system", said="Conversation roles must alternate"), {"system": False}),
+    "says nothing": (
+        without("seed", "max_tokens", said="invalid request"),
+        {"seed": False, "limit": "max_completion_tokens"},
+    ),
+}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_is_refused_is_left_out_and_all_else_is_asked_for(server):
+    refuses, differs = SERVERS[server]
+    manners = Manners("openai", refuses=refuses)
+    with serving(manners) as url:
+        engine = connect(MODEL, url, scores=True, images=True)
+        fields = PLAIN.__dataclass_fields__
+        assert engine.can == Capabilities(**{n: getattr(PLAIN, n) for n in fields} | differs)
+        asked = len(manners.seen)
+        (scores,) = engine.answer_logprobs([ASKED], WORDS)
+        (written,) = engine.generate([ASKED], 20, Sampling())
+    assert isinstance(written, Completion)
+    assert isinstance(scores, AnswerScores) is (engine.can.scoring != "none")
+    assert len(manners.seen) <= asked + 2  # nothing was refused after the start
+    bodies = [repr(body) for body in manners.seen]
+    assert len(set(bodies)) == len(bodies)  # and nothing asked twice
+    assert engine.settings["server-can"] == engine.can.line
+
+
+def test_a_server_that_takes_no_system_message_gets_its_text_from_the_user():
+    manners = Manners("openai", refuses=without("system"))
+    with serving(manners) as url:
+        connect(MODEL, url).generate([ASKED], 20)
+    assert manners.seen[-1]["messages"] == [{"role": "user", "content": "Be brief.\n\nsentence"}]
+
+
+def test_log_probabilities_in_the_form_of_completions_are_read():
+    with serving(Manners("older")) as url:
+        engine = connect(MODEL, url, scores=True)
+        (answer,) = engine.answer_logprobs([Prompt((Data("sentence"),))], WORDS)
+    assert (engine.can.scoring, engine.can.top) == ("completions", 5)
+    assert isinstance(answer, AnswerScores)
+    assert answer.answer_mass <= sum(truth("sentence")) + 1e-9
+
+
+def test_a_model_that_takes_no_images_is_no_critic():
+    shown = lambda body: "does not support images" if "image_url" in repr(body) else ""  # noqa: E731
+    with serving(Manners("vllm", refuses=shown)) as url:
+        assert connect(MODEL, url).generate([ASKED], 20)
+        with pytest.raises(UserError, match="takes no images"):
+            load_critic(f"{MODEL}@{url}")
+
+
+def test_a_cache_that_is_reported_is_found():
+    with serving(Manners("vllm")) as url:
+        engine = connect(MODEL, url)
+    assert engine.can.caching
+    assert "cached" not in engine.can.line  # no answer depends on it
+    assert engine.meter.total.cached == 4
+
+
+GGUF = "/models/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+@pytest.mark.parametrize(
+    ("asked", "models", "sent", "named"),
+    [
+        ("", [{"id": GGUF}], GGUF, "SmolLM2-135M-Instruct.Q4_1.gguf"),
+        (GGUF, [{"id": GGUF}], GGUF, GGUF),
+        ("smollm2-135m-instruct.q4_1", [{"id": GGUF}], GGUF, "smollm2-135m-instruct.q4_1"),
+        ("mine", [{"id": "a"}, {"id": "b", "aliases": ["mine"]}], "b", "mine"),
+        ("owner/base", [{"id": "served", "root": "owner/base"}], "served", "owner/base"),
+        ("owner/name", [{"id": "owner/name@main"}], "owner/name", "owner/name"),
+        ("gpt", [], "gpt", "gpt"),
+    ],
+)
+def test_a_name_is_matched_against_ids_aliases_and_paths(asked, models, sent, named):
+    manners = Manners("openai", models=models)
+    with serving(manners) as url:
+        engine = connect(asked, url)
+    assert manners.seen[-1]["model"] == sent
+    assert engine.settings["model"] == named
+
+
+def test_a_name_that_means_no_model_or_several_is_an_error():
+    models = [{"id": "x/base"}, {"id": "y/base"}]
+    with serving(Manners("openai", models=models)) as url:
+        for asked in ("", "base", "other"):
+            with pytest.raises(UserError) as caught:
+                connect(asked, url)
+            assert "x/base" in caught.value.hint

@@ -1,0 +1,45 @@
+"""A whole run with its models on a server."""
+
+from __future__ import annotations
+
+import pytest
+from chat_server import MODEL, Manners, serving
+from commands import outcome, program, read, read_in_full, write_input
+
+from revise_captions.engines.openai import http
+from revise_captions.pipelines import cli
+from revise_captions.pipelines.doctor.cli import doctor
+from revise_captions.signature import settings_of
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    monkeypatch.setattr(http, "FIRST_PAUSE", 0.002)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    write_input(tmp_path / "in.jsonl", 3)
+
+
+def test_what_the_server_can_is_printed_once_and_stands_in_the_signature(capsys, tmp_path):
+    with serving(Manners("openai")) as url:
+        code, _, err = outcome(cli.main, capsys, "in.jsonl", "out.jsonl", "--critic", f"@{url}")
+        status, out, _ = outcome(program(doctor), capsys, "--critic", f"@{url}")
+    assert (code, status) == (0, 0)
+    found = "log-probabilities top 20; takes max_tokens, images, system messages"
+    assert err.count(f"{url}: {found}") == 1
+    assert f"the server answers; {found}" in out
+    row = read_in_full("out.jsonl")[0]
+    settings = settings_of(row["revision"]["signature"])
+    assert settings["server-can"].startswith(found)
+    assert settings["critic"] == settings["reviser"] == MODEL
+
+
+def test_nothing_is_left_of_a_run_that_could_judge_nothing(capsys, tmp_path):
+    with serving(Manners("serve")) as url:
+        asked = ("in.jsonl", "out.jsonl", "--critic", f"{MODEL}@{url}")
+        code, _, err = outcome(cli.main, capsys, *asked)
+        assert code == 4
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "in.jsonl"]
+        assert "the engine gives no log-probabilities" in err
+        assert outcome(cli.main, capsys, *asked, "--samples", 5)[0] == 0
+    assert len(read("out.jsonl")) == 3
