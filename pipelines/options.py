@@ -23,13 +23,12 @@ from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.shared import COUNT, OUT, shared_option
 from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
+from revise_captions.layouts.style import Evidence, Write
 from revise_captions.runs.options import InputOptions, parse_shard
 
 Stage = Literal["all", "critique", "revise"]
 OnUnfixable = Literal["keep", "drop", "flag"]
 Guard = Literal["strict", "warn"]
-Write = Literal["both", "caption"]
-Evidence = Literal["row", "sidecar", "none"]
 Runner = Literal["local", "ray"]
 
 

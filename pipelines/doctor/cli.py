@@ -14,7 +14,7 @@ from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import shared_option
 
 if TYPE_CHECKING:
-    from revise_captions.io.readers import Source
+    from revise_captions.io.source import Source
     from revise_captions.pipelines.doctor.machine import Machine
     from revise_captions.pipelines.job.probe import Probe
     from revise_captions.pipelines.options import JobOptions
@@ -63,7 +63,7 @@ def doctor(options: DoctorOptions) -> int:
     if source:
         with closing(open_input(job.inputs, "captions-doctor", need_image=True)) as opened:
             fields = f"image in {opened.fields.image}, captions in "
-            _print([("input", f"{source} ({opened.kind})")])
+            _print([("input", f"{source} ({opened.layout.title})")])
             _print([("fields", fields + ", ".join(opened.fields.captions))])
             found = _probe(opened, job)
             _print(found.lines())

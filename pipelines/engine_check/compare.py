@@ -29,7 +29,7 @@ from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import reduced
 from revise_captions.io.images import LoadImage
-from revise_captions.io.readers import WINDOW
+from revise_captions.io.source import WINDOW
 from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import Label, Record, Verdict, label_of
 from revise_captions.text.sentences import split

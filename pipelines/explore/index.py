@@ -24,10 +24,11 @@ from typing import Any
 from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
+from revise_captions.io.evidence_file import evidence_path
 from revise_captions.io.fields import Fields, look_up
-from revise_captions.io.layouts.evidence_file import evidence_path
-from revise_captions.io.readers import Source, open_rows, open_source
+from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, dumps
+from revise_captions.io.source import Source
 from revise_captions.io.writing import working_file
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.annotate.tasks.decided import image_name, row_image

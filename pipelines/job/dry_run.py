@@ -18,8 +18,8 @@ from revise_captions.critic.locate import SHIPPED
 from revise_captions.engines.model_spec import HUB_ID
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.images import resolve_path
-from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import Source
 from revise_captions.outside_text import plain
 from revise_captions.records import Record
 from revise_captions.text.sentences import split
@@ -55,7 +55,7 @@ def dry_run(
             trouble.append(error)
     gate = [] if trouble or not looks else _gate(source, job, load)
     findings = {
-        "in": f"{source.name} ({source.kind})",
+        "in": f"{source.name} ({source.layout.title})",
         "image field": source.fields.image or "none",
         "caption fields": ", ".join(source.fields.captions),
         **found,

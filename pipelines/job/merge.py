@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import Reason, UserError
-from revise_captions.io.layouts.in_place import ORIGINAL, named_fields
-from revise_captions.io.readers import Source, open_rows
+from revise_captions.io.in_place import ORIGINAL, named_fields
+from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
-from revise_captions.pipelines.output.style import style_of
+from revise_captions.io.source import Source
+from revise_captions.layouts.style import style_of
 from revise_captions.pipelines.output.writers import check_output, old_quarantine_path, write
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.outputs import OutputCounts

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from revise_captions.errors import BadRecord
 from revise_captions.io.images import resolve_path
-from revise_captions.io.readers import WINDOW, Source
+from revise_captions.io.source import WINDOW, Source
 from revise_captions.records import Record
 
 logger = logging.getLogger(__name__)

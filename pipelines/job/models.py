@@ -10,8 +10,8 @@ from revise_captions.command_line.printing import echo
 from revise_captions.critic.checkpoints import GOES_WITH
 from revise_captions.critic.panel import EXPERTS, experts_of
 from revise_captions.errors import UserError
-from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import Row
+from revise_captions.io.source import WINDOW
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
 from revise_captions.pipelines.job.window import stored_signature
 from revise_captions.pipelines.options import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from revise_captions.critic.options import CriticOptions
     from revise_captions.critic.protocol import Critic
     from revise_captions.engines.protocol import Engine
-    from revise_captions.io.readers import Source
+    from revise_captions.io.source import Source
     from revise_captions.reviser.protocol import Reviser
 
 #: Rows that are looked through for what an earlier stage left.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.fields import to_record
-from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import WINDOW
 from revise_captions.records import Record, kind_of_reason
 from revise_captions.text.formatting import plural
 from revise_captions.text.sentences import split
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from revise_captions.io.images import LoadImage
-    from revise_captions.io.readers import Source
+    from revise_captions.io.source import Source
 
 #: Records that are looked at.
 SAMPLE = 32

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import EngineDead, UserError
 from revise_captions.io.images import mark_of
-from revise_captions.io.readers import WINDOW, Source
+from revise_captions.io.source import WINDOW, Source
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check

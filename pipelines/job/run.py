@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any
 
 from revise_captions.errors import NothingJudged
-from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import Source
+from revise_captions.layouts.style import OutputStyle
 from revise_captions.pipelines.job.missing_images import warn_of_missing_images
 from revise_captions.pipelines.job.models import load_models, run_settings
 from revise_captions.pipelines.job.probe import look_ahead
@@ -24,7 +25,6 @@ from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.verdict import Check, require_verdicts
 from revise_captions.pipelines.job.window import journal_windows, stored_signature
 from revise_captions.pipelines.options import JobOptions, RunOptions
-from revise_captions.pipelines.output.style import OutputStyle
 from revise_captions.pipelines.output.writers import check_output, write
 from revise_captions.pipelines.report.results import RunTally, check_report, show, summarize
 from revise_captions.pipelines.report.summary import Speed

@@ -17,9 +17,9 @@ from PIL import Image
 
 from revise_captions.errors import BadRecord, NothingJudged, Reason, own_step
 from revise_captions.io.images import LoadImage
-from revise_captions.io.layouts.in_place import FIELD, ORIGINAL, joined, named_fields, refuse_taken
-from revise_captions.io.readers import WINDOW, Source
+from revise_captions.io.in_place import FIELD, ORIGINAL, joined, named_fields, refuse_taken
 from revise_captions.io.rows import BadRow
+from revise_captions.io.source import WINDOW, Source
 from revise_captions.pipelines.draft import Draft, new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds, unforeseen
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings

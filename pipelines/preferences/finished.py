@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from revise_captions.io.fields import look_up
-from revise_captions.io.readers import Source, open_rows
+from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.io.source import Source
 from revise_captions.pipelines.preferences.options import PreferenceOptions
 from revise_captions.pipelines.preferences.rows import as_value
 from revise_captions.runs.begin import say_complete, stands_alone

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord
 from revise_captions.io.fields import Fields, look_up
-from revise_captions.io.readers import Source, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import Source
 from revise_captions.pipelines.output.writers import check_output
 from revise_captions.pipelines.preferences.finished import is_complete
 from revise_captions.pipelines.preferences.options import PreferenceOptions

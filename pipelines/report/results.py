@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from revise_captions.io.images import LoadImage
-    from revise_captions.io.readers import Source
+    from revise_captions.io.source import Source
     from revise_captions.pipelines.options import JobOptions, RunOptions
     from revise_captions.pipelines.report.chart_view import ChartView
     from revise_captions.pipelines.report.sample import ReportRow, Sampler

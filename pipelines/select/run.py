@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
+from revise_captions.io.evidence_file import evidence_path, is_evidence
 from revise_captions.io.fields import Fields
-from revise_captions.io.layouts.evidence_file import evidence_path, is_evidence
-from revise_captions.io.readers import Source, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import (
     as_text,
@@ -25,6 +25,7 @@ from revise_captions.io.signature_file import (
     read_signatures,
     signatures_path,
 )
+from revise_captions.io.source import Source
 from revise_captions.io.writing import head_of, replacing, write_text
 from revise_captions.pipelines.output.writers import check_output, write_as_is
 from revise_captions.pipelines.select.columns import values_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
     from revise_captions.engines.model_spec import Placement
     from revise_captions.graphs.grading.judge import Judge
-    from revise_captions.io.readers import Source
+    from revise_captions.io.source import Source
 
 #: Rows that are looked through for a reference.
 FIRST_ROWS = 100

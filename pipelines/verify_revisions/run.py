@@ -15,9 +15,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
-from revise_captions.io.layouts.in_place import ORIGINAL, named_fields
-from revise_captions.io.readers import Source
+from revise_captions.io.in_place import ORIGINAL, named_fields
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import Source
+from revise_captions.layouts.style import style_of
 from revise_captions.pipelines.job.models import FIRST_ROWS, load_critic_of
 from revise_captions.pipelines.job.rounds import LoadedModels
 from revise_captions.pipelines.job.run import check_outputs, finish
@@ -32,7 +33,6 @@ from revise_captions.pipelines.job.window import (
 from revise_captions.pipelines.options import JobOptions
 from revise_captions.pipelines.output.outcomes import captions_of
 from revise_captions.pipelines.output.schema import from_json
-from revise_captions.pipelines.output.style import style_of
 from revise_captions.pipelines.verify.load import check_references, load_verifier
 from revise_captions.pipelines.verify.names import checks_of
 from revise_captions.records import Record

@@ -20,6 +20,7 @@ from typing import Any
 from revise_captions.command_line.extras import missing
 from revise_captions.errors import UserError
 
+OURS = "revise-captions"
 #: How a path begins that cannot be a name.
 _PATHS = ("/", "./", "../", "~")
 
@@ -92,16 +93,30 @@ def load(kind: Kind, name: str) -> Any:
     known = entries(kind)
     if name not in known:
         raise unknown(kind, name)
-    entry = known[name]
+    return _loaded(kind, known[name])
+
+
+def load_all(kind: Kind) -> list[Any]:
+    """All objects of a kind in the order of their names, those of other packages first.
+
+    Raises:
+        UserError: The module of one cannot be imported.
+    """
+    known = sorted(entries(kind).values(), key=lambda entry: package(entry) == OURS)
+    return [_loaded(kind, entry) for entry in known]
+
+
+def _loaded(kind: Kind, entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except (ImportError, AttributeError) as error:
         lacking = missing(error) if isinstance(error, ModuleNotFoundError) else None
         if lacking is not None:
             raise lacking from error
+        home = package(entry)
         raise UserError(
-            f"the {kind.noun} {name!r} of the package {package(entry)} cannot be imported: {error}",
-            hint=f"reinstall {package(entry)} with what it needs, or uninstall it",
+            f"the {kind.noun} {entry.name!r} of the package {home} cannot be imported: {error}",
+            hint=f"reinstall {home} with what it needs, or uninstall it",
         ) from error
 
 

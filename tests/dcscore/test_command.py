@@ -14,7 +14,7 @@ from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.load import UnitModels, load_scorer
 from revise_captions.dcscore.run import DcscoreOptions, run
 from revise_captions.errors import UserError
-from revise_captions.io.readers import WINDOW
+from revise_captions.io.source import WINDOW
 from revise_captions.records import Verdict
 from revise_captions.runs.options import InputOptions
 

@@ -15,10 +15,17 @@ from input_files import opened, reasons
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.decoding import FORMATS
 from revise_captions.io.images import parse_image
-from revise_captions.io.layouts.delimited import delimited_rows, fields_of, value_of
-from revise_captions.io.layouts.image_folder import IMAGE_SUFFIXES
-from revise_captions.io.readers import InputKind, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.layouts.coco import COCO
+from revise_captions.layouts.delimited import DELIMITED, delimited_rows, fields_of, value_of
+from revise_captions.layouts.image_folder import (
+    BESIDE_IMAGES,
+    IMAGE_SUFFIXES,
+    METADATA_CSV,
+    METADATA_LINES,
+)
+from revise_captions.layouts.json_rows import JSON_LINES
 
 # --- CSV ----------------------------------------------------------------------------------------
 
@@ -57,7 +64,7 @@ def test_fields_are_those_of_pythons_own_reader(tmp_path, seed):
 def test_a_row_is_numbered_by_the_line_it_begins_on(tmp_path):
     text = 'image,caption\n\na.jpg,"Two\nlines"\n\nb.jpg,One\n'
     source = opened(tmp_path / "in.csv", text)
-    assert source.kind is InputKind.CSV
+    assert source.layout is DELIMITED
     assert [(row.line, row.captions["caption"]) for row in source] == [
         (3, "Two\nlines"),
         (6, "One"),
@@ -157,7 +164,7 @@ def coco(images: int, captions: int = 2) -> dict[str, object]:
 @pytest.mark.parametrize("indent", [None, 1, 4])
 def test_coco_has_a_row_for_each_caption_of_an_image(tmp_path, indent):
     source = opened(tmp_path / "in.json", json.dumps(coco(3), indent=indent))
-    assert source.kind is InputKind.COCO
+    assert source.layout is COCO
     rows = list(source)
     assert [row.line for row in rows] == [1, 2, 3, 4, 5, 6]
     assert [row.image.path for row in rows] == [
@@ -186,7 +193,7 @@ def test_a_caption_of_an_unknown_image_is_a_bad_row(tmp_path):
 
 def test_other_objects_are_not_taken_for_coco(tmp_path):
     rows = '{"images": ["a.jpg"], "caption": "A cat."}\n{"images": ["b.jpg"], "caption": "Two."}\n'
-    assert opened(tmp_path / "in.json", rows).kind is InputKind.JSONL
+    assert opened(tmp_path / "in.json", rows).layout is JSON_LINES
     assert reasons(opened(tmp_path / "in.json", '{"image": "a", oops\n' + rows))[0] is not None
 
 
@@ -213,7 +220,7 @@ def test_coco_is_streamed(tmp_path):
 
 
 def test_of_each_image_of_a_coco_file_little_is_held(tmp_path):
-    from revise_captions.io.layouts.coco import images_of
+    from revise_captions.layouts.coco import images_of
 
     path, count = tmp_path / "in.json", 20_000
     names = [f"COCO_val2014_{number:012}.jpg" for number in range(count)]
@@ -247,7 +254,7 @@ def test_captions_beside_images(tmp_path):
     (folder / "d.txt").write_text("Whose?")
     (folder / "notes.txt").write_text("of no image")
     source = open_source(str(folder))
-    assert source.kind is InputKind.SIDECARS
+    assert source.layout is BESIDE_IMAGES
     assert source.count() == 6
     rows = list(source.rows())
     assert [r.data for r in rows if isinstance(r, Row)] == [
@@ -284,15 +291,17 @@ def test_images_in_folders_are_those_that_can_be_read():
     assert kinds == set(FORMATS)
 
 
-@pytest.mark.parametrize("name", ["metadata.jsonl", "metadata.csv"])
-def test_a_folder_with_metadata(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "layout"), [("metadata.jsonl", METADATA_LINES), ("metadata.csv", METADATA_CSV)]
+)
+def test_a_folder_with_metadata(tmp_path, name, layout):
     folder = tmp_path / "photos"
     picture(folder / "in/a.jpg")
     row = {"file_name": "in/a.jpg", "text": "A cat."}
     lines = ["file_name,text", "in/a.jpg,A cat."] if "csv" in name else [json.dumps(row)]
     (folder / name).write_text("\n".join(lines))
     source = open_source(str(folder))
-    assert (source.kind, source.folder) == (InputKind.METADATA, folder)
+    assert (source.layout, source.folder) == (layout, folder)
     assert [r.data for r in source.rows()] == [row]
 
 

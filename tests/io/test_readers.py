@@ -12,8 +12,9 @@ from revise_captions.errors import Reason, UserError
 from revise_captions.io import jsonl
 from revise_captions.io.fields import MAX_CAPTION, Fields
 from revise_captions.io.jsonl import json_lines
-from revise_captions.io.readers import InputKind, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import dumps, splice
+from revise_captions.layouts.json_rows import JSON_ARRAY, JSON_LINES
 from revise_captions.records import ImageRef, Record
 
 
@@ -153,7 +154,7 @@ def test_array_as_llava_ships_it(tmp_path):
     ]
     rows = [{"id": str(i), "image": f"{i}.jpg", "conversations": turns} for i in range(3)]
     source = opened(tmp_path / "llava.json", json.dumps(rows, indent=2))
-    assert source.kind is InputKind.JSON
+    assert source.layout is JSON_ARRAY
     assert source.fields == Fields("image", ("conversations",))
     assert [r.captions["conversations"] for r in source] == ["A red bus."] * 3
     assert [json.loads(r.raw) for r in source] == rows
@@ -216,7 +217,7 @@ def test_a_line_of_too_many_values_is_not_parsed(tmp_path):
 
 
 def test_json_lines_under_the_name_json(tmp_path):
-    assert opened(tmp_path / "in.json", GOOD + b"\n" + GOOD).kind is InputKind.JSONL
+    assert opened(tmp_path / "in.json", GOOD + b"\n" + GOOD).layout is JSON_LINES
 
 
 # --- Fields -------------------------------------------------------------------------------------

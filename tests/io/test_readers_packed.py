@@ -16,10 +16,12 @@ import zstandard
 from input_files import GOOD, lines_of, opened, reasons
 
 from revise_captions.errors import Reason, UserError
-from revise_captions.io import webdataset
 from revise_captions.io.fields import Fields
-from revise_captions.io.readers import InputKind, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
+from revise_captions.layouts import webdataset
+from revise_captions.layouts.arrow import HUGGING_FACE
+from revise_captions.layouts.webdataset import WEBDATASET
 from revise_captions.records import ImageRef
 
 # --- Compression --------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ def test_tar(tmp_path, name, mode):
         ("d/005.txt", b"Same key, next row."),
     ]
     source = open_source(str(write_tar(tmp_path / name, members, mode)))
-    assert source.kind is InputKind.TAR
+    assert source.layout is WEBDATASET
     assert source.fields == Fields("jpg", ("txt",))
     items = list(source)
     assert items[0].image == ImageRef(data=b"J1")
@@ -292,7 +294,7 @@ def test_data_set_folder(saved_set):
     from revise_captions.io.images import load_image
 
     source = open_source(str(saved_set / "one"))
-    assert source.kind is InputKind.HUB
+    assert source.layout is HUGGING_FACE
     assert source.fields == Fields("image", ("text",))
     assert source.count() == 5
     assert [load_image(r.image).getpixel((0, 0))[0] for r in source] == [0, 1, 2, 3, 4]

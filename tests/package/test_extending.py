@@ -21,7 +21,7 @@ PACKAGES = [ROOT / "tests/support/calm_captions", ROOT / "tests/support/guestboo
 SOURCE = "\n".join(path.read_text() for folder in PACKAGES for path in folder.glob("*.*"))
 PAGE = PAGES["docs/extending.md"]
 #: What neither of them has is installed from the page: the module, and a line of its code.
-SHOWN = {"yes_engine": "class Yes"}
+SHOWN = {"yes_engine": "class Yes", "album_layout": "ALBUM = Layout"}
 EXAMPLES = ROOT / "datasets/picturebook/examples"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -138,6 +138,27 @@ def test_critic_and_reviser_judge_and_rewrite(captions, pictures, tmp_path):
     assert "Nothing flagged in 4 sentences." in ran.stdout, ran.stderr
 
 
+def test_the_layout_is_read_written_and_corrected_in_place(captions, pictures, tmp_path):
+    page = "image: blue.png\ncaption: The surface is amazing.\n\n"
+    (pictures / "in.album").write_text(page * 2)
+    given = ["revise", pictures / "in.album", "--critic", "calm"]
+    for out in ("whole.album", "lines.jsonl"):
+        ran = captions(*given, tmp_path / out)
+        assert ran.returncode == 0, ran.stderr
+    mended = page.replace("\n\n", "\nrevised_caption: The surface is plain.\nrevision: {")
+    assert (tmp_path / "whole.album").read_text().startswith(mended)
+    rows = [json.loads(line) for line in (tmp_path / "lines.jsonl").read_text().splitlines()]
+    assert [row["revised_caption"] for row in rows] == ["The surface is plain."] * 2
+    again, style = tmp_path / "again.album", ["--write", "caption", "--evidence", "none"]
+    ran = captions("merge", given[1], again, tmp_path / "whole.album")
+    assert ran.returncode == 0, ran.stderr
+    assert again.read_bytes() == (tmp_path / "whole.album").read_bytes()
+    assert captions(*given, tmp_path / "clean.album", *style).returncode == 0
+    kept = "image: blue.png\ncaption: The surface is plain.\n"
+    kept += "caption_original: The surface is amazing.\n\n"
+    assert (tmp_path / "clean.album").read_text() == kept * 2
+
+
 def test_in_a_panel_the_critic_judges_its_own_images(captions, pictures, tmp_path):
     out = tmp_path / "out.jsonl"
     ran = captions("revise", pictures / "in.jsonl", out, "--critic", "calm,picturebook")
@@ -159,8 +180,6 @@ def test_the_engine_computes_a_critic(captions, pictures, tmp_path):
     assert "|engine:yes|" in (tmp_path / "out.jsonl.signatures.json").read_text()
 
 
-#: Layouts are none yet that could be added.
-ADDED = [kind for kind in KINDS if kind is not LAYOUTS]
 MISSPELLED = {
     "critic": ("revise", "IN", "OUT", "--critic", "clam"),
     "reviser": ("revise", "IN", "OUT", "--critic", "calm", "--reviser", "clam"),
@@ -171,7 +190,11 @@ MISSPELLED = {
 }
 
 
-@pytest.mark.parametrize("kind", ADDED, ids=lambda kind: kind.noun)
+#: Nobody types a layout's name.
+NAMED = [kind for kind in KINDS if kind is not LAYOUTS]
+
+
+@pytest.mark.parametrize("kind", NAMED, ids=lambda kind: kind.noun)
 def test_a_misspelled_name_is_answered_with_the_nearest(kind, captions, pictures, guests, tmp_path):
     places = {"IN": pictures / "in.jsonl", "OUT": tmp_path / "out.jsonl", "DIR": guests}
     given = MISSPELLED[kind.noun]
@@ -190,7 +213,7 @@ def test_the_page_shows_the_packages():
         assert block in SOURCE or any(line in block for line in SHOWN.values())
         assert block.count("\n") < 30
     shown = set(re.findall(r'\."revise_captions\.(\w+)"\]', declared()))
-    assert len(blocks) == len(shown) == len(ADDED)
+    assert len(blocks) == len(shown) == len(KINDS)
     for group in declared().split("\n\n"):
         assert group.strip() in SOURCE or any(f'"{module}:' in group for module in SHOWN)
     assert SOURCE.count("\n") < 150

@@ -22,7 +22,9 @@ from PIL import Image
 
 from revise_captions.errors import UserError
 from revise_captions.io import writing
-from revise_captions.io.readers import InputKind, open_source
+from revise_captions.io.readers import open_source
+from revise_captions.layouts.arrow import PARQUET
+from revise_captions.layouts.json_rows import JSON_ARRAY, JSON_LINES
 from revise_captions.pipelines.output import writers
 from revise_captions.runs import outputs, paths
 from revise_captions.runs.journal import refuse_early
@@ -449,19 +451,19 @@ def test_no_space_left(tmp_path, monkeypatch, full):
 # --- Kinds of output ----------------------------------------------------------------------------
 
 
-def test_output_kind_follows_the_input_unless_named(tmp_path):
+def test_an_output_lies_as_the_input_unless_named(tmp_path):
     write_lines(tmp_path / "in.json", rows(1))
     lines = open_source(str(tmp_path / "in.json"))
     (tmp_path / "array.json").write_text(json.dumps(rows(1)))
     array = open_source(str(tmp_path / "array.json"))
-    assert [writers.output_kind(lines, o) for o in ("o.json", "o", "o.parquet", "-")] == [
-        InputKind.JSONL,
-        InputKind.JSONL,
-        InputKind.PARQUET,
-        InputKind.JSONL,
+    assert [writers.output_layout(lines, o) for o in ("o.json", "o", "o.parquet", "-")] == [
+        JSON_LINES,
+        JSON_LINES,
+        PARQUET,
+        JSON_LINES,
     ]
-    assert [writers.output_kind(array, o) for o in ("o.json", "o", "o.jsonl")] == [
-        InputKind.JSON,
-        InputKind.JSON,
-        InputKind.JSONL,
+    assert [writers.output_layout(array, o) for o in ("o.json", "o", "o.jsonl")] == [
+        JSON_ARRAY,
+        JSON_ARRAY,
+        JSON_LINES,
     ]

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from revise_captions.errors import Reason
-from revise_captions.io.readers import Source, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
+from revise_captions.io.source import Source
 
 GOOD = b'{"image": "a.jpg", "caption": "A cat."}'
 

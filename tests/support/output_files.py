@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from revise_captions.errors import Reason
-from revise_captions.io.readers import Source, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
+from revise_captions.io.source import Source
 from revise_captions.pipelines.output import writers
 from revise_captions.runs import outputs
 from revise_captions.runs.journal import RowResult

@@ -25,8 +25,9 @@ from typing import Any
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import Fields
 from revise_captions.io.perceptual_hash import groups
-from revise_captions.io.readers import NO_FIELDS, Source, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
+from revise_captions.io.source import NO_FIELDS, Source
 from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,

@@ -22,8 +22,9 @@ from urllib.parse import quote
 
 from revise_captions.errors import BadRecord, UserError, mended_by_user
 from revise_captions.io.fields import Fields, to_record
-from revise_captions.io.readers import NO_FIELDS, Source, open_source
+from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, dumps
+from revise_captions.io.source import NO_FIELDS, Source
 from revise_captions.io.writing import check_new_folder, replacing, write_json, write_json_lines
 from revise_captions.pages.evidence import boxes_of
 from revise_captions.pipelines.annotate.data.images import ImageFolder

@@ -17,8 +17,8 @@ from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.fields import captions_of
-from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import Source
 from revise_captions.pipelines.annotate.tasks.sampling import SampledLocation, SentenceLocation
 from revise_captions.pipelines.draft import compose, settled
 from revise_captions.pipelines.output import outcomes

@@ -1,9 +1,10 @@
 """Any supported input as one `Source`: an ordered, repeatable stream of records and bad rows.
 
-JSON Lines, JSON arrays, COCO JSON, CSV (all also gzip or Zstandard), Parquet, WebDataset tars,
-folders of images, Hugging Face data sets. Nothing is held beyond a batch of rows, and for COCO the
-images' names. Every row is a `Record`, or a `BadRow` that says why not, in the order of the file;
-blank lines are no rows.
+Which layouts there are, the entry points of the group `revise_captions.layouts` say: JSON Lines,
+JSON arrays, COCO JSON, CSV (all also gzip or Zstandard), Parquet, WebDataset tars, folders of
+images, Hugging Face data sets, and those of other packages. Nothing is held beyond a batch of rows,
+and for COCO the images' names. Every row is a `Record`, or a `BadRow` that says why not, in the
+order of the file; blank lines are no rows.
 """
 
 from __future__ import annotations
@@ -15,138 +16,25 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
-from revise_captions.errors import BadRecord, Reason, UserError, own_step
-from revise_captions.io.fields import Fields, recognize, to_record
-from revise_captions.io.layouts.evidence_file import evidence_path, with_evidence
-from revise_captions.io.layouts.in_place import restored
-from revise_captions.io.layouts.kinds import (
-    InputKind,
-    kind_of_content,
-    kind_of_file,
-    kind_of_folder,
-    kind_of_name,
-)
+from revise_captions.errors import UserError
+from revise_captions.io.evidence_file import evidence_path, with_evidence
+from revise_captions.io.fields import Fields, recognize
+from revise_captions.io.in_place import restored
+from revise_captions.io.jsonl import chunks
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import read_signatures, with_lines
+from revise_captions.io.source import NO_FIELDS, WINDOW, Layout, Source
 from revise_captions.io.writing import WorkingFile, working_file
-from revise_captions.records import Record
-
-if TYPE_CHECKING:
-    from revise_captions.io.arrow import Tables
+from revise_captions.registry import LAYOUTS, load, load_all
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
-#: Rows that are worked on together. Shards are made of whole windows.
-WINDOW = 64
 FIRST_ROWS = 100
 """How many readable rows decide which fields hold image and caption."""
-NO_FIELDS = Fields()
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """An input that has been opened: iterate for `Record | BadRow`, as often as needed.
-
-    Attributes:
-        name: As the user gave it.
-        kind: Its format.
-        path: The file; for standard input the copy that was made of it.
-        folder: Where relative image paths start.
-        read: Reads all rows, bad ones included.
-        count_all: Number of rows; None where only reading tells.
-        tables: Arrow tables, for formats that have them.
-        read_unparsed: The same rows, parsed only where somebody looks into them; None where a
-            format cannot tell rows apart otherwise.
-        read_stored: The same rows as they are stored, without what stands beside the file, and with
-            corrected captions in the originals' places where a run put them there.
-        metadata: The file that holds the rows, where `path` is a folder of images with one.
-        copy: What `path` is if it was made for this run, for `close` to remove.
-        fields: Which fields hold image and captions.
-        shard: (i, n) takes the windows whose 0-based number is i modulo n, so that shards work in
-            the windows of the whole.
-        limit: Rows after which iteration stops, counted within the shard.
-        window: Rows per window.
-    """
-
-    name: str
-    kind: InputKind
-    path: Path
-    folder: Path
-    read: Callable[[], Iterator[Row | BadRow]]
-    count_all: Callable[[], int | None]
-    tables: Callable[[], Tables] | None = None
-    read_unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
-    read_stored: Callable[[], Iterator[Row | BadRow]] | None = None
-    metadata: Path | None = None
-    copy: WorkingFile | None = None
-    fields: Fields = NO_FIELDS
-    shard: tuple[int, int] = (0, 1)
-    limit: int | None = None
-    window: int = WINDOW
-
-    def __iter__(self) -> Iterator[Record | BadRow]:
-        for row in self.rows():
-            if isinstance(row, BadRow):
-                yield row
-                continue
-            try:
-                with own_step(Reason.UNEXPECTED_ERROR):
-                    record = to_record(row, self.fields, source=self.name)
-            except BadRecord as error:
-                yield BadRow.of(row, self.name, error)
-            else:
-                yield record
-
-    def rows(self, *, parsed: bool = True) -> Iterator[Row | BadRow]:
-        """Rows as they stand in the file, without making records of them.
-
-        With `parsed` False, what a row holds may be parsed later, and found to be no JSON then.
-        """
-        return self.select(self.read() if parsed else (self.read_unparsed or self.read)())
-
-    def select(self, rows: Iterable[T]) -> Iterator[T]:
-        """What shard and limit leave of something that has one item for each row of the file."""
-        index, count = self.shard
-        if count > 1:
-            numbered = enumerate(rows)
-            rows = (row for number, row in numbered if number // self.window % count == index)
-        return itertools.islice(rows, self.limit)
-
-    def count(self) -> int | None:
-        """How many rows iteration will give, bad ones included; None where only reading tells."""
-        total = self.count_all()
-        if total is None:
-            return None
-        index, count = self.shard
-        cycles, rest = divmod(total, self.window * count)
-        mine = cycles * self.window + min(max(rest - index * self.window, 0), self.window)
-        return mine if self.limit is None else min(mine, self.limit)
-
-    @property
-    def raw_is_json(self) -> bool:
-        """Whether the `raw` of a row is the JSON object that it is."""
-        return self.rows_kind in (InputKind.JSONL, InputKind.JSON)
-
-    @property
-    def rows_kind(self) -> InputKind:
-        """The format of the rows: of a folder with metadata, the metadata's."""
-        return self.kind if self.metadata is None else kind_of_file(self.metadata)
-
-    def reads(self) -> list[Path]:
-        """The user's own file or folder, which must not be written; none for a copy."""
-        return [] if self.copy is not None else [self.path]
-
-    def close(self) -> None:
-        """Removes the copy that was made of standard input or a pipe."""
-        if self.copy is not None:
-            self.copy.remove()
 
 
 def open_source(
@@ -194,7 +82,8 @@ def open_source(
         source.close()
         raise UserError(f"{name}: {error.message}", hint=error.hint) from None
     captions = ", ".join(known.captions)
-    logger.info("%s: %s, captions in %s, image in %s", name, source.kind, captions, known.image)
+    title = source.layout.title
+    logger.info("%s: %s, captions in %s, image in %s", name, title, captions, known.image)
     return replace(source, fields=known, shard=shard, limit=limit, window=window)
 
 
@@ -219,21 +108,69 @@ def open_rows(name: str, spool: Path | None = None, *, strict: bool = False) -> 
 
 
 def _open(name: str, spool: Path | None, strict: bool) -> Source:
-    if name == "-" or Path(name).is_fifo():
+    lacking = _lacking(strict)
+    path = Path(name)
+    if name == "-" or path.is_fifo():
         copy = _spool(name, spool)
         try:
-            kind = kind_of_content(copy.path, name)
-            opened = _open_file(name, copy.path, kind, strict=strict)
+            opened = _layout_of_content(copy.path, name).open(name, copy.path, lacking)
         except BaseException:
             copy.remove()
             raise
         return replace(opened, folder=Path(), copy=copy)
-    if Path(name).is_file():
-        path = Path(name)
-        return _open_file(name, path, kind_of_file(path), strict=strict)
-    if Path(name).is_dir() and (kind := kind_of_folder(Path(name))) is not InputKind.HUB:
-        return _open_folder(name, Path(name), kind)
-    return _open_hub(name)
+    if path.is_file():
+        return _layout_of_file(path).open(name, path, lacking)
+    if path.is_dir():
+        folders = (layout for layout in load_all(LAYOUTS) if layout.folder is not None)
+        found = next((layout for layout in folders if layout.takes(path, b"")), None)
+        return (found or load(LAYOUTS, HUB)).open(name, path, lacking)
+    whole = name.rpartition(":")[0] or name
+    if not Path(whole).is_dir() and (not _HUB_ID.fullmatch(name) or layouts_named(whole)):
+        hint = "expected a file, -, a dataset's folder, or a Hugging Face id owner/name"
+        raise UserError(f"{name} does not exist", hint=hint)
+    return load(LAYOUTS, HUB).open(name, path, lacking)
+
+
+#: The layout of other folders, and of what is no file: ids of data sets.
+HUB = "huggingface"
+#: The layout of what is written to standard output.
+LINES = "jsonl"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
+
+
+def layouts_named(name: str) -> list[Layout]:
+    """The layouts that have a name's suffix: first those whose own it is."""
+    suffix = suffix_of(Path(name))
+    named = [layout for layout in load_all(LAYOUTS) if suffix in layout.suffixes]
+    return sorted(named, key=lambda layout: layout.suffixes.index(suffix))
+
+
+def suffix_of(path: Path) -> str:
+    """The name's suffix in lower case, before that of a compression."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _layout_of_file(path: Path) -> Layout:
+    """By the name; by the content where the name leaves a choice. Raises `UserError`."""
+    named = layouts_named(path.name)
+    return named[0] if len(named) == 1 else _layout_of_content(path, str(path))
+
+
+def _layout_of_content(path: Path, name: str) -> Layout:
+    """By a file's first bytes. Raises `UserError` for a layout that nobody reads."""
+    head = next(chunks(path, name), b"")
+    files = [layout for layout in load_all(LAYOUTS) if layout.folder is None]
+    found = next((layout for layout in files if layout.takes(path, head)), None)
+    if found is None and suffix_of(path) == ".json":
+        return load(LAYOUTS, LINES)  # which says of each line what is wrong
+    if found is None:
+        titles = ", ".join(layout.title for layout in files)
+        hint = f"expected {titles}, or a folder"
+        raise UserError(f"{name} has a format that cannot be read", hint=hint)
+    return found
 
 
 def _lacking(strict: bool) -> Callable[[str], None]:
@@ -248,87 +185,6 @@ def _lacking(strict: bool) -> Callable[[str], None]:
             logger.warning(text)
 
     return lacking
-
-
-def _open_file(name: str, path: Path, kind: InputKind, *, strict: bool = False) -> Source:
-    from revise_captions.io import jsonl, webdataset
-    from revise_captions.io.layouts import coco, delimited
-
-    count_all: Callable[[], int | None] = _unknown
-    tables: Callable[[], Tables] | None = None
-    unparsed: Callable[[], Iterator[Row | BadRow]] | None = None
-    match kind:
-        case InputKind.JSONL:
-            read = partial(jsonl.json_lines, path, name)
-            unparsed = partial(jsonl.json_lines, path, name, parsed=False)
-            count_all = partial(jsonl.count_lines, path)
-        case InputKind.JSON:
-            read = partial(jsonl.json_array, path, name)
-        case InputKind.COCO:
-            read = partial(coco.coco_rows, path, name)
-        case InputKind.CSV:
-            delimited.read_dialect(path, name)
-            read = partial(delimited.delimited_rows, path, name)
-            count_all = partial(delimited.count_rows, path, name)
-        case InputKind.TAR:
-            lacking = _lacking(strict)
-            read = partial(webdataset.tar_rows, path, name, lacking)
-            count_all = partial(webdataset.count_groups, path, name, lacking)
-        case _:
-            from revise_captions.io import arrow
-
-            tables = partial(arrow.parquet_tables, path, name)
-            read = partial(_read_tables, tables, name)
-            count_all = partial(_count_tables, tables)
-    return Source(name, kind, path, path.parent, read, count_all, tables, unparsed)
-
-
-def _open_folder(name: str, folder: Path, kind: InputKind) -> Source:
-    """A folder of images; with a metadata file, its rows."""
-    from revise_captions.io.layouts import image_folder
-
-    metadata = image_folder.metadata_of(folder)
-    if kind is InputKind.METADATA and metadata is not None:
-        rows = _open_file(name, metadata, kind_of_file(metadata))
-        return replace(rows, kind=kind, path=folder, folder=folder, metadata=metadata)
-    read = partial(image_folder.beside_rows, folder, name)
-    return Source(name, kind, folder, folder, read, partial(image_folder.count_images, folder))
-
-
-def _unknown() -> None:
-    return None
-
-
-def _read_tables(tables: Callable[[], Tables], name: str) -> Iterator[Row | BadRow]:
-    from revise_captions.io.arrow import table_rows
-
-    return table_rows(tables(), name)
-
-
-def _count_tables(tables: Callable[[], Tables]) -> int | None:
-    return tables().length
-
-
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(:[\w.-]+)?")
-
-
-def _open_hub(name: str) -> Source:
-    folder, split = name, ""
-    if not Path(name).is_dir() and ":" in name:
-        folder, _, split = name.rpartition(":")
-    is_folder = Path(folder).is_dir()
-    if not is_folder and (not _HUB_ID.fullmatch(name) or kind_of_name(folder) is not None):
-        hint = "expected a file, -, a dataset's folder, or a Hugging Face id owner/name"
-        raise UserError(f"{name} does not exist", hint=hint)
-    from revise_captions.io import arrow
-
-    data = arrow.open_hub(folder, split or None)
-    tables = partial(arrow.hub_tables, data, name)
-    read = partial(_read_tables, tables, name)
-    base = Path(folder) if is_folder else Path()
-    return Source(
-        name, InputKind.HUB, Path(folder), base, read, partial(_count_tables, tables), tables
-    )
 
 
 def _spool(name: str, out: Path | None) -> WorkingFile:

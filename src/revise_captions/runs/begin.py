@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
-from revise_captions.io.readers import Source, open_rows
+from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import Row
+from revise_captions.io.source import Source
 from revise_captions.runs.journal import Journal, refuse_early
 from revise_captions.runs.paths import journal_path, quarantine_path
 from revise_captions.signature import settings_of

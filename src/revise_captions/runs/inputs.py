@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import Fields
 from revise_captions.io.images import LoadImage, load_image
-from revise_captions.io.readers import Source, open_source
+from revise_captions.io.readers import open_source
+from revise_captions.io.source import Source
 from revise_captions.records import Record
 from revise_captions.runs.options import InputOptions, parse_shard
 

@@ -18,8 +18,7 @@ from typing import IO, Any
 
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
-from revise_captions.io.layouts.evidence_file import evidence_path, is_evidence
-from revise_captions.io.readers import Source
+from revise_captions.io.evidence_file import evidence_path, is_evidence
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.signature_file import (
     Shortener,
@@ -27,6 +26,7 @@ from revise_captions.io.signature_file import (
     is_signatures,
     signatures_path,
 )
+from revise_captions.io.source import Source
 from revise_captions.io.writing import (
     cannot_write,
     check_writable,

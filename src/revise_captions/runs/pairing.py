@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row, Unparsed, dumps
 from revise_captions.io.signature_file import Shortener
+from revise_captions.io.source import Source
 from revise_captions.runs.journal import RowResult
 
 

@@ -22,8 +22,8 @@ from PIL import Image
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import BadRecord, Reason, UserError, described
 from revise_captions.io.fields import look_up
-from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.source import Source
 from revise_captions.io.writing import check_writable, write_text
 from revise_captions.isolation import Raised, isolated
 from revise_captions.records import Record

@@ -14,8 +14,8 @@ from revise_captions.errors import BadRecord, Reason, own_step
 from revise_captions.io.decode_budget import DECODE_BUDGET
 from revise_captions.io.decoding import reduced
 from revise_captions.io.images import LoadImage
-from revise_captions.io.readers import WINDOW
 from revise_captions.io.rows import BadRow
+from revise_captions.io.source import WINDOW
 from revise_captions.records import Record
 from revise_captions.runs import overlap
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from revise_captions.io.images import LoadImage, mark_of
-from revise_captions.io.readers import Source
 from revise_captions.io.rows import BadRow
+from revise_captions.io.source import Source
 from revise_captions.records import Record
 from revise_captions.runs.journal import Journal, window_digest
 from revise_captions.runs.overlap import ahead

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import io
+import itertools
 import logging
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.fields import place_of
 from revise_captions.io.jsonl import chunks, parse
-from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.io.source import Layout, Source
+from revise_captions.layouts.json_rows import with_caption
+from revise_captions.layouts.style import OutputStyle
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.pairing import Pairing
 from revise_captions.text.formatting import plural
 
 logger = logging.getLogger(__name__)
@@ -271,3 +279,80 @@ def _too_large(group: Group, name: str, number: int) -> BadRow:
         detail = f"{group.size:,} bytes under {group.key}; the limit is {MAX_ROW:,}"
     original = group.members[0][0].name
     return BadRow(name, number, Reason.IMAGE_TOO_LARGE, detail, original)
+
+
+# --- Writing --------------------------------------------------------------------------------------
+
+
+def write_tar(source: Source, pairs: Pairing, file: IO[bytes], style: OutputStyle) -> None:
+    """Copies the members of good rows, and what belongs to no row; adds each row's own."""
+    # Which rows of the archive belong to this run's shard and limit, in order.
+    mine = source.select(itertools.count(1))
+    following = next(mine, 0)
+    number = 0
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for group in tar_groups(source.path, source.name, lambda _: None):  # it was said
+            if group.key is None:
+                ((member, content),) = group.members
+                archive.addfile(member, content)  # type: ignore[arg-type]  # a file, as it has no key
+                continue
+            number += 1
+            if number != following:
+                continue
+            following = next(mine, 0)
+            row = group_row(group, source.name, number)
+            result = pairs.result_for(row)
+            if result is not None:
+                assert isinstance(row, Row)
+                _copy(archive, group, _in_place(row, result), style)
+                _add(archive, group, result)
+
+
+def _in_place(row: Row, result: RowResult) -> dict[str, tuple[Sequence[str | int], str]]:
+    """What goes into which member: by its suffix, where in its JSON, and the caption."""
+    places = {name: place_of(row.data, name) or (name,) for name in result.captions}
+    return {str(p[0]): (p[1:], result.captions[name]) for name, p in places.items()}
+
+
+def _copy(
+    archive: tarfile.TarFile,
+    group: Group,
+    captions: Mapping[str, tuple[Sequence[str | int], str]],
+    style: OutputStyle,
+) -> None:
+    for member, content in group.members:
+        assert isinstance(content, bytes)
+        suffix = member.name[len(group.key or "") + 1 :].lower()
+        if ADDED.get(suffix) in style.replaced:
+            continue
+        if suffix in captions:
+            content = with_caption(content, *captions[suffix])
+            member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+
+
+_STEMS = {"revised_caption": "revised", "caption_original": "original", "revision": "revision"}
+
+
+def _add(archive: tarfile.TarFile, group: Group, result: RowResult) -> None:
+    for name, value in result.revised.items():
+        stem = _STEMS[name]
+        text = value if isinstance(value, str) else dumps(value)
+        suffix = "txt" if isinstance(value, str) else "json"
+        content = text.encode("utf-8", "replace")
+        member = tarfile.TarInfo(f"{group.key}.{stem}.{suffix}")
+        member.size = len(content)
+        member.mtime = group.members[0][0].mtime
+        archive.addfile(member, io.BytesIO(content))
+
+
+def _open(name: str, path: Path, lacking: Lacking) -> Source:
+    read, count = partial(tar_rows, path, name, lacking), partial(count_groups, path, name, lacking)
+    return Source(name, WEBDATASET, path, path.parent, read, count)
+
+
+def _takes(path: Path, head: bytes) -> bool:
+    return head[257:262] == b"ustar"
+
+
+WEBDATASET = Layout("WebDataset tar", _open, write_tar, (".tar", ".tgz"), _takes, only_its_own=True)

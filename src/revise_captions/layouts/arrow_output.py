@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from revise_captions.errors import UserError, described
-from revise_captions.io.arrow import Tables, require_pyarrow, rows_of
 from revise_captions.io.fields import place_of
-from revise_captions.io.layouts.in_place import text_at, with_text
-from revise_captions.io.readers import Source
+from revise_captions.io.in_place import text_at, with_text
 from revise_captions.io.rows import Row, dumps
+from revise_captions.io.source import Source, Tables
 from revise_captions.io.writing import sync_folder, working_file
-from revise_captions.pipelines.output.lines import fields_of
-from revise_captions.pipelines.output.style import OutputStyle
+from revise_captions.layouts.arrow_rows import require_pyarrow, rows_of
+from revise_captions.layouts.json_rows import fields_of
+from revise_captions.layouts.style import OutputStyle
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import Pairing
 
@@ -62,11 +62,11 @@ def check_schema(source: Source, style: OutputStyle) -> None:
     """Writes the first rows of a table to memory, with the new columns, before any model is loaded.
 
     Raises:
-        UserError: Arrow reads one of its columns, and cannot write it.
+        UserError: The extra is missing, or Arrow reads a column that it cannot write.
     """
+    pyarrow = require_pyarrow()
     if source.tables is None:
         return
-    pyarrow = require_pyarrow()
     import pyarrow.parquet as parquet
 
     stored = source.tables()

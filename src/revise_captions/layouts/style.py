@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any
+from typing import Any, Literal
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.layouts.evidence_file import evidence_path
-from revise_captions.io.layouts.in_place import (
+from revise_captions.io.evidence_file import evidence_path
+from revise_captions.io.in_place import (
     ORIGINAL,
     by_field,
     in_place_fields,
     named_fields,
     refuse_taken,
 )
-from revise_captions.io.readers import FIRST_ROWS, Source
+from revise_captions.io.readers import FIRST_ROWS
 from revise_captions.io.rows import Row, dumps
-from revise_captions.pipelines.options import Evidence, Write
+from revise_captions.io.source import Source
 from revise_captions.runs.journal import RowResult
+
+Write = Literal["both", "caption"]
+Evidence = Literal["row", "sidecar", "none"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""CSV and TSV: rows that keep their own text, so that a writer can leave every other byte alone.
+"""CSV and TSV: rows that keep their own text, so that an output leaves every other byte alone.
 
 As `csv` and pandas read them (RFC 4180): a field that begins with a quotation mark ends at the
 next single one and may hold delimiters and line ends; two in a row stand for one. The first line
@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from revise_captions.errors import Reason, UserError
 from revise_captions.io.fields import CAPTIONS, IMAGES
 from revise_captions.io.jsonl import MAX_LINE, Line, chunks, lines, too_long, without_bom
-from revise_captions.io.rows import BadRow, Row, with_objects
+from revise_captions.io.rows import BadRow, Row, dumps, with_objects
+from revise_captions.io.source import Layout, Source
+from revise_captions.layouts.style import OutputStyle
+from revise_captions.runs.journal import RowResult
 
 MAX_OPEN = 1 << 20
 """Characters that a quoted field may go on for on further lines: a quotation mark that is still
@@ -263,3 +267,63 @@ def _row(record: _Text, dialect: Dialect, name: str) -> Row | BadRow:
         return BadRow(name, record.line, Reason.MALFORMED_CSV, detail, body)
     data: dict[str, Any] = dict(zip(dialect.columns, values, strict=True))
     return with_objects(Row(record.line, data, record.text))
+
+
+# --- Writing --------------------------------------------------------------------------------------
+
+
+def write_delimited(
+    source: Source, pairs: Iterable[tuple[Row, RowResult]], file: IO[bytes], style: OutputStyle
+) -> None:
+    """Writes the first line and each row as they are, the new fields at the end or in their old
+    places. A column holds text, so `revision` is JSON."""
+    dialect = read_dialect(source.metadata or source.path, source.name)
+    names = {name: dialect.quoted(name) for name in style.names}
+    kept = [name for name in dialect.columns if name not in style.dropped]
+    file.write(_bytes(_with_fields(dialect.header, dialect, kept, names)))
+    for row, result in pairs:
+        assert row.raw is not None
+        file.write(_bytes(_with_fields(row.raw, dialect, kept, _fields(row, result, dialect))))
+
+
+def _fields(row: Row, result: RowResult, dialect: Dialect) -> dict[str, str]:
+    """What changes of a row, and what it gains, as the file writes it."""
+    assert row.raw is not None
+    texts = {n: v if isinstance(v, str) else dumps(v) for n, v in result.revised.items()}
+    if result.captions:
+        was = _by_column(row.raw, dialect)
+        changed = {n: t for n, t in result.captions.items() if value_of(was[n]) != t}
+        texts = {**changed, **texts}
+    return {name: dialect.quoted(text) for name, text in texts.items()}
+
+
+def _by_column(record: str, dialect: Dialect) -> dict[str, str]:
+    return dict(zip(dialect.columns, fields_of(record, dialect.delimiter), strict=True))
+
+
+def _with_fields(record: str, dialect: Dialect, kept: list[str], added: dict[str, str]) -> str:
+    end = line_end_of(record)
+    if len(kept) == len(dialect.columns) and not set(added) & set(kept):
+        return dialect.delimiter.join([record.removesuffix(end), *added.values()]) + end
+    fields = _by_column(record, dialect)
+    own = {name: fields[name] for name in kept}
+    return dialect.delimiter.join((own | added).values()) + end
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _open(name: str, path: Path, lacking: Callable[[str], None]) -> Source:
+    read_dialect(path, name)
+    read, count = partial(delimited_rows, path, name), partial(count_rows, path, name)
+    return Source(name, DELIMITED, path, path.parent, read, count)
+
+
+def _takes(path: Path, head: bytes) -> bool:
+    return looks_delimited(head)
+
+
+DELIMITED = Layout(
+    "CSV", _open, write_delimited, (".csv", ".tsv", ".tab"), _takes, only_its_own=True
+)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import Reason, UserError, described
 from revise_captions.io.rows import BadRow, Row, with_objects
+from revise_captions.io.source import Tables
 from revise_captions.outside_text import on_one_line
 
 BATCH = 64
 """Rows held at once: few enough for full-size images."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """`schema` (a `pyarrow.Schema` with its metadata), how many rows if known, and the tables."""
-
-    schema: Any
-    length: int | None
-    read: Callable[[], Iterator[Any]]
 
 
 def parquet_tables(path: Path, name: str) -> Tables:
@@ -56,10 +47,8 @@ def open_hub(name: str, split: str | None) -> Any:
     except ImportError:
         hint = "pip install 'revise-captions[hub]'"
         raise UserError(f"{name} needs the library datasets", hint=hint) from None
-    folder = Path(name)
-    saved = any((folder / f).is_file() for f in ("state.json", "dataset_dict.json"))
     try:
-        if saved:
+        if is_saved(Path(name)):
             data = datasets.load_from_disk(name)
         else:
             data = datasets.load_dataset(name, split=split, streaming=True)
@@ -75,6 +64,11 @@ def open_hub(name: str, split: str | None) -> Any:
         found = f"{name} has the splits {', '.join(map(str, splits))}"
         raise UserError(f"{found}; expected one of them", hint=f"name it: {name}:{splits[0]}")
     return data[split]
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether `save_to_disk` wrote the folder."""
+    return any((folder / name).is_file() for name in ("state.json", "dataset_dict.json"))
 
 
 def hub_tables(data: Any, name: str) -> Tables:

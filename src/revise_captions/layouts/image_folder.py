@@ -4,19 +4,38 @@ The first is what `datasets` reads as `imagefolder`: rows name their image in `f
 to the metadata. In the second, the captions of `a/1.jpg` stand in `a/1.txt`, `a/1.caption` or
 `a/1.json`; what a run adds stands in `a/1.revised.txt` or `a/1.original.txt`, and
 `a/1.revision.json`.
+
+An output has links to the same images: hard links, which cost no space and no time; where the file
+system does not allow them (another disk), copies. Only the files of good rows are there.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+import shutil
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.fields import look_up, place_of
+from revise_captions.io.images import parse_image, resolve_path
 from revise_captions.io.jsonl import MAX_LINE, parse
-from revise_captions.io.rows import BadRow, Row
+from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.io.source import Layout, Source
+from revise_captions.io.writing import sync_folder, working_file
+from revise_captions.layouts.delimited import DELIMITED
+from revise_captions.layouts.json_rows import JSON_LINES, with_caption
+from revise_captions.layouts.style import OutputStyle
+from revise_captions.runs.journal import RowResult
+from revise_captions.runs.pairing import Pairing
+
+#: A file in every folder that a run wrote: only such a folder may be replaced.
+MARK = ".revise-captions"
 
 METADATA = ("metadata.jsonl", "metadata.csv")
 #: Of the formats that `decoding.FORMATS` reads.
@@ -142,3 +161,122 @@ def _files(folder: Path, inner: str = "") -> Iterator[str]:
             yield from _files(folder, path)
         elif is_file:
             yield path
+
+
+# --- Writing --------------------------------------------------------------------------------------
+
+
+def write_with_metadata(
+    rows: Layout, source: Source, pairs: Pairing, folder: Path, style: OutputStyle
+) -> None:
+    """Writes the metadata file with two more fields, and links the images that it names."""
+    assert source.metadata is not None
+    with (folder / source.metadata.name).open("wb") as file:
+        rows.write(source, _linking(source, pairs, folder), file, style)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_beside(source: Source, pairs: Pairing, folder: Path, style: OutputStyle) -> None:
+    """Links images, copies their captions, and writes the new files beside them."""
+    for row, result in pairs:
+        image = source.folder / row.data["file_name"]
+        there = _linked(image, folder / row.data["file_name"])
+        for path in files_beside(image, without=style.replaced):
+            shutil.copyfile(path, there.with_name(path.name))
+        for field, caption in result.captions.items():
+            _put_in_place(there, row, field, caption)
+        for name, value in result.revised.items():
+            suffixes = ADDED[name]
+            text = value if isinstance(value, str) else dumps(value)
+            suffix = suffixes[0] if isinstance(value, str) else suffixes[-1]
+            there.with_suffix(suffix).write_bytes(text.encode("utf-8", "replace"))
+
+
+def _put_in_place(image: Path, row: Row, field: str, caption: str) -> None:
+    """Writes a caption into the file that it stands in."""
+    name, *inner = place_of(row.data, field) or (field,)
+    suffix = next(suffix for suffix, known in BESIDE.items() if known == name)
+    path = image.with_suffix(suffix)
+    path.write_bytes(with_caption(path.read_bytes(), inner, caption))
+
+
+def _linking(source: Source, pairs: Pairing, folder: Path) -> Iterator[tuple[Row, RowResult]]:
+    for row, result in pairs:
+        with suppress(BadRecord):  # `--stage revise` looks at no image, and it may be gone
+            path = parse_image(look_up(row.data, source.fields.image or "file_name")).path
+            if path is not None:
+                image = resolve_path(path, None, source.folder)
+                inner = os.path.relpath(image, os.path.abspath(source.folder))
+                if image.is_file() and inner not in (*METADATA, MARK):
+                    _linked(image, folder / inner)
+        yield row, result
+
+
+def _linked(image: Path, place: Path) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.exists():
+        try:
+            os.link(image.resolve(), place)
+        except OSError:
+            shutil.copyfile(image, place)
+    return place
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """A folder that takes its name, complete, when the block succeeds, or never."""
+    held = working_file(path, "partial", folder=True)
+    try:
+        new = held.path / "new"
+        new.mkdir()
+        (new / MARK).write_text("written by revise-captions, which may replace this folder\n")
+        yield new
+        if path.exists():
+            os.rename(path, held.path / "old")
+        os.rename(new, path)
+        sync_folder(path)
+    finally:
+        held.remove()
+
+
+# --- The layouts ---------------------------------------------------------------------------------
+
+
+def _open_beside(name: str, folder: Path, lacking: Callable[[str], None]) -> Source:
+    read, count = partial(beside_rows, folder, name), partial(count_images, folder)
+    return Source(name, BESIDE_IMAGES, folder, folder, read, count)
+
+
+BESIDE_IMAGES = Layout(
+    "folder of images with captions beside them",
+    _open_beside,
+    write_beside,
+    takes=lambda folder, _: metadata_of(folder) is None and has_captions_beside(folder),
+    folder=replacing_folder,
+    mark=MARK,
+)
+
+
+def _with_metadata(metadata: str, rows: Layout) -> Layout:
+    """A folder whose images a file of another layout names."""
+
+    def opened(name: str, folder: Path, lacking: Callable[[str], None]) -> Source:
+        file = folder / metadata
+        source = rows.open(name, file, lacking)
+        return replace(source, layout=layout, path=folder, folder=folder, metadata=file)
+
+    layout = Layout(
+        "image folder with a metadata file",
+        opened,
+        partial(write_with_metadata, rows),
+        takes=lambda folder, _: metadata_of(folder) == folder / metadata,
+        rows_are_json=rows.rows_are_json,
+        folder=replacing_folder,
+        mark=MARK,
+    )
+    return layout
+
+
+METADATA_CSV = _with_metadata("metadata.csv", DELIMITED)
+METADATA_LINES = _with_metadata("metadata.jsonl", JSON_LINES)
