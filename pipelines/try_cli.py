@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from revise_captions.command_line.command import SECTIONS, command
-from revise_captions.command_line.shared import shared
+from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.shared import shared_option
 
 if TYPE_CHECKING:
     from revise_captions.records import Revision, Sentence
@@ -24,21 +27,34 @@ Examples:
 Styled = tuple[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class TryOptions:
+    """Which caption is judged, and by which models."""
+
+    image: str = argument("IMAGE", type=click.Path(exists=True))
+    caption: str = argument("CAPTION")
+    critic: str = shared_option("--critic")
+    expert: tuple[str, ...] = shared_option("--expert")
+    critic_profile: Path | None = shared_option("--critic-profile")
+    reviser: str | None = shared_option("--reviser")
+    adapter: str | None = shared_option("--adapter")
+    engine: str = shared_option("--engine")
+    samples: int = shared_option("--samples")
+    device: str = shared_option("--device")
+    dtype: str = shared_option("--dtype")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    threshold: float | None = shared_option("--threshold")
+    rounds: int = option(2, "Rewrites tried per flagged sentence.", type=click.IntRange(0, 20))
+
+
 @command(
+    TryOptions,
     name="try",
     heading="Correct captions",
     epilog=EPILOG,
     sections=SECTIONS,
 )
-@click.argument("image", type=click.Path(exists=True))
-@click.argument("caption")
-@shared("--critic", "--expert", "--critic-profile", "--reviser", "--adapter", "--engine")
-@shared("--samples")
-@shared("--device", "--dtype", "--trust-remote-code", "--threshold")
-@click.option(
-    "--rounds", type=click.IntRange(0, 20), default=2, help="Rewrites tried per flagged sentence."
-)
-def try_caption(image: str, caption: str, **options: Any) -> int:
+def try_caption(options: TryOptions) -> int:
     """Judge and revise one caption in the terminal.
 
     Judge and revise one CAPTION (`-`: standard input) of the file IMAGE, and show every step.
@@ -54,9 +70,11 @@ def try_caption(image: str, caption: str, **options: Any) -> int:
     from revise_captions.pipelines.job.verdict import DONE, NOTHING_JUDGED
     from revise_captions.runs.progress import announced
 
+    models = asdict(options)
+    image, caption = models.pop("image"), models.pop("caption")
     text = sys.stdin.read() if caption == "-" else caption
-    with announced(f"loading the critic {options['critic']} …"):
-        results = revise([{"image": image, "caption": text.strip()}], **options)
+    with announced(f"loading the critic {options.critic} …"):
+        results = revise([{"image": image, "caption": text.strip()}], **models)
     (result,) = results
     if isinstance(result, BadRow):
         raise UserError(f"{str(result.reason).replace('_', ' ')}: {result.detail}")

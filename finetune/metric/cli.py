@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from revise_captions.command_line.command import command
+from revise_captions.command_line.options import REQUIRED, argument, group, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FOLDER, shared
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FOLDER, shared_option
+from revise_captions.finetune.metric.settings import JointSettings
 
 if TYPE_CHECKING:
     from revise_captions.finetune.metric.train import MetricFigures
@@ -27,41 +27,28 @@ Example:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class FinetuneMetricOptions:
+    """Which metric is trained, on what and how."""
+
+    metric: str = argument("NAME[=MODEL]")
+    data: Path = argument("TRAIN", type=EXISTING_FOLDER)
+    out: Path = option(REQUIRED, "Write the trained model to this folder.", type=OUT_FOLDER)
+    test: Path | None = option(
+        None, "An export of other images, to measure on.", type=EXISTING_FOLDER
+    )
+    axis: str = option("overall, after", "Whose ratings count.")
+    training: JointSettings = group(JointSettings)
+    device: str = shared_option("--device")
+
+
 @command(
+    FinetuneMetricOptions,
     name="finetune-metric",
     heading="Label and train",
     epilog=EPILOG,
 )
-@click.argument("metric", metavar="NAME[=MODEL]")
-@click.argument("data", metavar="TRAIN", type=EXISTING_FOLDER)
-@click.option("--test", type=EXISTING_FOLDER, help="An export of other images, to measure on.")
-@click.option(
-    "--out", type=OUT_FOLDER, required=True, help="Write the trained model to this folder."
-)
-@click.option("--axis", default="overall, after", help="Whose ratings count.")
-@click.option(
-    "--epochs", type=click.FloatRange(0, min_open=True), default=0.5, help="Passes over the pairs."
-)
-@click.option(
-    "--learning-rate", type=click.FloatRange(0, min_open=True), default=2e-6, help="Adam's."
-)
-@click.option(
-    "--rating-weight",
-    type=click.FloatRange(0),
-    default=0.2,
-    help="Weight of the ratings beside the checks; 0 trains on the checks alone.",
-)
-@shared("--batch-size", default=64, help="Pairs for a step.")
-@shared("--seed", "--device")
-def finetune_metric(
-    metric: str,
-    data: Path,
-    test: Path | None,
-    out: Path,
-    axis: str,
-    device: str,
-    **settings: Any,
-) -> None:
+def finetune_metric(options: FinetuneMetricOptions) -> None:
     """Train a metric to pass these checks.
 
     Train a metric on people's ratings and on the ten checks together (ContextRef, section 6).
@@ -72,15 +59,16 @@ def finetune_metric(
     """
     from revise_captions.finetune.metric.data import read_pairs
     from revise_captions.finetune.metric.scorers import load_scorer
-    from revise_captions.finetune.metric.train import JointSettings, figures, train
+    from revise_captions.finetune.metric.train import figures, train
     from revise_captions.io.writing import check_new_folder, write_json
 
+    metric, test, out, axis = options.metric, options.test, options.out, options.axis
     check_new_folder(out)
-    pairs = read_pairs(data, axis)
+    pairs = read_pairs(options.data, axis)
     measured = read_pairs(test, axis) if test is not None else pairs
-    scorer = load_scorer(metric, device)
+    scorer = load_scorer(metric, options.device)
     before = figures(scorer, measured)
-    done = train(scorer, pairs, JointSettings(**settings), lambda line: echo(json.dumps(line)))
+    done = train(scorer, pairs, options.training, lambda line: echo(json.dumps(line)))
     after = figures(scorer, measured)
     out.mkdir(parents=True, exist_ok=True)
     scorer.save(out)

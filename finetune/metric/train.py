@@ -26,6 +26,7 @@ import torch
 from revise_captions.errors import UserError
 from revise_captions.finetune.metric.data import StressData, WorsePair
 from revise_captions.finetune.metric.scorers import TrainableScorer
+from revise_captions.finetune.metric.settings import JointSettings
 from revise_captions.metrics.protocol import MetricInput
 from revise_captions.metrics.registry import scored
 from revise_captions.stats.bootstrap import ratio_interval
@@ -34,27 +35,6 @@ from revise_captions.stats.pearson import pearson
 logger = logging.getLogger(__name__)
 Progress = Callable[[dict[str, Any]], None]
 _SLOPE = 4.0  # a, if the data does not say: a score of 0 to 1 is a rating of 1 to 5
-
-
-@dataclass(frozen=True, slots=True)
-class JointSettings:
-    """How a metric is trained. The defaults are the paper's, for CLIP.
-
-    Attributes:
-        epochs: Passes over all pairs; a part of one is a part.
-        learning_rate: Adam's.
-        batch_size: Pairs for a step.
-        micro_batch: Pairs computed at a time.
-        rating_weight: r; 0 trains on the checks alone.
-        seed: Of the order.
-    """
-
-    epochs: float = 0.5
-    learning_rate: float = 2e-6
-    batch_size: int = 64
-    micro_batch: int = 16
-    rating_weight: float = 0.2
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

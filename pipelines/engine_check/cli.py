@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from typing import Any
-
-import click
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import COUNT, shared
+from revise_captions.command_line.shared import COUNT, shared_option
 
 EPILOG = """
 \b
@@ -23,24 +23,43 @@ Examples:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class EngineCheckOptions:
+    """Which critic is compared with itself, how, and on what."""
+
+    source: str = argument("IN")
+    against: str = option(
+        "layout=single,batch-size=1",
+        "What the second setup changes, comma-separated: critic=, engine=, dtype=, device=, "
+        "batch-size=, layout=packed|single, compile=yes|no, "
+        "attention-mode=prefix|image-prefix|causal.",
+    )
+    critic: str = shared_option("--critic")
+    critic_profile: Path | None = shared_option("--critic-profile")
+    adapter: str | None = shared_option("--adapter")
+    engine: str = shared_option("--engine")
+    threshold: float | None = shared_option("--threshold")
+    samples: int = shared_option("--samples")
+    batch_size: int = shared_option("--batch-size")
+    dtype: str = shared_option("--dtype")
+    compile: bool = shared_option("--compile")
+    device: str = shared_option("--device")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    sample: int = option(64, "Number of records to judge.", type=COUNT)
+    image_field: str | None = shared_option("--image-field")
+    caption_field: str | None = shared_option("--caption-field")
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    as_json: bool = option(False, "Print the comparison as JSON.", name="json")
+
+
 @command(
+    EngineCheckOptions,
     name="check-engine",
     heading="Large jobs and engines",
     epilog=EPILOG,
 )
-@click.argument("source", metavar="IN")
-@click.option(
-    "--against",
-    default="layout=single,batch-size=1",
-    help="What the second setup changes, comma-separated: critic=, engine=, dtype=, device=, "
-    "batch-size=, layout=packed|single, compile=yes|no, attention-mode=prefix|image-prefix|causal.",
-)
-@shared("--critic", "--critic-profile", "--adapter", "--engine", "--threshold", "--samples")
-@shared("--batch-size", "--dtype", "--compile", "--device", "--trust-remote-code")
-@click.option("--sample", type=COUNT, default=64, help="Number of records to judge.")
-@shared("--image-field", "--caption-field", "--image-root", "--allow-urls")
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> None:
+def check_engine(options: EngineCheckOptions) -> None:
     """Compare a critic's answers in two setups.
 
     Judge a sample of the captions in IN with two setups of a critic and compare the answers.
@@ -52,13 +71,13 @@ def check_engine(against: str, sample: int, as_json: bool, **options: Any) -> No
     from revise_captions.pipelines.options import JobOptions
     from revise_captions.runs.inputs import image_loader, open_input
 
-    job = JobOptions.of(options)
+    job = JobOptions.of(asdict(options))
     first = Setup(job.models)
-    second = first.changed(against)
+    second = first.changed(options.against)
 
     # OUT is never written: standard input is copied beside a file of that name
     with closing(open_input(job.inputs, "check-engine")) as source:
-        records = drawn(source, sample)
+        records = drawn(source, options.sample)
         result = check(first, second, records, image_loader(source, job.inputs))
-    echo(json.dumps(result, indent=1) if as_json else as_text(result))
+    echo(json.dumps(result, indent=1) if options.as_json else as_text(result))
     sys.exit(0 if result["verdict"] in ("same", "close") else 1)

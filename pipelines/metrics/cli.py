@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from revise_captions.command_line.command import command
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared
+from revise_captions.pipelines.metrics.options import EvaluationOptions
 
-LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 EPILOG = """
 \b
 Examples:
@@ -39,39 +34,12 @@ metric:critic=bundled or metric:clipscore=FOLDER. `captions stress-metric --list
 
 
 @command(
+    EvaluationOptions,
     name="evaluate-metric",
     heading="Measure captions and metrics",
     epilog=EPILOG,
 )
-@click.argument("benchmark", metavar="BENCHMARK")
-@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
-@click.option(
-    "--floors", is_flag=True, help="Also evaluate every floor that needs nothing but the benchmark."
-)
-@click.option(
-    "--level",
-    "levels",
-    multiple=True,
-    type=click.Choice(LEVELS),
-    help="Evaluate at this level only; repeat for several.  [default: all]",
-)
-@click.option(
-    "--ratings",
-    type=click.Choice(["mean", "each"]),
-    default="mean",
-    help="Compare with the mean of a caption's ratings, or with each rating as its own row.",
-)
-@click.option(
-    "--by-captioner/--no-by-captioner",
-    default=True,
-    help="Also evaluate the sentences of each captioner separately.",
-)
-@click.option("--field", default="score", help="Field or column that holds the score.")
-@shared("--critic-profile", help="Profile of the critic that metric:critic asks.")
-@shared("--replicates", default=1000)
-@click.option("--json", "out", type=OUT_FILE, help="Write all figures to this JSON file.")
-def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> None:
+def evaluate_metric(options: EvaluationOptions) -> None:
     """Compare a metric with the human labels of a benchmark.
 
     Compare the SCORES of metrics or raters with the human annotations of BENCHMARK, read from
@@ -83,8 +51,6 @@ def evaluate_metric(levels: tuple[str, ...], ratings: str, **options: Any) -> No
     `captions benchmarks list` names the benchmarks. SCORES named `floor:…` or
     `metric:…` are computed, not read.
     """
-    from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
+    from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
 
-    each = ratings == "each"
-    found = evaluate(EvaluationOptions(levels=levels or LEVELS, each=each, **options))
-    echo(as_text(found))
+    echo(as_text(evaluate(options)))

@@ -7,7 +7,6 @@ scores (files)       ─ joined by id ─────────┴─ figures 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,41 +20,18 @@ from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
 from revise_captions.pipelines.metrics.estimates import Figure
+from revise_captions.pipelines.metrics.options import EvaluationOptions
 from revise_captions.pipelines.metrics.preferences import preference_level, ratings_of
 from revise_captions.pipelines.metrics.scores import Scores, all_floors, read_scores
 from revise_captions.pipelines.metrics.spans import span_level
 from revise_captions.signature import signature
 from revise_captions.text.formatting import p_value, plural
 
-LEVELS = ("sentence", "segment", "system", "preference", "spans", "agreement")
 #: Settings that every figure depends on, said in its signature.
 TIES = (
     "ROC-AUC half,Kendall a neither b corrected c Stuart,Spearman mean rank,"
     "pairwise calibrated,battles half a win"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationOptions:
-    """See `captions evaluate-metric --help`.
-
-    Attributes:
-        scores: `[NAME=]FILE` or a floor; all others are tested against the first.
-        each: Whether every rating is a row of its own.
-        floors: Whether to add all floors that need nothing but the benchmark.
-    """
-
-    benchmark: str
-    folder: Path
-    scores: tuple[str, ...] = ()
-    levels: tuple[str, ...] = LEVELS
-    replicates: int = 1000
-    each: bool = False
-    by_captioner: bool = True
-    field: str = "score"
-    out: Path | None = None
-    floors: bool = False
-    critic_profile: Path | None = None
 
 
 def evaluate(options: EvaluationOptions) -> dict[str, Any]:
@@ -146,7 +122,7 @@ def _signature(options: EvaluationOptions, metrics: Sequence[Scores]) -> str:
         "levels": ",".join(options.levels),
         "intervals": f"95% Poisson bootstrap over images, {options.replicates}",
         "tests": f"paired permutation over images, {options.replicates}",
-        "ratings": "each" if options.each else "mean",
+        "ratings": options.ratings,
         "ties": TIES,
         "seed": "0",
         "scipy": version("scipy"),

@@ -2,54 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import click
+
+from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.shared import COUNT, OUT, listed_option, shared_option
 from revise_captions.errors import UserError
 from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.preferences.pairs import SCORES
 from revise_captions.runs.options import InputOptions
 
 
+def _scores(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    if unknown := sorted(set(value) - set(SCORES)):
+        raise click.BadParameter(f"no score {', '.join(unknown)}; expected {', '.join(SCORES)}")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class PreferenceOptions:
-    """`captions preferences --help` says what each option means."""
+    """Which captions are compared, by whom, and how."""
 
-    source: str = ""
-    out: str = ""
-    policy: str | None = None
-    samples: int = 8
-    temperature: float = 1.0
-    top_p: float = 0.7
-    max_tokens: int = 512
-    seed: int = 0
-    prompts: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    units: str = "graph"
-    verifier: tuple[str, ...] = ("bundled",)
-    critic_profile: Path | None = None
-    by: tuple[str, ...] = SCORES
-    margin: float = 0.0
-    pairs: int = 1
-    from_revisions: bool = False
-    image_field: str | None = None
-    image_root: Path | None = None
-    allow_urls: bool = False
-    limit: int | None = None
-    engine: str = "transformers"
-    device: str = "auto"
-    dtype: str = "auto"
-    batch_size: int = 16
-    trust_remote_code: bool = False
-    resume: bool = False
-    force: bool = False
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> PreferenceOptions:
-        """Options by name; others are left out."""
-        return cls(**{name: values[name] for name in cls.__slots__ if name in values})
+    source: str = argument("IN", default="")
+    out: str = argument("OUT", default="", type=OUT)
+    policy: str | None = option(
+        None,
+        "Captioner to sample from: a folder, a Hugging Face id, or MODEL@http://host:8000/v1.",
+    )
+    samples: int = option(8, "Captions to sample for each image.", type=COUNT)
+    temperature: float = option(1.0, "Of sampling.", type=click.FloatRange(0, min_open=True))
+    top_p: float = option(
+        0.7,
+        "Nucleus: the likeliest tokens that have this probability together.",
+        type=click.FloatRange(0, 1, min_open=True),
+    )
+    max_tokens: int = option(512, "Where a caption is cut.", type=COUNT)
+    seed: int = shared_option("--seed")
+    prompts: tuple[str, ...] = option(
+        (),
+        "What the captioner is asked; several are used in turn.  [default: Describe this image in "
+        "detail.]",
+        name="prompt",
+    )
+    given: tuple[str, ...] = listed_option(
+        (),
+        "Fields that hold a caption or a list of captions, separated by commas; they are compared "
+        "with sampled ones, or with each other.",
+        show_default=False,
+    )
+    units: str = shared_option("--units")
+    verifier: tuple[str, ...] = shared_option("--verifier")
+    critic_profile: Path | None = shared_option(
+        "--critic-profile", help="Profile of the critic that verifies, from captions calibrate."
+    )
+    by: tuple[str, ...] = listed_option(
+        SCORES,
+        "Scores that decide pairs: c_p, the share of true units; c_r, their number; both.",
+        callback=_scores,
+    )
+    margin: float = option(
+        0.0,
+        "Captions whose scores differ by this or less are a tie, and no pair.",
+        type=click.FloatRange(0),
+    )
+    pairs: int = option(1, "Pairs for each image and score, widest margins first.", type=COUNT)
+    from_revisions: bool = option(
+        False,
+        "IN is the output of revise-captions: the revised caption is preferred to the original "
+        "where a rewrite was accepted. No model is loaded.",
+    )
+    image_field: str | None = shared_option("--image-field")
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    limit: int | None = shared_option("--limit")
+    engine: str = shared_option("--engine")
+    device: str = shared_option("--device")
+    dtype: str = shared_option("--dtype")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    batch_size: int = shared_option(
+        "--batch-size", help="Captions, and units of captions, per forward pass."
+    )
+    resume: bool = shared_option("--resume")
+    force: bool = shared_option("--force")
 
     def check(self) -> None:
         """Raises `UserError` where options contradict each other, whatever the input holds."""

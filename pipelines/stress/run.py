@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from revise_captions.pipelines.stress.checks import CHECKS, Continuations
 from revise_captions.pipelines.stress.continuations import continuations, is_continuations
 from revise_captions.pipelines.stress.export import export_variants
 from revise_captions.pipelines.stress.items import RatedItems, part_of, read_items, spread
+from revise_captions.pipelines.stress.options import StressOptions
 from revise_captions.pipelines.stress.page import TITLE, page
 from revise_captions.pipelines.stress.scores import (
     ORIGINAL,
@@ -39,30 +39,6 @@ from revise_captions.signature import signature
 logger = logging.getLogger(__name__)
 FORMAT = "revise-captions stress"
 NO_WRITER = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class StressOptions:
-    """See `captions stress-metric --help`."""
-
-    metrics: tuple[str, ...]
-    folder: Path
-    benchmark: str = "plain"
-    writer: str = "smollm2"
-    continuations: Path | None = None
-    scale: tuple[float, float] | None = (1.0, 5.0)
-    limit: int | None = None
-    part: str = "all"
-    seed: int = 0
-    replicates: int = 1000
-    engine: str = "transformers"
-    device: str = "auto"
-    batch_size: int = 16
-    critic_profile: Path | None = None
-    html: Path | None = None
-    json: Path | None = None
-    export: Path | None = None
-    force: bool = False
 
 
 def run(options: StressOptions) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from revise_captions.errors import UserError
 from revise_captions.finetune.metric import cli
 from revise_captions.finetune.metric.data import WorsePair, read_pairs
 from revise_captions.finetune.metric.scorers import load_scorer
+from revise_captions.finetune.metric.settings import JointSettings
 from revise_captions.finetune.metric.train import (
-    JointSettings,
     figures,
     fitted,
     joint_loss,

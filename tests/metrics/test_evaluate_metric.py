@@ -13,7 +13,8 @@ from rated import ROWS, captions, figures, oracle, run, scores_csv, value, write
 from revise_captions.benchmarks.catalog.published import TABLE_4
 from revise_captions.errors import UserError
 from revise_captions.pipelines.metrics import cli
-from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
+from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
+from revise_captions.pipelines.metrics.options import EvaluationOptions
 from revise_captions.pipelines.metrics.scores import read_scores
 
 main = program(cli.evaluate_metric)
@@ -139,7 +140,7 @@ def test_segments_are_correlated_as_scipy_does_it(folder):
         assert (figure["rows"], figure["units"]) == (18, 6)
     # within an image the metric is people's own order: all pairs, ties too
     assert value(found, axis="within images, quality") == 1
-    each = run(folder, scores_csv(folder), only=("segment",), each=True)
+    each = run(folder, scores_csv(folder), only=("segment",), ratings="each")
     (figure,) = figures(each, name="pearson")
     assert (figure["axis"], figure["rows"]) == ("pooled over ratings, quality", 36)
     assert figure["value"] < value(found, name="pearson", axis=axis)

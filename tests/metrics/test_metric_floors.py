@@ -16,7 +16,8 @@ from revise_captions.errors import UserError
 from revise_captions.graphs import parse
 from revise_captions.pipelines.metrics import cli, number_floors
 from revise_captions.pipelines.metrics.baselines import BASELINES, baseline
-from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
+from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
+from revise_captions.pipelines.metrics.options import EvaluationOptions
 from revise_captions.pipelines.metrics.scores import all_floors, read_scores
 from revise_captions.stats.correlations import correlation
 

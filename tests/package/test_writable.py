@@ -14,8 +14,9 @@ from revise_captions.finetune.trainer.state import RunFolder
 from revise_captions.io.rows import dumps
 from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
-from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, evaluate
+from revise_captions.pipelines.metrics.evaluate import evaluate
 from revise_captions.pipelines.metrics.number_floors import HEADER, texts_of
+from revise_captions.pipelines.metrics.options import EvaluationOptions
 from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
 from revise_captions.posh.score_file import PoshOptions
 from revise_captions.posh.score_file import run as score_posh

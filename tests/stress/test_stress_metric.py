@@ -14,7 +14,8 @@ from PIL import Image
 from revise_captions.metrics import MetricScore, Needs
 from revise_captions.pipelines.stress import cli
 from revise_captions.pipelines.stress.checks import CHECKS
-from revise_captions.pipelines.stress.run import StressOptions, run
+from revise_captions.pipelines.stress.options import StressOptions
+from revise_captions.pipelines.stress.run import run
 from revise_captions.pipelines.stress.scores import StressScores, variant_id
 from revise_captions.pipelines.stress.summary import (
     among_themselves,

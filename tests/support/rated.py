@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from revise_captions.pipelines.metrics.evaluate import EvaluationOptions, as_text, evaluate
+from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
+from revise_captions.pipelines.metrics.options import EvaluationOptions
 
 CAPTION = "It is red. It is big."
 #: (captioner, labels of the two sentences, score by people) of images 1, 2, …

@@ -72,6 +72,35 @@ class Named(click.types.StringParamType):
         ]
 
 
+class Listed(click.ParamType[tuple[Any, ...]]):
+    """Several values in one text, separated by commas, for a field that is a tuple."""
+
+    name = "text"
+
+    def __init__(self, of: Callable[[str], Any] = str, expected: str = "names") -> None:
+        self.of, self.expected = of, expected
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The values, as a tuple; a default is one. Raises `click.BadParameter`."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return tuple(self.of(part.strip()) for part in value.split(",") if part.strip())
+        except ValueError:
+            self.fail(f"{value}: expected comma-separated {self.expected}", param, ctx)
+
+
+def listed_option(default: tuple[Any, ...], help: str, **more: Any) -> Any:
+    """A dataclass field, a tuple, whose values stand in one option, separated by commas.
+
+    Args:
+        default: Of the field.
+        help: One line for `--help`.
+        more: As in `option`.
+    """
+    return option(default, help, **{"type": Listed(), "multiple": False, **more})
+
+
 #: Argument and option types.
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

@@ -1,0 +1,81 @@
+"""Options of `captions stress-metric`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.printing import echo
+from revise_captions.command_line.shared import (
+    COUNT,
+    EXISTING_FOLDER,
+    OUT_FILE,
+    OUT_FOLDER,
+    shared_option,
+)
+
+
+def _list(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from revise_captions.registry import METRICS, load, names
+
+    for name in names(METRICS):
+        said = (load(METRICS, name).__doc__ or "").strip().splitlines()
+        echo(f"{name:22}{said[0] if said else ''}")
+    context.exit()
+
+
+@dataclass(frozen=True, slots=True)
+class StressOptions:
+    """Which metrics are tried, on what, and what is written."""
+
+    metrics: tuple[str, ...] = argument("[METRIC]…")
+    folder: Path = argument("DIR", type=EXISTING_FOLDER)
+    list: bool = option(
+        False,
+        "List the installed metrics and exit.",
+        is_eager=True,
+        expose_value=False,
+        callback=_list,
+    )
+    benchmark: str = option("plain", "What DIR holds.")
+    html: Path | None = option(None, "Write a page with charts to this file.", type=OUT_FILE)
+    json: Path | None = option(None, "Write all figures to this JSON file.", type=OUT_FILE)
+    export: Path | None = option(
+        None,
+        "Write all original and changed descriptions and images to this new folder.",
+        type=OUT_FOLDER,
+    )
+    writer: str = option(
+        "smollm2",
+        "Language model that continues descriptions: a folder, a Hugging Face id, `smollm2`, or "
+        "`none`, which leaves two checks out.",
+    )
+    continuations: Path | None = option(
+        None, "Keep its continuations in this file, and take them from there.", type=OUT_FILE
+    )
+    scale: tuple[float, float] | None = option(
+        (1.0, 5.0), "Leave out ratings outside this range; they are counted.", metavar="LOW HIGH"
+    )
+    limit: int | None = option(
+        None, "Use N descriptions only, evenly spread.", type=COUNT, metavar="N"
+    )
+    part: Literal["all", "train", "test"] = option(
+        "all",
+        "Use all images, four fifths of them, or the other fifth: finetune-metric trains on "
+        "`train`, so measure what it made on `test`.",
+    )
+    seed: int = shared_option("--seed")
+    replicates: int = shared_option("--replicates", default=1000)
+    engine: str = shared_option("--engine")
+    device: str = shared_option("--device")
+    batch_size: int = shared_option("--batch-size")
+    critic_profile: Path | None = shared_option(
+        "--critic-profile", help="Profile of the critic that a METRIC asks (captions calibrate)."
+    )
+    force: bool = shared_option("--force", help="Overwrite files that are no earlier output.")
