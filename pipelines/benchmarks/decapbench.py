@@ -69,16 +69,38 @@ def run(
             "no file of captions is given", hint=f"captions benchmarks run {entry.name} DIR FILE"
         )
     given = UnitModels(**models)  # type: ignore[arg-type]
-    examples = {_stem(e.image): e for e in entry.read(folder) if isinstance(e, Example)}
+    examples = examples_of(entry, folder)
     scorer = scorer or load_scorer(given)
-    found = [
-        _scored(name, InputOptions(source=path, image_root=image_root), examples, scorer,
-                looks=given.looks)
-        for name, path in map(_named, files)
-    ]  # fmt: skip
+    found = score_files(files, examples, scorer, image_root=image_root, looks=given.looks)
     same = all(JUDGE in str(who) for who in (given.decomposer, given.matcher, *given.verifier))
     lines = [*_table(found, len(examples)), "", *_published(same), "", *_ranks(found)]
     return "\n".join([*lines, "", signature(scorer.settings)])
+
+
+def examples_of(entry: Benchmark, folder: Path) -> dict[str, Example]:
+    """The benchmark's captions by their image's name, without folder and ending."""
+    return {_stem(e.image): e for e in entry.read(folder) if isinstance(e, Example)}
+
+
+def score_files(
+    files: Sequence[str],
+    examples: Mapping[str, Example],
+    scorer: CaptionScorer,
+    *,
+    image_root: Path | None = None,
+    looks: bool = False,
+) -> list[BenchmarkRow]:
+    """Scores captioners' files, `[NAME=]FILE`, against the benchmark's units.
+
+    Raises:
+        UserError: A file cannot be read, or has no caption of the benchmark.
+    """
+    return [
+        _scored(
+            name, InputOptions(source=path, image_root=image_root), examples, scorer, looks=looks
+        )
+        for name, path in map(_named, files)
+    ]
 
 
 def _named(given: str) -> tuple[str, str]:

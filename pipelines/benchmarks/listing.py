@@ -61,6 +61,9 @@ def row_of(example: Example, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"id": example.id, "image_id": example.image}
     row |= _image(example.record.image, folder)
     row |= {"model": example.captioner, "subset": example.subset, "caption": example.caption}
+    references = list(example.references)
+    row["reference"] = references[0] if len(references) == 1 else references
+    row["context"] = example.context
     sentences = [
         {
             "start": s.span.start,
@@ -73,7 +76,7 @@ def row_of(example: Example, folder: Path) -> dict[str, Any]:
         for s in example.sentences
         if s.factual is not None
     ]
-    return {key: value for key, value in row.items() if value not in ("", None)} | (
+    return {key: value for key, value in row.items() if value not in ("", None, [])} | (
         {"sentences": sentences} if sentences else {}
     )
 

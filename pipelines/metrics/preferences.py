@@ -54,7 +54,7 @@ def preference_level(
         own = [p for p in preferences if p.axis == axis and p.first_id and p.second_id]
         human = np.array([p.value for p in own])
         images = [p.image for p in own]
-        columns = [Column(m.name, _gaps(own, m)) for m in metrics if m.scores_captions]
+        columns = [Column(m.name, _gaps(own, m, axis)) for m in metrics if m.scores_captions]
         found += _accuracies(columns, human, images, axis, replicates)
         found += compute_figures(
             [FigureSpec(kind, partial(correlation, kind)) for kind in ("kendall-b", "spearman")],
@@ -73,10 +73,11 @@ def preference_level(
     return found
 
 
-def _gaps(preferences: Sequence[Preference], metric: Scores) -> Floats:
-    """First score minus second score; NaN if one is missing."""
+def _gaps(preferences: Sequence[Preference], metric: Scores, axis: str) -> Floats:
+    """First score minus second score, by this criterion; NaN if one is missing."""
     pairs = [
-        (metric.caption(p.first_id or ""), metric.caption(p.second_id or "")) for p in preferences
+        (metric.caption(p.first_id or "", axis), metric.caption(p.second_id or "", axis))
+        for p in preferences
     ]
     return np.array([np.nan if a is None or b is None else a - b for a, b in pairs])
 

@@ -6,11 +6,12 @@ A row (JSON Lines, CSV or Parquet) is one of:
     {"id", "sentence", "score"}     a sentence: index among the caption's labeled ones, from 0
     {"id", "revision": {…}}         a caption judged by revise-captions
     {"id", "spans": [{"start", "end", "score"?}], "omissions": [the same]?}
+    {"id", "overall", "mistakes", "omissions", "generation": […], …}    OUT of captions posh
 
-The last has spans of the caption that the metric finds wrong and spans of the first reference that
-it finds omitted; all or none have a confidence. A score of null (CSV: empty) means “could not
-judge”. Sentences of revise-captions are joined to labeled ones by overlap: a labeled sentence gets
-the lowest P(factual) of those that overlap it, and none if one of them is unscored.
+The last but one has spans of the caption that the metric finds wrong and spans of the first
+reference that it finds omitted; all or none have a confidence. A score of null (CSV: empty) means
+“could not judge”. Sentences of revise-captions are joined to labeled ones by overlap: a labeled
+sentence gets the lowest P(factual) of those that overlap it, and none if one of them is unscored.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from typing import Any
 from revise_captions.benchmarks.entries import Entry, csv_rows, rows, shown
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError, mended_by_user
-from revise_captions.metrics.protocol import MetricInput, StoredImage
+from revise_captions.metrics.protocol import Metric, MetricInput, ScoredSpan, StoredImage
 from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label, scored
+from revise_captions.posh.score_file import is_scored_pair, read_line
 from revise_captions.records import Span, kind_of_reason
 from revise_captions.signature import signature
 
@@ -47,14 +49,6 @@ NO_SENTENCE = "no judged sentence overlaps it"
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredSpan:
-    """A span that a metric marks, with its confidence if it has one."""
-
-    span: Span
-    score: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Scores:
     """A metric's scores; None where it could not judge.
 
@@ -66,6 +60,7 @@ class Scores:
         threshold: The critic's, if stored with its answers.
         of_captions: Whether sentence scores say anything about whole captions.
         probabilities: Whether scores in [0, 1] are probabilities.
+        aspects: Of captions by one criterion, such as `mistakes`: by criterion and id.
     """
 
     name: str
@@ -78,14 +73,18 @@ class Scores:
     of_captions: bool = True
     probabilities: bool = True
     omissions: Mapping[str, tuple[ScoredSpan, ...]] = field(default_factory=dict)
+    aspects: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     @property
     def scores_captions(self) -> bool:
         """Whether it has scores for whole captions."""
         return self.of_captions and bool(self.captions or self.sentences)
 
-    def caption(self, name: str) -> float | None:
-        """The caption's own score, or the mean of its scored sentences."""
+    def caption(self, name: str, axis: str = "") -> float | None:
+        """The caption's score by a criterion, if there are such, or else its own, or else the mean
+        of its scored sentences."""
+        if axis in self.aspects:
+            return self.aspects[axis].get(name)
         if name in self.captions:
             return self.captions[name]
         found = []
@@ -131,18 +130,35 @@ def _computed(
     given: str, examples: Sequence[Example], folder: Path, how: MetricOptions | None
 ) -> Scores:
     """Scores of whole captions by a metric of the registry."""
-    metric = load_metric(given, how)
+    return of_metric(metric_label(given), load_metric(given, how), examples, folder)
+
+
+def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Path) -> Scores:
+    """A metric's scores of a benchmark's captions.
+
+    Args:
+        name: What tables call it.
+        metric: Scores texts.
+        examples: The captions.
+        folder: The root of their images.
+    """
     found = scored(metric, [metric_input(example, folder) for example in examples])
     if truncated := sum(bool(score.truncated) for score in found):
-        logger.warning("%s read %s of %d texts in part only", given, truncated, len(found))
+        logger.warning("%s read %s of %d texts in part only", name, truncated, len(found))
+    both = list(zip(examples, found, strict=True))
     return Scores(
-        metric_label(given),
+        name,
         signature(metric.settings),
-        {example.id: score.value for example, score in zip(examples, found, strict=True)},
+        {e.id: s.value for e, s in both},
         {},
-        {},
+        {e.id: s.spans for e, s in both if s.spans is not None},
         Counter(score.reason for score in found if score.reason),
         probabilities=False,
+        omissions={e.id: s.omissions for e, s in both if s.omissions is not None},
+        aspects={
+            axis: {e.id: s.aspects.get(axis) for e, s in both}
+            for axis in dict.fromkeys(axis for score in found for axis in score.aspects)
+        },
     )
 
 
@@ -244,6 +260,7 @@ def _joined(
     sentences: dict[tuple[str, int], float | None] = {}
     spans: dict[str, tuple[ScoredSpan, ...]] = {}
     omissions: dict[str, tuple[ScoredSpan, ...]] = {}
+    aspects: dict[str, dict[str, float | None]] = {}
     reasons: Counter[str] = Counter()
     thresholds: set[float] = set()
     strangers, signatures = 0, set()
@@ -258,6 +275,15 @@ def _joined(
                 signatures.add(signature)
                 thresholds.add(float(entry["revision"]["threshold"]))
                 _judged(entry, known[which], sentences, reasons)
+        elif is_scored_pair(entry.data):
+            with mended_by_user(f"{entry.place}: it is not of captions posh"):
+                found = read_line(entry.data)
+            captions[which] = found.value
+            if found.value is None:
+                reasons[found.reason] += 1
+            for axis, value in found.aspects.items():
+                aspects.setdefault(axis, {})[which] = value
+            spans[which], omissions[which] = found.spans or (), found.omissions or ()
         elif "spans" in entry.data:
             spans[which] = _spans(entry, "spans")
             if "omissions" in entry.data:
@@ -284,7 +310,17 @@ def _joined(
         _complete(sentences, examples, reasons)
     # of a panel's experts, each with its own, none is the threshold of all
     threshold = thresholds.pop() if len(thresholds) == 1 else None
-    return Scores(name, source, captions, sentences, spans, reasons, threshold, omissions=omissions)
+    return Scores(
+        name,
+        source,
+        captions,
+        sentences,
+        spans,
+        reasons,
+        threshold,
+        omissions=omissions,
+        aspects=aspects,
+    )
 
 
 def _spans(entry: Entry, key: str) -> tuple[ScoredSpan, ...]:

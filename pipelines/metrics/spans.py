@@ -1,8 +1,10 @@
 """Error spans of a metric against those of people: mistakes and omissions.
 
 Mistakes are spans of the caption, omissions spans of its first reference. If a metric scores its
-spans (higher: more certainly wrong), macro-F1 over tokens is also given at its best threshold, as
-in POSH (section 5, Table 2). That threshold is fitted to these captions, for every metric alike.
+spans (higher: more certainly wrong), macro-F1 over tokens is also given at its best threshold. That
+threshold is fitted to these captions, for every metric alike. As in POSH's evaluation a token has
+the score of what is least certainly wrong over it: a wrong relation between two right objects marks
+what is only the relation's. POSH's Table 2 counts other tokens: `pipelines/reproduce/posh.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from revise_captions.benchmarks.types import Example
+from revise_captions.metrics.protocol import ScoredSpan
 from revise_captions.pipelines.metrics.estimates import Figure, from_measured, tested
-from revise_captions.pipelines.metrics.scores import ScoredSpan, Scores
+from revise_captions.pipelines.metrics.scores import Scores
 from revise_captions.records import Span
 from revise_captions.stats import span_agreement as spans
 from revise_captions.stats.paired_tests import compared_sums, measured_sums
@@ -51,13 +54,15 @@ def _figures(
     replicates: int,
 ) -> list[Figure]:
     """Figures of `given[0]`, tested against `given[1]` over what both marked."""
-    text, human = (_reference, _omissions) if axis.startswith("om") else (_caption, _mistakes)
+    text, human = (_reference, omissions_of) if axis.startswith("om") else (_caption, mistakes_of)
     own = [e for e in examples if e.id in given[0]]
     both = [e for e in own if len(given) > 1 and e.id in given[1]]
 
     def counts(marked: Mapping[str, Sequence[ScoredSpan]], of: Sequence[Example]) -> Floats:
         rows = [
-            astuple(spans.count_spans(text(e), [s.span for s in marked[e.id]], human(e)))
+            astuple(
+                spans.count_spans(text(e), [s.span for s in marked[e.id] if s.marked], human(e))
+            )
             for e in of
         ]
         return np.array(rows, dtype=np.float64)
@@ -120,9 +125,11 @@ def _reference(example: Example) -> str:
     return example.references[0]
 
 
-def _mistakes(example: Example) -> list[Span]:
+def mistakes_of(example: Example) -> list[Span]:
+    """What people marked in the caption."""
     return [error.span for error in example.errors if error.kind != OMISSION]
 
 
-def _omissions(example: Example) -> list[Span]:
+def omissions_of(example: Example) -> list[Span]:
+    """What they marked in its first reference."""
     return [error.span for error in example.errors if error.kind == OMISSION]

@@ -38,6 +38,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "merge": {"shards": "in.jsonl"},
     "posh": {"caption_field": "caption"},
     "preferences": {"policy": "smollm2"},
+    "reproduce": {"table": "posh:table2", "data": "data"},
     "train-preferences dpo": {"policy": "smollm2", "data": "in.jsonl"},
     "train-preferences grpo": {"policy": "smollm2", "data": "in.jsonl"},
     "train-preferences reward": {"policy": "smollm2", "data": "in.jsonl"},

@@ -196,10 +196,10 @@ def test_the_best_threshold_is_the_best_of_all(tokens):
     assert found == pytest.approx(max(tried))
 
 
-def test_a_token_has_the_highest_score_of_the_spans_over_it():
+def test_a_token_has_the_lowest_score_of_the_spans_over_it():
     spans = [(span("two three"), 0.2), (span("three four"), 0.7)]
     scores, marked = token_scores(TEXT, spans, [span("four five")])
-    assert scores == [-math.inf, 0.2, 0.7, 0.7, *[-math.inf] * 4]
+    assert scores == [-math.inf, 0.2, 0.2, 0.7, *[-math.inf] * 4]
     assert marked == [False, False, False, True, True, False, False, False]
 
 

@@ -51,7 +51,7 @@ DECAPBENCH = Benchmark(
     "Benchmark and Alignment Learning, ICLR, arXiv:2503.07906",
     licence="captions: CC BY 4.0",
     source="github.com/MAGAer13/DeCapBench",
-    files=("oracle_facts.jsonl",),
+    files=("human_annotated_oracle_facts.jsonl|oracle_facts.jsonl",),
     reader="revise_captions.benchmarks.readers.graphs:read_decapbench",
     labels="facts: all that a person's caption says",
     expected={

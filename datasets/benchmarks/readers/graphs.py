@@ -12,7 +12,8 @@ from revise_captions.records import ImageRef
 
 def read_decapbench(folder: Path) -> Iterator[Example]:
     """ImageInWords' captions, taken apart by hand into primitive facts (Ye et al. 2025)."""
-    for entry in rows(folder / "oracle_facts.jsonl"):
+    names = ("human_annotated_oracle_facts.jsonl", "oracle_facts.jsonl")
+    for entry in rows(next(p for name in names if (p := folder / name).is_file())):
         image = entry.text("image_name")
         row = record(entry, entry.text("oracle_caption"), ImageRef(path=image))
         facts = tuple(Fact(text, True) for text in entry.texts("oracle_facts"))

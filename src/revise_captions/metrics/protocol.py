@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from revise_captions.io.images import load_image
-from revise_captions.records import ImageRef
+from revise_captions.records import ImageRef, Span
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -94,6 +94,21 @@ class MetricInput:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredSpan:
+    """A span of a text that a metric has an opinion of.
+
+    Attributes:
+        span: Place in the text, `[start, end)` in code points.
+        score: Higher: more certainly wrong; None where there is only the mark.
+        marked: Whether the metric says that it is wrong; else it only has a score.
+    """
+
+    span: Span
+    score: float | None = None
+    marked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class MetricScore:
     """What a metric says of one text.
 
@@ -101,11 +116,17 @@ class MetricScore:
         value: Higher is better; None exactly where `reason` says why.
         reason: Why it could not judge.
         truncated: So many tokens of text or context were beyond the model's limit and not read.
+        aspects: Its scores by one criterion, such as `mistakes`; higher is better.
+        spans: Parts of the text, as far as it looks at them singly; None: it does not.
+        omissions: The same of the first reference.
     """
 
     value: float | None
     reason: str = ""
     truncated: int = 0
+    aspects: Mapping[str, float | None] = field(default_factory=dict)
+    spans: tuple[ScoredSpan, ...] | None = None
+    omissions: tuple[ScoredSpan, ...] | None = None
 
 
 class Metric(Protocol):

@@ -8,7 +8,7 @@ model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import cast
@@ -79,9 +79,9 @@ def scored(metric: Metric, items: Sequence[MetricInput]) -> list[MetricScore]:
     for k, answer in zip(asked, answers, strict=True):
         results[k] = answer
         if answer.value is None and not answer.reason:
-            results[k] = MetricScore(None, "no reason given", answer.truncated)
+            results[k] = replace(answer, reason="no reason given")
         elif answer.value is not None and not isfinite(answer.value):
-            results[k] = MetricScore(None, f"the score is {answer.value}", answer.truncated)
+            results[k] = replace(answer, value=None, reason=f"the score is {answer.value}")
     return results
 
 

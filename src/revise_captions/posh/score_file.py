@@ -14,12 +14,14 @@ from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.graphs.grading.judge import Judge
 from revise_captions.graphs.parse import Coreference, load_pipeline
+from revise_captions.metrics.protocol import MetricScore
 from revise_captions.posh.corpus import CRITERIA, PairStatistics, mean, row_of, row_of_json
 from revise_captions.posh.display import for_terminal, view_of
 from revise_captions.posh.load import load_coreference, load_judge
+from revise_captions.posh.metric import metric_score
 from revise_captions.posh.page import PoshPage
 from revise_captions.posh.scoring import Graded, Pair, Score, score_captions, signature_of
-from revise_captions.records import Record
+from revise_captions.records import Record, Span
 from revise_captions.runs.outputs import OutputCounts
 from revise_captions.runs.score_file import (
     ScoreOptions,
@@ -159,6 +161,28 @@ def summary(rows: Sequence[PairStatistics]) -> Iterator[str]:
     unscored = sum(side.unscored for side in sides)
     asked = unscored + sum(side.scored for side in sides)
     yield f"{len(rows)} pairs, {asked} components, {unscored} of them unscored"
+
+
+def is_scored_pair(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a line of OUT."""
+    return {"overall", "statistics", "generation", "references"} <= row.keys()
+
+
+def read_line(row: Mapping[str, Any]) -> MetricScore:
+    """A line of OUT as what a metric says of the text; its marks of the first reference.
+
+    Raises:
+        LookupError, TypeError, ValueError: It is no such line.
+    """
+    return metric_score(
+        {name: row[name] for name in CRITERIA},
+        _places(row["generation"]),
+        _places(row["references"][0]),
+    )
+
+
+def _places(components: Sequence[Mapping[str, Any]]) -> list[tuple[Span, float | None]]:
+    return [(Span(*part["span"]), part["grade"]) for part in components]
 
 
 def _graded(graded: Graded) -> list[dict[str, Any]]:

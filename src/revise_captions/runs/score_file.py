@@ -88,7 +88,7 @@ class FileMetric(Protocol[Item, Score]):
         ...
 
     def line(self, item: Item, score: Score) -> Mapping[str, Any]:
-        """A line of OUT but for `line` and `signature`, ready for JSON."""
+        """A line of OUT but for `id`, `line` and `signature`, ready for JSON."""
         ...
 
     def kept(self, item: Item, score: Score) -> Mapping[str, Any]:
@@ -250,12 +250,13 @@ class _Run(Generic[Item, Score]):
             pairs.append((item, score))
         self._show(pairs)
         metric, seen = self.metric, self.options.html is not None
+        named = {"id": record.fields["id"]} if "id" in record.fields else {}
+        named["line"] = record.line
         return RowResult(
             record.line,
             {
                 "lines": [
-                    {"line": record.line, **metric.line(*pair), "signature": self.signature}
-                    for pair in pairs
+                    {**named, **metric.line(*pair), "signature": self.signature} for pair in pairs
                 ],
                 "kept": [metric.kept(*pair) for pair in pairs],
                 "views": [metric.view(*pair) for pair in pairs] if seen else [],

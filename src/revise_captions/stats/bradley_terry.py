@@ -129,15 +129,30 @@ def elo(fought: Battles, counts: npt.NDArray[np.uint8], seed: int = 0) -> Floats
     padded = np.full((len(orders), longest), -1)
     for line, order in zip(padded, orders, strict=True):
         line[: len(order)] = order
+    return _played(fought, padded)
+
+
+def _played(fought: Battles, orders: npt.NDArray[np.int64]) -> Floats:
+    """Ratings (replicates, captioners) after each row of battles, in its order; -1 is none."""
     ratings = np.full((len(orders), len(fought.captioners)), START)
     each = np.arange(len(orders))
-    for battle in padded.T:
+    for battle in orders.T:
         a, b = fought.first[battle], fought.second[battle]
         expected = 1 / (1 + BASE ** ((ratings[each, b] - ratings[each, a]) / SCALE))
         gain = np.where(battle >= 0, K * (fought.won[battle] - expected), 0)
         ratings[each, a] += gain
         ratings[each, b] -= gain
     return ratings
+
+
+def median_elo(fought: Battles, trials: int, seed: int = 0) -> Floats:
+    """Ratings of captioners, each the median over trials, in which battles are drawn again.
+
+    As CapArena's code and POSH's evaluation do it: with replacement, as many as there are, in the
+    order drawn.
+    """
+    drawn = np.random.default_rng(seed).integers(len(fought.won), size=(trials, len(fought.won)))
+    return np.asarray(np.median(_played(fought, drawn), axis=0))
 
 
 def resampled(fought: Battles, replicates: int) -> npt.NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """How well marked spans agree: relaxed F1 over spans, macro-F1 over tokens.
 
-`best_token_macro_f1` is POSH's granular figure (section 5, Table 2): spans have scores, and the
-macro-F1 over tokens is the maximum over all thresholds of them.
+Where spans have scores (higher: more certainly wrong), a token has the lowest of the spans over it,
+as in POSH's evaluation, and `best_token_macro_f1` is the maximum over all thresholds.
 
 Relaxed F1 (Hripcsak & Rothschild 2005; DOCENT's agreement): a span is matched where at least half
 of its tokens are inside spans of the other side. Precision is the share of predicted spans that are
@@ -84,15 +84,25 @@ def token_macro_f1(total: Sums) -> float:
 def token_scores(
     text: str, spans: Sequence[tuple[Span, float]], human: Sequence[Span]
 ) -> tuple[list[float], list[bool]]:
-    """Of each token: the highest score of the spans over it (-inf: none), and whether people
+    """Of each token: the lowest score of the spans over it (-inf: none), and whether people
     marked it."""
     tokens = [Span(*found.span()) for found in _TOKEN.finditer(text)]
-    scores = [float("-inf")] * len(tokens)
+    return lowest(tokens, spans), overlapped(tokens, human)
+
+
+def lowest(tokens: Sequence[Span], spans: Sequence[tuple[Span, float]]) -> list[float]:
+    """Of each token the lowest score of the spans over it; -inf: none."""
+    scores: dict[int, float] = {}
     for span, score in spans:
         for k in _inside(tokens, span):
-            scores[k] = max(scores[k], score)
-    marked = set[int]().union(*(_inside(tokens, span) for span in human))
-    return scores, [k in marked for k in range(len(tokens))]
+            scores[k] = min(scores.get(k, score), score)
+    return [scores.get(k, float("-inf")) for k in range(len(tokens))]
+
+
+def overlapped(tokens: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
+    """Whether each token overlaps one of the spans."""
+    inside = set[int]().union(*(_inside(tokens, span) for span in spans))
+    return [k in inside for k in range(len(tokens))]
 
 
 def best_token_macro_f1(counts: npt.NDArray[np.float64]) -> float:

@@ -65,12 +65,11 @@ class VelaFile:
 
     def read(self, record: Record, image: Image.Image | None) -> Sequence[_Caption]:
         references = references_of(record.fields.get(self.reference_field))
-        named = {"id": record.fields["id"]} if "id" in record.fields else {}
         several = len(record.captions) > 1
         return [
             _Caption(
                 image_name(record),
-                {**named, "caption_field": name} if several else named,
+                {"caption_field": name} if several else {},
                 VelaItem(caption, references, image),
             )
             for name, caption in record.captions.items()

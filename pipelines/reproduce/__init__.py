@@ -1,0 +1,1 @@
+"""`captions reproduce`: a paper's table, computed from data in its released format."""
