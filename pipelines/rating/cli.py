@@ -47,7 +47,7 @@ Examples:
 @click.option(
     "--people",
     type=EXISTING_FILE,
-    help="CSV of human scores (columns `captioner` and `score`) to compare the ranking with.",
+    help="CSV of human scores to compare with: `captioner` and `score`, or a column by criterion.",
 )
 @shared("--replicates", default=10_000)
 def rate_captions(inputs: tuple[str, ...], out: Path, people: Path | None, **options: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from revise_captions.errors import UserError
 from revise_captions.stats.correlations import Kind, correlation, row_correlations
-from revise_captions.stats.leaderboard import CRITERIA, Ratings, keys_of, resamples
+from revise_captions.stats.leaderboard import CRITERIA, Criterion, Ratings, keys_of, resamples
 from revise_captions.stats.paired_tests import bounds
 
 Floats = npt.NDArray[np.float64]
@@ -20,50 +20,77 @@ KINDS: tuple[Kind, ...] = ("spearman", "kendall-b", "pearson")
 LEAST = 3
 
 
-def read_people(path: Path) -> dict[str, float]:
-    """Scores by captioner, from CSV with columns `captioner` and `score`."""
+#: What people said of captioners: a share by criterion.
+People = Mapping[Criterion, Mapping[str, float]]
+
+
+def read_people(path: Path) -> People:
+    """Scores of captioners by criterion, from CSV with a column `captioner`.
+
+    Other columns are `score`, which every criterion is compared with, or one for each criterion
+    that people were asked about (`response`, `overall`, `per_description`).
+
+    Raises:
+        UserError: The columns are others, a score is no number, or a captioner occurs twice.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return dict(_rows(path, csv.DictReader(file)))
+            return _columns(path, csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"cannot read {path} as CSV: {error}") from None
 
 
-def _rows(path: Path, reader: csv.DictReader[str]) -> Iterator[tuple[str, float]]:
-    if not {"captioner", "score"} <= set(reader.fieldnames or ()):
+def _columns(path: Path, reader: csv.DictReader[str]) -> People:
+    names = set(reader.fieldnames or ())
+    own: dict[Criterion, str] = {c: c for c in CRITERIA if c in names}
+    columns = own or {criterion: "score" for criterion in CRITERIA}
+    if "captioner" not in names or not set(columns.values()) <= names:
         raise UserError(
             f"{path} has the columns {', '.join(reader.fieldnames or ['none'])}",
-            hint="expected the columns `captioner` and `score`",
+            hint="expected the columns `captioner` and `score`, or, in its place, "
+            f"one or more of {', '.join(CRITERIA)}",
         )
+    found: dict[Criterion, dict[str, float]] = {criterion: {} for criterion in columns}
     for number, row in enumerate(reader, start=1):
-        try:
-            score = float(row["score"])
-        except (TypeError, ValueError):
-            raise UserError(f"{path}, row {number}: `score` is {row['score']!r}") from None
-        if not np.isfinite(score):
-            raise UserError(f"{path}, row {number}: `score` is {score}")
-        yield str(row["captioner"]), score
+        captioner = str(row["captioner"])
+        if any(captioner in scores for scores in found.values()):
+            raise UserError(
+                f"{path}, row {number}: {captioner} was scored in a row before",
+                hint="give each captioner one row",
+            )
+        for criterion, column in columns.items():
+            found[criterion][captioner] = _number(path, number, column, row[column])
+    return found
 
 
-def against_people(
-    ratings: Ratings, people: Mapping[str, float], replicates: int
-) -> dict[str, Any]:
+def _number(path: Path, number: int, column: str, text: str | None) -> float:
+    try:
+        score = float(text or "")
+    except ValueError:
+        raise UserError(f"{path}, row {number}: `{column}` is {text!r}") from None
+    if not np.isfinite(score):
+        raise UserError(f"{path}, row {number}: `{column}` is {score}")
+    return score
+
+
+def against_people(ratings: Ratings, people: People, replicates: int) -> dict[str, Any]:
     """Correlations over shared captioners by criterion, with intervals over images.
 
     Raises:
         UserError: They share fewer than `LEAST` captioners.
     """
-    known = [k for k, name in enumerate(ratings.captioners) if name in people]
+    named = list(next(iter(people.values())))
+    known = [k for k, name in enumerate(ratings.captioners) if name in named]
     if len(known) < LEAST:
-        named = ", ".join(list(people)[:5])
         raise UserError(
             f"people scored {len(known)} of the leaderboard's captioners; {LEAST} are needed",
-            hint=f"they scored: {named}; the leaderboard has: {', '.join(ratings.captioners[:5])}",
+            hint=f"they scored: {', '.join(named[:5])}; the leaderboard has: "
+            f"{', '.join(ratings.captioners[:5])}",
         )
-    human = np.array([people[ratings.captioners[k]] for k in known])
     keys = keys_of(ratings.images)
     criteria: dict[str, Any] = {}
-    for criterion in CRITERIA:
+    for criterion, scored in people.items():
+        human = np.array([scored[ratings.captioners[k]] for k in known])
         top, bottom = (part[known] for part in ratings.sums(criterion))
         scores = np.divide(
             top.sum(1), bottom.sum(1), out=np.full(len(known), np.nan), where=bottom.sum(1) > 0

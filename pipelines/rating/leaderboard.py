@@ -33,7 +33,7 @@ from revise_captions.pipelines.rating.autorater import (
     write_ratings,
 )
 from revise_captions.pipelines.rating.corrected import corrected, note, with_corrected
-from revise_captions.pipelines.rating.human_scores import against_people, read_people
+from revise_captions.pipelines.rating.human_scores import People, against_people, read_people
 from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
 from revise_captions.pipelines.rating.page import page
 from revise_captions.signature import of_expert
@@ -193,7 +193,7 @@ def write_board(
     out: Path,
     rated: RatedCaptioners,
     replicates: int,
-    people: Mapping[str, float] | None = None,
+    people: People | None = None,
     critic_errors: Mapping[str, ErrorRates | None] | None = None,
 ) -> dict[str, Any]:
     """`leaderboard.json`, `.md`, `.tex`, `.html`, one `.csv` for each criterion, `errors.csv`."""

@@ -36,6 +36,9 @@ def page(board: Mapping[str, Any], evidence: BoardEvidence | None = None) -> str
     """The page of `leaderboard.as_json`, with the sentences behind its scores."""
     evidence = evidence or BoardEvidence()
     criteria = [_view(name, found) for name, found in board["criteria"].items()]
+    # the plot is of the overall share, or of the first criterion that people scored
+    peoples = board["people"]["criteria"] if board["people"] else {}
+    main = "overall" if "overall" in peoples else next(iter(peoples), "")
     values = {
         "board": board,
         "criteria": criteria,
@@ -48,7 +51,8 @@ def page(board: Mapping[str, Any], evidence: BoardEvidence | None = None) -> str
         ],
         "places": {row["captioner"]: k for k, row in enumerate(criteria[1].table)},
         "reasons": sum(evidence.unscored.values(), Counter()).most_common(),
-        "scatter": scatter(board["people"]["criteria"]["overall"]) if board["people"] else None,
+        "scatter": scatter(peoples[main]) if main else None,
+        "drawn": board["criteria"][main]["heading"] if main else "",
     }
     return render_page(environment(), "board.html.j2", values)
 

@@ -214,6 +214,14 @@ def test_contextref_counts_the_attentive_and_what_three_of_them_rated(tmp_path):
     assert axes["overall, before"] == 2
     assert axes["overall, after"] == 4
     assert axes["imaginability, before"] == 5
+    assert barn.record.image.path == "10.jpg"
+    write_image = tmp_path / "images/10.jpg"
+    write_image.parent.mkdir()
+    write_image.touch()
+    text = (tmp_path / "data_chunk0-1_anon.csv").read_text().replace(",10,", ",10.jpg,")
+    (tmp_path / "data_chunk0-1_anon.csv").write_text(text)
+    paths = {example.record.image.path for example in read("contextref", tmp_path)}
+    assert paths == {"images/10.jpg", "11.jpg"}
     assert "imaginability, after" not in axes
 
 

@@ -105,6 +105,20 @@ def test_files_of_the_validation_images_are_a_test_set(tmp_path):
     assert set(both[0].ratings) == set(AXES)
 
 
+def test_captions_of_the_pooled_test_files_count_once(tmp_path):
+    before = list(benchmark("longcap-arena").read(write(tmp_path)))
+    for path in list(tmp_path.glob("dci_val.*.csv")):
+        other = path.with_name(path.name.replace("dci_val", "dci_test")).read_text()
+        pooled = path.read_text() + other.partition("\n")[2]
+        path.with_name(path.name.replace("dci_val", "test")).write_text(pooled)
+    after = list(benchmark("longcap-arena").read(tmp_path))
+    assert {e.id for e in after} == {e.id for e in before}
+    assert len(after) == len(before) == 3 * 36
+    for path in tmp_path.glob("dci_*"):
+        path.unlink()
+    assert len(list(benchmark("longcap-arena").read(tmp_path))) == 3 * 36
+
+
 def test_mistakes_are_explained(tmp_path):
     with pytest.raises(UserError, match="captions evaluate-metric"):
         run("run", "polaris", tmp_path)

@@ -254,6 +254,15 @@ def test_the_board_beside_peoples_scores(rate, tmp_path):
     assert found["correlations"]["pearson"]["value"] == pytest.approx(-1)
     assert found["correlations"]["spearman"]["value"] == pytest.approx(-1)
     assert "against people, 3 captioners" in out
+    people.write_text(
+        "captioner,response,per_description\n"
+        + "".join(f"{k},{v},{-v}\n" for k, v in shares.items())
+    )
+    assert rate("--out", "board", "--people", people)[0] == 0
+    board = json.loads((tmp_path / "board/leaderboard.json").read_text())
+    assert list(board["people"]["criteria"]) == ["response", "per_description"]
+    points = board["people"]["criteria"]["per_description"]["points"]
+    assert {p["captioner"]: -p["people"] for p in points} == shares
     html = (tmp_path / "board/leaderboard.html").read_text()
     assert html.count("<title>") == 4
     assert "Against people" in html
@@ -263,6 +272,7 @@ def test_the_board_beside_peoples_scores(rate, tmp_path):
     ("text", "says"),
     [
         ("who,score\nx,1\n", "expected the columns `captioner` and `score`"),
+        ("captioner,score\nx,1\ny,2\nx,3\n", "row 3: x was scored in a row before"),
         ("captioner,score\nx,high\n", "row 1: `score` is 'high'"),
         ("captioner,score\nx,nan\n", "row 1: `score` is nan"),
         ("captioner,score\nx,1\nq,2\n", "people scored 1 of the leaderboard's captioners"),

@@ -53,7 +53,12 @@ def test_of(example: Example) -> str:
 
     The files of DCI's validation set are a test set, not the one that training stops by.
     """
-    name = example.subset.lower().replace("-", "").replace("_", "")
+    return test_named(example.subset)
+
+
+def test_named(path: str) -> str:
+    """Which of `TESTS` a file's path names; "" if neither."""
+    name = path.lower().replace("-", "").replace("_", "")
     if "testa" in name or "dcival" in name:
         return "TestA"
     return "TestB" if "testb" in name or "dcitest" in name else ""

@@ -28,6 +28,8 @@ QUESTIONS = {
 }
 WHEN = ("before", "after")
 MIN_RATINGS = 3
+#: Where the released folders keep the images.
+IMAGES = ("images", "images_chunk0", "images/images_chunk0")
 
 
 def read(folder: Path) -> Iterator[Example]:
@@ -42,11 +44,19 @@ def read(folder: Path) -> Iterator[Example]:
         if len(entries) >= MIN_RATINGS:
             yield Example(
                 str(number),
-                record(entries[0], caption, ImageRef(path=f"{image}.jpg")),
+                record(entries[0], caption, image_of(image, folder)),
                 image,
                 scores=tuple(score for entry in entries for score in _scores(entry)),
                 context=_context(entries[0]),
             )
+
+
+def image_of(name: str, folder: Path, among: tuple[str, ...] = IMAGES) -> ImageRef:
+    """The image of an `img_id`, which has its suffix in the released files (`1155.jpg`)."""
+    file = name if Path(name).suffix else f"{name}.jpg"
+    return ImageRef(
+        path=next((f"{at}/{file}" for at in among if (folder / at / file).is_file()), file)
+    )
 
 
 def _context(entry: Entry) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from revise_captions.benchmarks.catalog.longcap_arena import test_named
 from revise_captions.benchmarks.entries import (
     Entry,
     csv_rows,
@@ -34,14 +35,29 @@ def read(folder: Path) -> Iterator[Example]:
 
 
 def read_longcap(folder: Path) -> Iterator[Example]:
-    """Each file is of one perspective, which its path names: `dci_test.desc`, `rel_dci_val.csv`."""
-    for path in _files(folder):
+    """Each file is of one perspective, which its path names: `dci_test.desc`, `rel_dci_val.csv`.
+
+    The release has the test captions twice: in `test`, and by images in `dci_val` and `dci_test`.
+    They are read once, from the latter.
+    """
+    parts: set[tuple[str, str, str]] = set()
+    for path in sorted(_files(folder), key=lambda path: not _of_part(path, folder)):
         name = path.relative_to(folder).as_posix()
         found = _PERSPECTIVE.search(name)
         if found is None:
             entry = Entry(str(path), 1, {})
             raise entry.error("the path names none of the perspectives desc, rel, flu")
-        yield from _examples(path, _PERSPECTIVES[found[1]], name)
+        part = _of_part(path, folder)
+        for example in _examples(path, _PERSPECTIVES[found[1]], name):
+            key = found[1], example.image, example.caption
+            if part:
+                parts.add(key)
+            if part or "test" not in name or key not in parts:
+                yield example
+
+
+def _of_part(path: Path, folder: Path) -> bool:
+    return test_named(path.relative_to(folder).as_posix()) != ""
 
 
 def _files(folder: Path) -> list[Path]:
