@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from revise_captions.engines.model_spec import TRANSFORMERS, Placement, resolve_model
 from revise_captions.engines.placement import device_and_dtype
 from revise_captions.engines.smollm2 import NAME as SMOLLM2
-from revise_captions.engines.smollm2 import check_installed, is_installed
+from revise_captions.engines.smollm2 import check_usable, is_installed
 from revise_captions.errors import UserError
 from revise_captions.reviser.protocol import Reviser
 
@@ -37,7 +37,7 @@ def load_bundled(argument: str, placement: Placement) -> Reviser:
 
 def load_smollm2(argument: str, placement: Placement) -> Reviser:
     """An adapter of SmolLM2-135M, for any English; needs SmolLM2."""
-    check_installed()
+    check_usable()
     return _edit(_shipped(SMOLLM2, ADAPTER, argument), SMOLLM2, placement)
 
 

