@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import reduced
@@ -23,6 +24,7 @@ from revise_captions.pipelines.job.models import (
     load_reviser_of,
 )
 from revise_captions.pipelines.job.window import WINDOW, Result, revise_records
+from revise_captions.pipelines.keywords import Options, as_arguments, naming_arguments
 from revise_captions.pipelines.options import (
     Guard,
     JobOptions,
@@ -45,10 +47,6 @@ if TYPE_CHECKING:
 
 #: Where rows given in memory say they come from.
 MEMORY = "memory"
-#: Options of files and commands: a function that is given records has no use for them.
-_OF_FILES = frozenset(
-    ("source", "limit", "shard", "out", "resume", "force", "dry_run", "report", "group_by")
-) | {"config", "strict", "runner", "replicas", "ray_address", "allow_unscored", "max_quarantine"}
 _CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard}
 
 Given = InputOptions | ModelOptions | VerifyOptions | RunOptions
@@ -61,13 +59,14 @@ def revise(
     reviser: str | Reviser | None = None,
     caption_fields: Sequence[str] = (),
     window: int = WINDOW,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Iterator[Result | BadRow]:
     """Judges and revises records, a window at a time, so that an endless stream is fine.
 
     Args:
-        records: Mappings with an image (path, bytes, data URI, base64, `PIL.Image`, URL) and a
-            caption under any known field name (looked for in the first hundred), or `Record`s.
+        records: Mappings with an image (path, bytes, data URI, base64, Pillow image, NumPy
+            array, URL) and a caption under any known field name (looked for in the first hundred),
+            or `Record`s.
         *groups: Options as values: `InputOptions`, `ModelOptions`, `VerifyOptions`, `RunOptions`.
         critic: A name (`bundled`, a folder, a hub id, `MODEL@http://…/v1`), or an object with the
             protocol `Critic`.
@@ -90,7 +89,8 @@ def revise(
     """
     if caption_fields:
         options["caption_field"] = ",".join(caption_fields)
-    job = _job(groups, options, critic, reviser)
+    with naming_arguments():
+        job = _job(groups, options, critic, reviser)
     if window < 1 or job.run.rounds < 0:
         raise UserError(f"window {window} and rounds {job.run.rounds}: expected at least 1 and 0")
     root = None if job.inputs.image_root is None else Path(job.inputs.image_root)
@@ -99,16 +99,26 @@ def revise(
         urls = job.inputs.allow_urls
         return load_image(record.image, root=root, allow_urls=urls, keep=reduced)
 
-    return _results(records, job, (critic, reviser), load, window)
+    with naming_arguments():
+        found = _results(records, job, (critic, reviser), load, window)
+    return _told(found)
+
+
+def _told(results: Iterator[Result | BadRow]) -> Iterator[Result | BadRow]:
+    for found in results:
+        if isinstance(found, BadRow):
+            found = replace(found, detail=as_arguments(found.detail))
+        yield found
 
 
 def judge(
-    image: object, caption: str, *, critic: str | Critic = "bundled", **options: Any
+    image: object, caption: str, *, critic: str | Critic = "bundled", **options: Unpack[Options]
 ) -> Revision:
     """Judges the sentences of one caption; nothing is rewritten.
 
     Args:
-        image: A path, bytes, a data URI, base64, a `PIL.Image`, or a URL.
+        image: A path, bytes, a data URI, base64, a Pillow image, a NumPy array (height × width × 3
+            bytes), or a URL.
         caption: Any text.
         critic: As for `revise`. One that is named without further options is loaded once.
         **options: As for `revise`.
@@ -125,7 +135,8 @@ def judge(
         critic = _loaded_critic(critic)
     rows = [{"image": image, "caption": caption}]
     fields: dict[str, Any] = {"image_field": "image", "caption_field": "caption"}
-    (result,) = revise(rows, critic=critic, **(fields | {"stage": "critique"} | options))
+    given: Any = fields | {"stage": "critique"} | dict(options)
+    (result,) = revise(rows, critic=critic, **given)
     if isinstance(result, BadRow):
         raise BadRecord(result.reason, result.detail)
     return result.revisions["caption"]
@@ -145,8 +156,8 @@ def _job(
     """The options as one checked value. Raises `UserError`, TypeError for unknown ones."""
     known = option_names()
     for name in options:
-        if name not in known or name in _OF_FILES:
-            near = get_close_matches(name, known.keys() - _OF_FILES, n=1)
+        if name not in Options.__annotations__:
+            near = get_close_matches(name, Options.__annotations__, n=1)
             raise TypeError(
                 f"revise() has no option {name!r}{f'; did you mean {near[0]!r}?' if near else ''}"
             )

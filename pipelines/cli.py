@@ -40,10 +40,12 @@ def revise_captions(job: JobOptions) -> int:
     The captions in IN are judged sentence by sentence against their images, the nonfactual
     sentences are rewritten, and the corrected captions go to OUT.
 
-    IN and OUT: .jsonl (also .gz, .zst), `-` (standard input or output), .parquet, a WebDataset
-    .tar; IN may also be a Hugging Face dataset's folder or id (`owner/name`, `owner/name:split`).
-    Each row keeps its fields and gains `revised_caption` and `revision`. Rows that cannot be
-    processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with the reason.
+    IN and OUT: .jsonl, .json (an array, LLaVA's, COCO's), .csv, .tsv, each also .gz or .zst;
+    .parquet; a WebDataset .tar; a folder of images with captions beside them or in metadata.jsonl
+    or .csv; `-` (standard input or output). IN may also be a Hugging Face dataset's folder or id
+    (`owner/name`, `owner/name:split`). Each row keeps its fields and gains `revised_caption` and
+    `revision`. Rows that cannot be processed go to NAME.quarantine.jsonl, if OUT is NAME.jsonl,
+    with the reason.
     """
     from revise_captions.pipelines.job.run import run
     from revise_captions.pipelines.job.verdict import exit_status

@@ -158,7 +158,7 @@ def _conclude(job: JobOptions, found: Probe | None, has: Machine, missing: list[
     echo("\n".join(advice.models_for(has)))
     best = advice.best_critic(has)
     echo("\nRun (downloads the model first):")
-    from revise_captions.pipelines.doctor.machine import is_installed
+    from revise_captions.command_line.extras import is_installed
 
     if absent := [package for package in best.needs if not is_installed(package)]:
         echo(f"  pip install {' '.join(absent)}")

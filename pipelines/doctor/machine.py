@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
+from revise_captions.command_line.extras import installed_extras
+
 GIB = 1 << 30
-#: Groups of dependencies for those who develop this package.
-_NOT_FOR_USERS = frozenset({"dev", "docs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def look() -> Machine:
         for index in range(torch.cuda.device_count()):
             free, _ = torch.cuda.mem_get_info(index)
             gpus.append(Gpu(torch.cuda.get_device_name(index), free / GIB))
-    return Machine(os.cpu_count() or 1, free_memory(), tuple(gpus), extras())
+    return Machine(os.cpu_count() or 1, free_memory(), tuple(gpus), installed_extras())
 
 
 def free_memory(root: Path = Path("/")) -> float:
@@ -63,24 +62,3 @@ def free_memory(root: Path = Path("/")) -> float:
     except (OSError, ValueError):  # no container, or one without a limit ("max")
         return free / GIB
     return min(free, limit - used) / GIB
-
-
-def extras() -> dict[str, bool]:
-    """The package's extras, by whether everything that they name is installed."""
-    found: dict[str, bool] = {}
-    for requirement in metadata.requires("revise-captions") or []:
-        named, _, condition = requirement.partition(";")
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", condition)
-        package = re.match(r"[\w.-]+", named.strip())
-        if extra and package and extra[1] not in _NOT_FOR_USERS:
-            found[extra[1]] = found.get(extra[1], True) and is_installed(package[0])
-    return dict(sorted(found.items()))
-
-
-def is_installed(package: str) -> bool:
-    """Whether a distribution of this name is there."""
-    try:
-        metadata.distribution(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True

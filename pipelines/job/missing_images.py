@@ -31,10 +31,15 @@ def missing_images(source: Source, root: Path | None) -> tuple[str, str] | None:
     paths = [record.image.path for record in records if record.image.path is not None]
     if not paths or len(paths) < len(records) or any(_is_there(p, root, source) for p in paths):
         return None
+    folder = root or source.folder
+    example = "" if len(paths) == 1 else f", such as {paths[0]}"
+    if there := [os.path.dirname(path) for path in paths if os.path.isabs(path) and _exists(path)]:
+        which = f"image {paths[0]} is" if len(paths) == 1 else f"first {len(paths)} images are"
+        found = f"the {which} outside the folder {folder}, from which images may be read{example}"
+        return found, f"add --image-root {os.path.commonpath(there)}, the folder that they share"
     which = f"image {paths[0]} is" if len(paths) == 1 else f"first {len(paths)} images is"
     found = f"the {which} not there" if len(paths) == 1 else f"none of the {which} there"
-    example = "" if len(paths) == 1 else f", such as {paths[0]}"
-    return found + example, _hint(paths, root or source.folder)
+    return found + example, _hint(paths, folder)
 
 
 def _is_there(path: str, root: Path | None, source: Source) -> bool:
@@ -45,9 +50,6 @@ def _is_there(path: str, root: Path | None, source: Source) -> bool:
 
 
 def _hint(paths: list[str], folder: Path) -> str:
-    there = [os.path.dirname(path) for path in paths if os.path.isabs(path) and _exists(path)]
-    if there:
-        return f"add --image-root {os.path.commonpath(there)}"
     path = paths[0]
     if not os.path.isabs(path):
         if (home := _home_of(path, folder)) is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import io
 import itertools
+from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import read_in_full, write_input
 from PIL import Image
@@ -128,10 +130,10 @@ def test_critique_needs_no_reviser_and_no_model_of_it():
         ({"guard": "lax"}, "expected one of strict, warn"),
         ({"threshold": 0.4}, "brings its own threshold"),
         ({"window": 0}, "expected at least 1"),
-        ({"stage": "revise"}, "run --stage critique first"),
+        ({"stage": "revise"}, "run `stage` critique first"),
         ({"caption_fields": ["text"]}, 'no field "text"'),
         ({"critic": "/no/such/critic"}, "/no/such/critic"),
-        ({"reviser": "/no/such/reviser"}, "/no/such/reviser"),
+        ({"reviser": "/no/such/reviser"}, "`reviser` /no/such/reviser: there is no such folder"),
     ],
 )
 def test_mistakes_are_user_errors_before_any_work(options, expected):
@@ -140,13 +142,45 @@ def test_mistakes_are_user_errors_before_any_work(options, expected):
     assert expected in str(caught.value)
 
 
+def test_keywords_are_the_commands_options_with_their_types():
+    from typing import get_type_hints
+
+    from revise_captions.pipelines import keywords, options
+
+    groups = (options.InputOptions, options.ModelOptions, options.VerifyOptions, options.RunOptions)
+    hints = {name: kind for group in groups for name, kind in get_type_hints(group).items()}
+    declared = get_type_hints(keywords.Options)
+    declared["image_root"] = Path | None  # a text too
+    assert declared == {name: hints[name] for name in declared}
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (8, 8, 3), (8, 8, 4)])
+def test_an_image_may_be_an_array(shape):
+    (result,) = run([{"image": np.full(shape, 200, np.uint8), "caption": CAPTION}])
+    assert result.revisions["caption"].sentences[0].verdict.p_factual is not None
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        (np.zeros((8, 8, 3), np.float32), "an array of float32, 8 × 8 × 3; expected bytes (uint8)"),
+        (np.zeros((3, 8, 8), np.uint8), "an array of uint8, 3 × 8 × 8; expected bytes (uint8)"),
+        ({3}, "holds set; expected a path, a URL, bytes, a Pillow image, or a NumPy array"),
+        ("http://x.example/a.png", "pass `allow_urls` to fetch"),
+    ],
+)
+def test_what_is_no_image_names_what_is_expected(image, said):
+    (bad,) = run([{"image": image, "caption": CAPTION}], image_field="image")
+    assert said in bad.detail
+
+
 def test_the_signature_shows_the_commands_options():
     """Everything that decides a result can be set in both ways, with the same defaults."""
     from revise_captions.pipelines.options import ModelOptions, option_names
 
     only_files = {"source", "out", "limit", "shard", "resume", "force", "dry_run", "report"}
     only_files |= {"group_by", "runner", "replicas", "ray_address"}
-    only_files |= {"allow_unscored", "max_quarantine", "config", "strict"}
+    only_files |= {"allow_unscored", "max_quarantine", "config", "strict", "write", "evidence"}
     rows = [{"image": PICTURE, "caption": CAPTION}]
     (plain,) = run(rows)
     for name, default in option_names().items():

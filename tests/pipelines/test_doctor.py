@@ -13,6 +13,7 @@ from commands import outcome, program
 from PIL import Image
 
 from revise_captions.command_line.captions import load_command
+from revise_captions.command_line.extras import installed_extras
 from revise_captions.pipelines.doctor import machine, open_models
 from revise_captions.pipelines.doctor.cli import doctor
 from revise_captions.pipelines.doctor.machine import Gpu, Machine
@@ -155,7 +156,7 @@ def test_memory_is_what_is_left_of_a_container(tmp_path):
 
 
 def test_extras_are_those_of_the_package():
-    found = machine.extras()
+    found = installed_extras()
     assert {"parquet", "server", "vllm", "train"} <= set(found)
     assert "dev" not in found
 

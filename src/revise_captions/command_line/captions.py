@@ -20,6 +20,7 @@ import click
 from revise_captions.command_line.command import HEADINGS, OTHERS, SETTINGS
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.running import run_command
+from revise_captions.command_line.version import version_option
 from revise_captions.errors import UserError
 from revise_captions.registry import COMMANDS, did_you_mean, entries, load, names, package
 
@@ -116,15 +117,12 @@ Start with:
   captions COMMAND --help
 """
 
-captions: click.Command = click.version_option(
-    None, "-V", "--version", package_name="revise-captions"
-)(
-    Umbrella(
-        NAME,
-        help="Find and mend what is not true of the image in captions by vision–language models.",
-        epilog=EPILOG,
-        context_settings=SETTINGS,
-    )
+captions: click.Command = Umbrella(
+    NAME,
+    help="Find and mend what is not true of the image in captions by vision–language models.",
+    epilog=EPILOG,
+    context_settings=SETTINGS,
+    params=[version_option()],
 )
 
 

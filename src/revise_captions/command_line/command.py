@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from revise_captions.command_line.options import filled, group_of, grouped, option_name, parameters
+from revise_captions.command_line.version import version_option
 
 #: `context_settings` of every command.
 SETTINGS: dict[str, Any] = {
@@ -182,7 +183,7 @@ def group(
         made = CommandGroup(
             name or function.__name__.replace("_", "-"),
             callback=function,
-            params=[_version()],
+            params=[version_option()],
             commands=commands,
             help=inspect.cleandoc(function.__doc__ or ""),
             epilog=epilog,
@@ -219,23 +220,13 @@ def _common() -> list[click.Parameter]:
         callback=_start_log,
         help="Log what happens to standard error; -vv also logs details.",
     )
-    return [verbose, _version()]
+    return [verbose, version_option()]
 
 
 def _start_log(_: click.Context, __: click.Parameter, verbosity: int) -> None:
     from revise_captions.command_line import log
 
     log.configure(verbosity)
-
-
-def _version() -> click.Parameter:
-    def show() -> None:
-        """The command that the option is taken from."""
-
-    click.version_option(None, "-V", "--version", package_name="revise-captions")(show)
-    (found,) = show.__click_params__  # type: ignore[attr-defined]
-    assert isinstance(found, click.Parameter)
-    return found
 
 
 def help_research(function: Any) -> Any:

@@ -1,9 +1,14 @@
-"""Which extra brings a library that an install without extras lacks."""
+"""Which extra brings a library that an install without extras lacks, and which are installed."""
 
 from __future__ import annotations
 
+import re
+from importlib import metadata
+
 from revise_captions.errors import UserError
 
+#: Groups of dependencies for those who develop this package.
+_NOT_FOR_USERS = frozenset({"dev", "docs", "mutation"})
 #: By the library's name in `import`.
 EXTRAS = {
     "accelerate": "train",
@@ -38,3 +43,24 @@ def missing(error: ModuleNotFoundError) -> UserError | None:
         return None
     hint = f"pip install 'revise-captions[{EXTRAS[library]}]'"
     return UserError(f"this needs the library {library}, which is not installed", hint=hint)
+
+
+def installed_extras() -> dict[str, bool]:
+    """The package's extras, by whether everything that they name is installed."""
+    found: dict[str, bool] = {}
+    for requirement in metadata.requires("revise-captions") or []:
+        named, _, condition = requirement.partition(";")
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", condition)
+        package = re.match(r"[\w.-]+", named.strip())
+        if extra and package and extra[1] not in _NOT_FOR_USERS:
+            found[extra[1]] = found.get(extra[1], True) and is_installed(package[0])
+    return dict(sorted(found.items()))
+
+
+def is_installed(package: str) -> bool:
+    """Whether a distribution of this name is there."""
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

@@ -242,7 +242,9 @@ def _is_caption(value: object) -> bool:
 def _is_image(value: object) -> bool:
     if is_chat(value):
         return bool(images_in_chat(value))
-    return isinstance(value, str | bytes | PathLike | Mapping | list) or hasattr(value, "save")
+    return isinstance(value, str | bytes | PathLike | Mapping | list) or (
+        hasattr(value, "save") or hasattr(value, "__array_interface__")
+    )
 
 
 def _most_known(

@@ -35,9 +35,10 @@ def parse_image(value: object) -> ImageRef:
 
     Args:
         value: A data URI, an http(s) URL, base64 of an image, or a path (`file://` too); encoded
-            bytes; Hugging Face's `{"bytes": …, "path": …}` (bytes first); a Pillow image; or a
-            list of exactly one of these; or the turns of a chat, or the parts of one turn, with
-            exactly one image among the parts.
+            bytes; Hugging Face's `{"bytes": …, "path": …}` (bytes first); a Pillow image; a NumPy
+            array of bytes, height × width or height × width × 3 (RGB) or 4; or a list of exactly
+            one of these; or the turns of a chat, or the parts of one turn, with exactly one image
+            among the parts.
 
     Raises:
         BadRecord: MISSING_IMAGE or IMAGE_UNREADABLE.
@@ -47,6 +48,8 @@ def parse_image(value: object) -> ImageRef:
 
 
 def _parse(value: object) -> ImageRef:
+    if hasattr(value, "__array_interface__") and not hasattr(value, "save"):
+        return ImageRef(data=_as_png(_of_array(value)))  # compared with "", it is many answers
     match value:
         case None | "" | b"" | []:
             raise BadRecord(Reason.MISSING_IMAGE, "the image field is empty")
@@ -66,7 +69,11 @@ def _parse(value: object) -> ImageRef:
             return _parse_mapping(value)
     if hasattr(value, "save") and hasattr(value, "convert"):
         return ImageRef(data=_as_png(value))
-    detail = f"the image field holds {type(value).__name__}; expected a path, a URL, or bytes"
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    detail = (
+        f"the image field holds {kind}; expected a path, a URL, bytes, a Pillow image, or a NumPy "
+        "array of bytes"
+    )
     raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
 
 
@@ -225,6 +232,21 @@ def _base64_bytes(text: str) -> bytes:
         return base64.b64decode(compact, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadRecord(Reason.IMAGE_UNREADABLE, f"broken base64: {error}") from None
+
+
+def _of_array(array: Any) -> Any:
+    """A NumPy array as a Pillow image."""
+    from PIL import Image
+
+    shape, dtype = tuple(array.shape), str(array.dtype)
+    planes = shape[2:] if len(shape) == 3 else None if len(shape) == 2 else (0,)
+    if dtype != "uint8" or planes not in (None, (3,), (4,)) or 0 in shape:
+        detail = (
+            f"the image field holds an array of {dtype}, {' × '.join(map(str, shape))}; expected "
+            "bytes (uint8), height × width, or height × width × 3 (RGB) or 4 (RGBA)"
+        )
+        raise BadRecord(Reason.IMAGE_UNREADABLE, detail)
+    return Image.fromarray(array)
 
 
 def _as_png(image: Any) -> bytes:

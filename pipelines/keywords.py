@@ -1,0 +1,60 @@
+"""The keyword arguments of `revise` and `judge`: the command's options that are not about files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypedDict
+
+from revise_captions.errors import UserError
+from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
+
+
+class Options(TypedDict, total=False):
+    """Each is the command's option of that name; `captions revise --help` says what it means.
+
+    A function that is given records has no use for those of files and commands.
+    """
+
+    image_field: str | None
+    caption_field: str | None
+    image_root: Path | str | None
+    allow_urls: bool
+    expert: tuple[str, ...]
+    critic_profile: Path | None
+    adapter: str | None
+    engine: str
+    samples: int
+    threshold: float | None
+    target_precision: float | None
+    batch_size: int
+    dtype: str
+    compile: bool
+    device: str
+    trust_remote_code: bool
+    verify: str
+    reference_field: str | None
+    judge: str
+    parser: str
+    stage: Stage
+    rounds: int
+    on_unfixable: OnUnfixable
+    guard: Guard | None
+
+
+def as_arguments(text: str) -> str:
+    """A message of the command in a function's words: `image_root` instead of `--image-root`."""
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+
+
+@contextmanager
+def naming_arguments() -> Iterator[None]:
+    """Has a `UserError` name arguments, where whoever called cannot give the command's options."""
+    try:
+        yield
+    except UserError as error:
+        error.message, error.hint = as_arguments(error.message), as_arguments(error.hint)
+        error.args = (error.message,)
+        raise
