@@ -43,7 +43,7 @@ def read_people(path: Path) -> People:
 def _columns(path: Path, reader: csv.DictReader[str]) -> People:
     names = set(reader.fieldnames or ())
     own: dict[Criterion, str] = {c: c for c in CRITERIA if c in names}
-    columns = own or {criterion: "score" for criterion in CRITERIA}
+    columns = own or dict.fromkeys(CRITERIA, "score")
     if "captioner" not in names or not set(columns.values()) <= names:
         raise UserError(
             f"{path} has the columns {', '.join(reader.fieldnames or ['none'])}",
