@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from revise_captions.command_line.command import command
 from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import OUT_FILE, shared_option
+from revise_captions.command_line.shared import OUT, OUT_FILE, shared_option
 
 EPILOG = """
 \b
@@ -18,6 +19,7 @@ Examples:
   captions explore revised.jsonl                   # prints an address to open in a browser
   captions explore revised.jsonl --against other.jsonl  # two runs of the same captions
   captions explore revised.jsonl --decisions mine.jsonl  # keep decisions in a file of your own
+  captions explore revised.jsonl --only needs_review     # what a person should look at
 """
 
 
@@ -33,6 +35,15 @@ class ExplorerOptions:
         None,
         "File that decisions are kept in.  [default: OUT's name with .decisions.jsonl]",
         type=OUT_FILE,
+    )
+    only: Literal["needs_review", "undecided", "decided"] | None = option(
+        None, "Begin with what is left to do, the most to gain first."
+    )
+    apply_to: str | None = option(
+        None,
+        "Where “Apply decisions” writes.  [default: OUT's name with .applied]",
+        metavar="NEW",
+        type=OUT,
     )
     group_by: str | None = option(
         None, "Field that names the model that wrote a caption.  [default: detected by name]"
@@ -57,8 +68,8 @@ def explore(options: ExplorerOptions) -> None:
 
     OUT is what revise-captions or captions verify wrote, of any size: all records, sorted by
     worst, most changed or least sure, filtered, searched. The page is served to this machine alone;
-    OUT is only read. Decisions are training data:
-    `captions annotate import OUT DECISIONS --out data`.
+    OUT is only read. Decisions become the captions (`captions apply OUT DECISIONS NEW`), and are
+    training data (`captions annotate import OUT DECISIONS --out data`).
     """
     from revise_captions.errors import UserError
     from revise_captions.io.fields import Fields
@@ -69,7 +80,9 @@ def explore(options: ExplorerOptions) -> None:
     named = (options.caption_field or "").split(",")
     captions = tuple(name.strip() for name in named if name.strip())
     run = RunFile(options.out, Fields(options.image_field, captions), options.group_by)
-    shown = ExploreOptions(run, options.against, options.decisions, options.image_root)
+    shown = ExploreOptions(
+        run, options.against, options.decisions, options.image_root, options.apply_to
+    )
     session = open_session(shown, lambda text: echo(text, err=True))
     try:
         server = ExploreServer(session, options.port)
@@ -77,6 +90,7 @@ def explore(options: ExplorerOptions) -> None:
         raise UserError(f"cannot listen at port {options.port}: {error.strerror}") from None
 
     def ready(url: str) -> None:
+        url += f"?only={options.only}&sort=gain" if options.only else ""
         echo(f"{url}\nCtrl-C ends it; decisions are kept in {session.decisions.path}")
         if options.open:
             click.launch(url)
@@ -85,6 +99,6 @@ def explore(options: ExplorerOptions) -> None:
     made = sum(session.decisions.counts().values())
     if made:
         path = session.decisions.path
-        echo(
-            f"\n{made:,} decisions; next: captions annotate import {options.out} {path} --out data"
-        )
+        echo(f"\n{made:,} decisions, {session.left():,} sentences left; next:")
+        echo(f"  captions apply {options.out} {path} {session.new}")
+        echo(f"  captions annotate import {options.out} {path} --out data")

@@ -15,15 +15,13 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from revise_captions.errors import UserError
-from revise_captions.io.checked_json import checked_row
-from revise_captions.io.readers import open_rows
-from revise_captions.io.rows import BadRow
 from revise_captions.io.writing import check_writable, in_turn, write_json_lines
 from revise_captions.pipelines.annotate.tasks.decided import DECISIONS, decision_rows
 from revise_captions.pipelines.annotate.tasks.units import Unit
+from revise_captions.pipelines.apply.captions import UNDECIDED, Undecided
+from revise_captions.pipelines.apply.people import stored_decisions
 from revise_captions.runs.paths import quarantine_path
 
 _MARK = b'"decision": '
@@ -33,15 +31,6 @@ def decisions_path(out: str) -> Path:
     """`out.decisions.jsonl` for `out.jsonl`."""
     beside = str(quarantine_path(out))
     return Path(beside.removesuffix(".quarantine.jsonl") + ".decisions.jsonl")
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What is read of a line; the rest of it goes on as it came."""
-
-    sentence_id: str
-    decision: Literal["accept", "reject", "edit"]
-    rewrite: str | None = None
 
 
 @dataclass(slots=True)
@@ -69,12 +58,8 @@ class Decisions:
 
     def _refresh(self) -> None:
         rows: dict[str, list[Mapping[str, Any]]] = {}
-        for row in open_rows(str(self.path)).rows() if self.path.exists() else ():
-            wrong = f"{self.path}, line {row.line}: not a decision of explore"
-            if isinstance(row, BadRow):
-                raise UserError(f"{wrong}: {row.detail}")
-            stored = checked_row(_Stored, row.data, wrong)
-            rows.setdefault(stored.sentence_id, []).append(row.data)
+        for stored, row in stored_decisions(self.path) if self.path.exists() else ():
+            rows.setdefault(stored.sentence_id, []).append(row)
         self.rows = rows
 
     def of(self, sentence: str) -> tuple[str, str] | None:
@@ -112,6 +97,15 @@ def parse_decision(body: bytes) -> tuple[int, int, str, str]:
     if decision not in ("", *DECISIONS) or not isinstance(text, str) or len(text) > LONGEST:
         raise ValueError("not a decision")
     return caption, sentence, decision, text
+
+
+def parse_undecided(body: bytes) -> Undecided:
+    """What becomes of undecided sentences, of a request. Raises `ValueError`."""
+    found = json.loads(body)
+    if not isinstance(found, dict) or found.get("undecided") not in UNDECIDED:
+        raise ValueError(f"expected undecided to be one of {', '.join(UNDECIDED)}")
+    chosen: Undecided = found["undecided"]
+    return chosen
 
 
 #: Characters of an edited sentence.

@@ -3,6 +3,7 @@
 captions   one row a caption: what it is sorted and filtered by, its text, and `body`, the
            compressed JSON that its page shows
 tags       why something was not done, kinds of error: several of one caption
+sentences  those about which there is something to decide, by the names that decisions have
 about      signature, counts; written last, so a file without it is no index
 """
 
@@ -31,23 +32,35 @@ from revise_captions.io.rows import BadRow, dumps
 from revise_captions.io.source import Source
 from revise_captions.io.writing import working_file
 from revise_captions.outside_text import plain
-from revise_captions.pipelines.annotate.tasks.decided import image_name, row_image
+from revise_captions.pipelines.annotate.tasks.decided import (
+    decidable,
+    image_name,
+    row_image,
+    sentence_id,
+)
 from revise_captions.pipelines.annotate.tasks.units import RunCaption, captions_in, error_types
-from revise_captions.pipelines.output.outcomes import Outcome, outcome_of
+from revise_captions.pipelines.output.outcomes import (
+    Outcome,
+    deciders,
+    needs_review,
+    outcome_of,
+)
 from revise_captions.pipelines.rating.autorater import CAPTIONER_FIELDS
 from revise_captions.pipelines.report.ranking import ranking
 from revise_captions.pipelines.report.summary import Tally
 from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import of_expert, settings_of
 
-VERSION = "2"
+VERSION = "3"
 #: Values of a filter that the page offers; the others are found by searching.
 OFFERED = 200
 _BATCH = 500
 _TABLES = """
 CREATE TABLE captions (
     id INTEGER PRIMARY KEY, line INTEGER, field TEXT, outcome TEXT, model TEXT, worst REAL,
-    changed INTEGER, unsure REAL, pair TEXT, verdicts TEXT, text TEXT, body BLOB);
+    changed INTEGER, unsure REAL, pair TEXT, verdicts TEXT, text TEXT, body BLOB,
+    picture TEXT, review INTEGER, gain REAL);
+CREATE TABLE sentences (name TEXT, caption INTEGER);
 CREATE TABLE tags (kind TEXT, value TEXT, caption INTEGER);
 CREATE TABLE about (value TEXT);
 """
@@ -55,6 +68,10 @@ _INDEXES = """
 CREATE INDEX by_worst ON captions (worst, id);
 CREATE INDEX by_changed ON captions (changed DESC, id);
 CREATE INDEX by_unsure ON captions (unsure, id);
+CREATE INDEX by_gain ON captions (gain DESC, id);
+CREATE INDEX by_picture ON captions (picture, id);
+CREATE INDEX by_name ON sentences (name);
+CREATE INDEX by_caption ON sentences (caption);
 CREATE INDEX by_outcome ON captions (outcome);
 CREATE INDEX by_model ON captions (model);
 CREATE INDEX by_pair ON captions (pair);
@@ -169,13 +186,17 @@ def _fill(db: sqlite3.Connection, source: Source, run: RunFile, tell: Any) -> di
     found = _Filling(Tally(group_by=run.group_field or "model"))
     rows = enumerate(_rows(source, run, found))
     while batch := list(islice(rows, _BATCH)):
-        marks = ", ".join("?" * 12)
+        marks = ", ".join("?" * 15)
         db.executemany(
-            f"INSERT INTO captions VALUES ({marks})", [(n, *values) for n, (values, _) in batch]
+            f"INSERT INTO captions VALUES ({marks})", [(n, *row.values) for n, row in batch]
         )
         db.executemany(
             "INSERT INTO tags VALUES (?, ?, ?)",
-            [(kind, value, n) for n, (_, tags) in batch for kind, value in tags],
+            [(kind, value, n) for n, row in batch for kind, value in row.tags],
+        )
+        db.executemany(
+            "INSERT INTO sentences VALUES (?, ?)",
+            [(name, n) for n, row in batch for name in row.sentences],
         )
         done = batch[-1][0] + 1
         if done % 20_000 == 0:
@@ -213,12 +234,17 @@ def _signature(source: Source) -> str:
     )
 
 
-_Values = tuple[Any, ...]
-_Tags = list[tuple[str, str]]
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """What the index holds of a caption: its row, its tags, the sentences to decide about."""
+
+    values: tuple[Any, ...]
+    tags: list[tuple[str, str]]
+    sentences: list[str] = field(default_factory=list)
 
 
-def _rows(source: Source, run: RunFile, found: _Filling) -> Iterator[tuple[_Values, _Tags]]:
-    """The values of each caption's row, and its tags: those of the run, then the quarantined."""
+def _rows(source: Source, run: RunFile, found: _Filling) -> Iterator[_Indexed]:
+    """Each caption: those of the run, then the quarantined."""
     for judged in captions_in(source):
         if isinstance(judged, BadRow):
             found.unreadable += 1
@@ -234,9 +260,7 @@ def _rows(source: Source, run: RunFile, found: _Filling) -> Iterator[tuple[_Valu
                 yield _quarantined(row.data, found)
 
 
-def _caption(
-    judged: RunCaption, source: Source, run: RunFile, found: _Filling
-) -> tuple[_Values, _Tags]:
+def _caption(judged: RunCaption, source: Source, run: RunFile, found: _Filling) -> _Indexed:
     row, sentences = judged.row, judged.stored["sentences"]
     model = _model(row.data, run.group_field)
     outcome = outcome_of(judged.stored)
@@ -263,16 +287,27 @@ def _caption(
     text = f"{judged.caption}\n{judged.revised_caption}\n{row.data.get('id', '')}".casefold()
     verdicts = [[s["p_factual"], s["label"], s["p_after"], s["rewrite"]] for s in sentences]
     packed = zlib.compress(dumps(body).encode(), 1)
+    open_ = [k for k in decidable(judged.stored) if not deciders(sentences[k])]
     values = (
         *(row.line, judged.field, str(outcome), model),
         *(ranked.worst, ranked.changed, ranked.unsure),
         *(pair_of(judged.caption, name, judged.field), json.dumps(verdicts)),
-        *(_encodable(text), packed),
+        *(_encodable(text), packed, _digest_of(name) if name else ""),
+        *(needs_review(judged.stored), sum(_likely_wrong(sentences[k]) for k in open_)),
     )
-    return values, tags
+    named = [sentence_id(judged.caption, name, judged.field, k) for k in open_]
+    return _Indexed(values, tags, named)
 
 
-def _quarantined(data: Mapping[str, Any], found: _Filling) -> tuple[_Values, _Tags]:
+def _likely_wrong(sentence: Mapping[str, Any]) -> float:
+    """The probability, by the critic's own view, that what the run left of a sentence is wrong: a
+    false sentence that stands there, or a right one that is gone."""
+    if sentence["dropped"]:
+        return float(0.5 if sentence["p_factual"] is None else sentence["p_factual"])
+    return 0.5 if sentence["p_after"] is None else 1 - float(sentence["p_after"])
+
+
+def _quarantined(data: Mapping[str, Any], found: _Filling) -> _Indexed:
     reason = plain(str(data.get("reason") or ""))
     text = str(data.get("text") or data.get("bytes") or "")[:10_000]
     body = {"caption": text, "reason": reason, "detail": str(data.get("detail") or "")}
@@ -284,7 +319,8 @@ def _quarantined(data: Mapping[str, Any], found: _Filling) -> tuple[_Values, _Ta
     packed = zlib.compress(dumps(body).encode(), 1)
     shown = _encodable(text.casefold())
     outcome = str(Outcome.QUARANTINED)
-    return (line, "", outcome, "", None, 0, None, "", "[]", shown, packed), tags
+    values = (line, "", outcome, "", None, 0, None, "", "[]", shown, packed, "", False, 0.0)
+    return _Indexed(values, tags)
 
 
 def _encodable(text: str) -> str:
@@ -301,8 +337,11 @@ def _model(row: Mapping[str, Any], field_: str | None) -> str:
 
 def pair_of(caption: str, image: str, field_: str) -> str:
     """What two runs' records of the same caption have in common."""
-    text = f"{field_}\0{image}\0{caption}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=12).hexdigest()
+    return _digest_of(f"{field_}\0{image}\0{caption}")
+
+
+def _digest_of(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def unpacked(body: bytes) -> dict[str, Any]:

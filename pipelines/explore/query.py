@@ -14,13 +14,28 @@ _ORDERS = {
     "worst": "worst IS NULL, worst, id",
     "changed": "changed DESC, id",
     "unsure": "unsure IS NULL, unsure, id",
+    "gain": "gain DESC, id",
     "different": "(SELECT difference FROM pairs WHERE pairs.caption = id) DESC, id",
+}
+#: What is left to do about a caption.
+ONLY = {
+    "needs_review": "needs review",
+    "undecided": "left to decide",
+    "decided": "decided",
+}
+_ONLY = {
+    "needs_review": "review",
+    "undecided": "id IN (SELECT caption FROM sentences WHERE name NOT IN (SELECT name FROM made))",
+    "decided": "id IN (SELECT caption FROM sentences JOIN made USING (name))",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the page's form asks for; "" is no filter. `page` counts from 1."""
+    """What the page's form asks for; "" is no filter. `page` counts from 1.
+
+    `only` is one of `ONLY`; `same`, as the index names it, the image whose captions are shown.
+    """
 
     sort: str = ""
     outcome: str = ""
@@ -28,6 +43,8 @@ class Query:
     reason: str = ""
     kind: str = ""
     differs: str = ""
+    only: str = ""
+    same: str = ""
     q: str = ""
     page: int = 1
 
@@ -81,6 +98,13 @@ def _where(query: Query, *, paired: bool) -> tuple[str, list[str]]:
         if value := getattr(query, name):
             parts.append(f"{name} = ?")
             values.append(value)
+    if query.only:
+        if query.only not in _ONLY:
+            raise ValueError(f"{query.only} is nothing to choose by")
+        parts.append(_ONLY[query.only])
+    if query.same:
+        parts.append("picture = ?")
+        values.append(query.same)
     for kind in ("reason", "kind"):
         if value := getattr(query, kind):
             parts.append("id IN (SELECT caption FROM tags WHERE kind = ? AND value = ?)")

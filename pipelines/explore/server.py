@@ -16,11 +16,12 @@ import secrets
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from revise_captions.errors import BadRecord, UserError, described
-from revise_captions.pipelines.explore.decisions import LONGEST, parse_decision
+from revise_captions.pipelines.explore.decisions import LONGEST, parse_decision, parse_undecided
 from revise_captions.pipelines.explore.query import Query
 from revise_captions.pipelines.explore.session import ExploreSession
 from revise_captions.pipelines.explore.views import ExploreViews
@@ -43,6 +44,7 @@ class ExploreServer(ThreadingHTTPServer):
         self.session = session
         self.views = ExploreViews(session)
         self.token = secrets.token_urlsafe(24)
+        self.applying = Lock()
         super().__init__((HOST, port), _Handler)
 
     @property
@@ -112,29 +114,41 @@ class _Handler(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         origin = self.headers.get("Origin")
-        if place != "decide" or not _LENGTH.fullmatch(length) or int(length) > 8 * LONGEST:
+        works = {"decide": self._decide, "apply": self._apply}
+        if place not in works or not _LENGTH.fullmatch(length) or int(length) > 8 * LONGEST:
             self._refuse(HTTPStatus.BAD_REQUEST)
         elif origin is not None and urlsplit(origin).netloc != self.headers["Host"]:
             self._refuse(HTTPStatus.FORBIDDEN)
         elif self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         else:
-            self._decide(self.rfile.read(int(length)))
+            works[place](self.rfile.read(int(length)))
 
     def _decide(self, body: bytes) -> None:
         session = self.server.session
         try:
             caption, sentence, decision, text = parse_decision(body)
             with session.lock:
-                session.decisions.decide(session.unit(caption, sentence), decision, text)
+                session.decide(caption, sentence, decision, text)
+                made = {"decided": len(session.decisions.rows), "left": session.left()}
         except (ValueError, OverflowError, LookupError, TypeError, AttributeError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST)
         except (OSError, UserError) as error:
             logger.error("the decision could not be kept: %s", error)
             self._refuse(HTTPStatus.INSUFFICIENT_STORAGE)
         else:
-            made = json.dumps({"decided": len(session.decisions.rows)})
-            self._answer(made.encode(), "application/json")
+            self._answer(json.dumps(made).encode(), "application/json")
+
+    def _apply(self, body: bytes) -> None:
+        """One at a time, without the index: pages are served meanwhile."""
+        server = self.server
+        undecided = parse_undecided(body)
+        try:
+            with server.applying:
+                said = {"said": server.session.apply(undecided), "applied": True}
+        except UserError as error:
+            said = {"said": f"{error.message}; {error.hint}" if error.hint else error.message}
+        self._answer(json.dumps(said).encode(), "application/json")
 
     def _place(self) -> str | None:
         """What follows the token; None where the request was refused."""

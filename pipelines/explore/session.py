@@ -17,6 +17,8 @@ from revise_captions.io.images import load_image, parse_image, resolve_path
 from revise_captions.io.rows import Row
 from revise_captions.pipelines.annotate.tasks.decided import decidable, decided_unit
 from revise_captions.pipelines.annotate.tasks.units import RunCaption, Unit
+from revise_captions.pipelines.apply.captions import Undecided
+from revise_captions.pipelines.apply.run import ApplyJob, apply_decisions
 from revise_captions.pipelines.explore.comparison import Comparison, compare
 from revise_captions.pipelines.explore.decisions import Decisions, decisions_path
 from revise_captions.pipelines.explore.index import RunFile, RunIndex, open_index, unpacked
@@ -25,9 +27,13 @@ from revise_captions.pipelines.report.chart_view import ChartView, of_charts
 from revise_captions.pipelines.report.sample import ReportRow
 from revise_captions.records import ImageRef
 from revise_captions.runs.paths import quarantine_path
+from revise_captions.text.formatting import plural
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+#: Other captions of an image that stand beside one.
+OTHERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class ExploreOptions:
     against: str | None = None
     decisions: Path | None = None
     image_root: Path | None = None
+    new: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +64,21 @@ class StoredCaption:
 
 @dataclass(frozen=True, slots=True)
 class ExploreSession:
-    """An open run. `lock` guards the index, which one thread at a time may read."""
+    """An open run.
+
+    Attributes:
+        lock: Guards the index, which one thread at a time may read.
+        new: Where `apply` writes.
+        written: What it has written, which it may replace.
+    """
 
     index: RunIndex
     decisions: Decisions
     comparison: Comparison | None
     image_root: Path | None
     lock: RLock
+    new: str
+    written: set[str]
 
     def stored(self, number: int) -> StoredCaption:
         """A caption of the index. Raises `LookupError` where there is none of that number."""
@@ -99,6 +114,44 @@ class ExploreSession:
         )
         path = self._path(stored)
         return decided_unit(judged, row.image_name, sentence, row.source, path=path)
+
+    def decide(self, number: int, sentence: int, decision: str, text: str) -> None:
+        """Keeps a decision. Raises `LookupError` or `UserError`."""
+        self.decisions.decide(self.unit(number, sentence), decision, text)
+        self.tell_index()
+
+    def tell_index(self) -> None:
+        """Has the index know what is decided."""
+        db = self.index.db
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS made (name TEXT PRIMARY KEY)")
+        db.execute("DELETE FROM made")
+        db.executemany("INSERT INTO made VALUES (?)", [(name,) for name in self.decisions.rows])
+
+    def left(self) -> int:
+        """How many sentences nobody has decided about."""
+        query = "SELECT (SELECT count(*) FROM sentences) - count(*) FROM made JOIN sentences"
+        (count,) = self.index.db.execute(f"{query} USING (name)").fetchone()
+        return int(count)
+
+    def others(self, number: int) -> tuple[str, list[ReportRow], list[int]]:
+        """The other captions of a caption's image: the image as `Query.same` names it, some of
+        them, and their numbers."""
+        query = "SELECT picture FROM captions WHERE id = ?"
+        (picture,) = self.index.db.execute(query, [number]).fetchone()
+        query = "SELECT id FROM captions WHERE picture = ? AND id <> ? ORDER BY id LIMIT ?"
+        found = self.index.db.execute(query, [picture, number, OTHERS]) if picture else ()
+        ids = [other for (other,) in found]
+        return picture, [self.stored(other).row for other in ids], ids
+
+    def apply(self, undecided: Undecided) -> str:
+        """Writes the run with the decisions made so far, and says so. Raises `UserError`."""
+        run = self.index.run.path
+        fields = self.index.source.fields
+        job = ApplyJob(run, (self.decisions.path,), undecided=undecided, fields=fields)
+        counts, found, _ = apply_decisions(job, self.new, force=self.new in self.written)
+        self.written.add(self.new)
+        made = plural(found.decisions.total(), "decision")
+        return f"{plural(counts.rows, 'record')} in {self.new}, with {made}"
 
     def _path(self, stored: StoredCaption) -> str:
         """The image's path as training data beside the decisions finds it; its name without one."""
@@ -176,7 +229,18 @@ def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> Expl
     if options.against is not None:
         other = RunFile(options.against, options.run.fields, options.run.group_field)
         comparison = compare(index, open_index(other, tell))
-    return ExploreSession(index, decisions, comparison, options.image_root, RLock())
+    new = options.new or applied_path(options.run.path)
+    session = ExploreSession(index, decisions, comparison, options.image_root, RLock(), new, set())
+    session.tell_index()
+    return session
+
+
+def applied_path(out: str) -> str:
+    """`out.applied.jsonl` for `out.jsonl`."""
+    path = Path(out)
+    packed = path.suffix in (".gz", ".zst", ".zstd")
+    suffix = "" if path.is_dir() else "".join(path.suffixes[-2 if packed else -1 :])
+    return str(path.with_name(f"{path.name.removesuffix(suffix)}.applied{suffix}"))
 
 
 def _reviewer() -> str:

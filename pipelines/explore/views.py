@@ -15,7 +15,7 @@ from revise_captions.io.decoding import shrink
 from revise_captions.pages.templating import asset, render_page
 from revise_captions.pipelines.annotate.tasks.decided import sentence_id
 from revise_captions.pipelines.explore.comparison import HOW, sentence_pairs
-from revise_captions.pipelines.explore.query import Query, find
+from revise_captions.pipelines.explore.query import ONLY, Query, find
 from revise_captions.pipelines.explore.session import ExploreSession, of_chart
 from revise_captions.pipelines.report.cards import (
     Deciding,
@@ -45,7 +45,7 @@ class ExploreViews:
         session, about = self.session, self.session.index.about
         found = find(session.index, query)
         page = min(query.page, found.pages)
-        sorts = dict(SORTS)
+        sorts = dict(SORTS) | {"gain": "most to gain first"}
         offered = {"differs": [], **about["offered"]}
         comparison = session.comparison
         if comparison is not None:
@@ -65,6 +65,9 @@ class ExploreViews:
             "query": asdict(query),
             "served": True,
             "decided": len(session.decisions.rows),
+            "left": session.left(),
+            "new": session.new,
+            "only": ONLY,
             "all_count": sum(count for _, count in about["offered"]["outcome"]),
             "total": found.total,
             "cards": [self._card(number) for number in found.ids],
@@ -122,6 +125,7 @@ class ExploreViews:
             decide=partial(self._deciding, stored.row),
             beside=beside,
             reading=reading,
+            others=session.others(number),
         )
 
     def tables(self, number: int) -> str:

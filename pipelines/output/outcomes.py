@@ -33,6 +33,7 @@ class End(StrEnum):
     GONE = "removed"
     FLAGGED = "still flagged"
     UNSCORED = "not judged"
+    DECIDED = "decided by a person"
 
 
 def captions_of(row: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
@@ -68,10 +69,24 @@ def end_of(sentence: Mapping[str, Any], threshold: float) -> End:
     """The state of a flagged sentence in the revised caption."""
     if sentence["dropped"]:
         return End.GONE
+    if deciders(sentence):
+        return End.DECIDED
     after = sentence["p_after"]
     if after is None:
         return End.UNSCORED
     return End.FACTUAL if after >= threshold else End.FLAGGED
+
+
+def deciders(sentence: Mapping[str, Any]) -> list[str]:
+    """Who decided what stands in the place of the sentence; [] where no person did."""
+    return list(sentence.get("decided", {}).get("by", ()))
+
+
+def needs_review(revision: Mapping[str, Any]) -> bool:
+    """Whether a flagged sentence stands in the revised caption, and no person decided so."""
+    threshold = revision["threshold"]
+    flagged = (s for s in revision["sentences"] if is_flagged(s, threshold))
+    return any(end_of(s, threshold) is End.FLAGGED for s in flagged)
 
 
 def outcome_of(revision: Mapping[str, Any]) -> Outcome:

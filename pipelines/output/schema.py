@@ -19,7 +19,9 @@ in the revised caption: null once it is gone, or where it is unscored there for 
 The span of a fix is one of the sentence, not of the caption; a box is in pixels of the upright
 image. `needs_review` is there where --on-unfixable asks for it, and where a sentence is left that
 a fix which is not certain might mend. `error` follows `rounds` only where an exception left the
-caption without answers; `expert` is there only where the critic is a panel.
+caption without answers; `expert` is there only where the critic is a panel. `captions apply` adds
+`"decided": {"as": "edit", "by": ["anna"], "before": {…}}` to sentences, with what it changed as the
+run left it; `p_after` may then be null without a `reason_after`.
 """
 
 from __future__ import annotations
@@ -60,11 +62,12 @@ def to_json(revision: Revision, *, review: bool = False) -> dict[str, Any]:
         result["needs_review"] = bool(left)
     elif any(not fix.certain for told in left if told is not None for fix in told.fixes):
         result["needs_review"] = True
-    result["sentences"] = [_sentence_json(sentence, threshold) for sentence in revision.sentences]
+    result["sentences"] = [sentence_json(sentence, threshold) for sentence in revision.sentences]
     return {"revised_caption": revision.revised_caption, "revision": result}
 
 
-def _sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
+def sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
+    """A sentence of `revision`."""
     attempts = sentence.attempts
     shown = (sentence.accepted or attempts[-1]) if attempts else None
     verdict, now = sentence.verdict, sentence.now
@@ -150,7 +153,7 @@ def from_json(caption: str, row: Mapping[str, Any], *, whole: bool = False) -> R
 
 def _check_summary(item: Mapping[str, Any], sentence: Sentence) -> None:
     """Raises ValueError where the keys for readers do not follow from the others."""
-    expected = _sentence_json(sentence, 0.5)
+    expected = sentence_json(sentence, 0.5)
     for name in ("rewrite", "accepted", "why", "dropped"):
         if item[name] != expected[name]:
             raise ValueError(f"{name} is {item[name]!r:.80}, expected {expected[name]!r:.80}")
@@ -176,7 +179,7 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     unscored_after = reason_of(reason_after) if reason_after is not None else None
     if dropped:
         now = verdict
-    elif (after is None) is (unscored_after is None):
+    elif (after is None) is (unscored_after is None) and "decided" not in item:
         raise ValueError("a sentence has p_after or reason_after")
     else:
         now = Verdict(after, unscored_after, assessable)

@@ -131,6 +131,7 @@ def render_card(
     decide: Callable[[int], Deciding | None] | None = None,
     beside: Sequence[object] = (),
     reading: Mapping[str, str] | None = None,
+    others: tuple[str, Sequence[ReportRow], Sequence[int]] = ("", (), ()),
 ) -> Markup:
     """A record as HTML.
 
@@ -143,6 +144,7 @@ def render_card(
         beside: Sentences that another run sees otherwise.
         reading: Where a server has what was read in the chart (`tables`) and the image with the
             marks outlined that the notes are about (`marked`).
+        others: The image as the explorer names it, other captions of it, and their numbers.
     """
     marks = list(_marks(row, decide))
     text = environment.get_template("record.html.j2").render(
@@ -159,6 +161,7 @@ def render_card(
         threshold=None if row.revision is None else row.revision["threshold"],
         beside=beside,
         reading=reading,
+        others=others,
     )
     return Markup(text)
 
@@ -245,6 +248,7 @@ _STATUS = {
     End.GONE: ("gone", "Removed"),
     End.FLAGGED: ("bad", "Still flagged"),
     End.UNSCORED: ("unsure", "Rewritten, then not judged"),
+    End.DECIDED: ("good", "Decided by a person"),
 }
 
 
@@ -274,8 +278,9 @@ def _marks(row: ReportRow, decide: Callable[[int], Deciding | None] | None) -> I
 
 
 def _note(number: int, sentence: Mapping[str, Any], text: str, threshold: float) -> Note:
-    tone, status = _STATUS[end_of(sentence, threshold)]
-    if not sentence["accepted"] and tone in ("good", "unsure"):
+    end = end_of(sentence, threshold)
+    tone, status = _STATUS[end]
+    if end is not End.DECIDED and not sentence["accepted"] and tone in ("good", "unsure"):
         status = "Factual in the revised caption" if tone == "good" else "Not judged again"
     fixes = [_shown_fix(fix, text) for fix in sentence["fixes"]]
     return Note(number, tone, status, sentence, _tries(sentence, text), fixes=fixes)

@@ -56,6 +56,7 @@ _END_TONE = {
     End.GONE: "gone",
     End.FLAGGED: "bad",
     End.UNSCORED: "unsure",
+    End.DECIDED: "good",
 }
 _STEP_TONE = {str(Step.ACCEPTED): "good", str(Step.DELETED): "gone"}
 

@@ -47,6 +47,7 @@ COLUMNS = (
     RecordColumn("flagged", "BIGINT", "sentences that the critic ever judged nonfactual"),
     RecordColumn("rewritten", "BIGINT", "sentences with an accepted rewrite"),
     RecordColumn("removed", "BIGINT", "sentences that are gone from the revised captions"),
+    RecordColumn("decided", "BIGINT", "sentences that a person decided about"),
     RecordColumn("still_flagged", "BIGINT", "flagged sentences that stand in the revised captions"),
     RecordColumn("unscored", "BIGINT", "sentences that could not be judged, as they came"),
     RecordColumn("unscored_after", "BIGINT", "sentences of the revised captions without a verdict"),
@@ -87,7 +88,7 @@ def values_of(
     captions = captions_of(row, fields)
     before: list[float] = []
     after: list[float] = []
-    good_before = good_after = 0
+    good_before = good_after = decided = 0
     for _, _, revision in parts:
         threshold = revision["threshold"]
         for sentence in revision["sentences"]:
@@ -95,17 +96,20 @@ def values_of(
             if sentence["p_factual"] is not None:
                 before.append(sentence["p_factual"])
                 good_before += sentence["label"] == "factual"
-            if sentence["p_after"] is not None and not sentence["dropped"]:
+            if outcomes.deciders(sentence):
+                decided += not sentence["dropped"]
+            elif sentence["p_after"] is not None and not sentence["dropped"]:
                 after.append(sentence["p_after"])
                 good_after += sentence["p_after"] >= threshold
     originals = [captions[name] if name else next(iter(captions.values())) for name, _, _ in parts]
     revised = [text for _, text, _ in parts]
+    judged = len(after) + decided  # what a person decided is taken to be so
     experts = dict.fromkeys(str(part["expert"]) for _, _, part in parts if part.get("expert"))
     return found | {
         "record": number,
         "captions": len(parts),
         "factual_before": good_before / len(before) if before else None,
-        "factual_after": good_after / len(after) if after else None,
+        "factual_after": (good_after + decided) / judged if judged else None,
         "worst_before": min(before, default=None),
         "worst_after": min(after, default=None),
         "length_before": sum(map(len, originals)),
@@ -126,7 +130,9 @@ def _count(found: dict[str, Any], sentence: Mapping[str, Any], threshold: float)
     gone = bool(sentence["dropped"]) or (sentence["accepted"] is True and not sentence["rewrite"])
     found["removed"] += gone
     found["rewritten"] += sentence["accepted"] is True and not gone
-    found["unscored_after"] += sentence["p_after"] is None and not gone
+    people = bool(outcomes.deciders(sentence))
+    found["decided"] += people
+    found["unscored_after"] += sentence["p_after"] is None and not gone and not people
     if sentence["label"] == "unscored":
         found["unscored"] += 1
         found[_REASONS.get(kind_of_reason(sentence["reason"]), _OTHER)] += 1

@@ -154,6 +154,9 @@ class Why(StrEnum):
     OUTSIDE_WORDS = "the bundled reviser does not know these words"
     UNSCORED = "the critic could not judge it"
     UNKNOWN_WORD = "the critic was not taught one of its words"
+    DECIDED = "a person decided so"
+    OVERRULED = "a person decided otherwise"
+    UNDECIDED = "nobody decided about it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,3 +176,24 @@ def check_export(rows):
         unit = decided_unit(judged, row.image_name, k, row.source)
         expected += decision_rows(unit, decision, "It is so.")
     assert [{k: v for k, v in row.items() if k != "annotator"} for row in rows] == expected
+
+
+def test_decisions_are_applied_by_the_button(run, browser, tmp_path):
+    with serving(run) as server:
+        browser.look(1280)
+        browser.said.clear()
+        browser.open(f"{server.url}?only=undecided&sort=gain")
+        assert browser.value("document.querySelector('[name=only]').value") == "undecided"
+        assert browser.value("document.getElementById('apply').hidden")
+        left = browser.value("document.getElementById('left').textContent")
+        for key in "jnr":
+            browser.press(key)
+        browser.wait(f"document.getElementById('left').textContent !== '{left}'")
+        browser.value("document.getElementById('apply').click()")
+        browser.press("a")  # no decision while the dialog is open
+        browser.value("document.getElementById('write').click()")
+        browser.wait("document.getElementById('applied').textContent.includes('with 1 decision')")
+        browser.screenshot(tmp_path / "apply.png", whole=False)
+        browser.press("Escape")
+        assert len(rows_of(run.with_name("revised.applied.jsonl"))) == 25
+        assert browser.said == []

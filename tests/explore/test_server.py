@@ -138,7 +138,8 @@ def test_the_command_serves_until_ctrl_c(run):
     assert page.count(b'<article class="card"') == 6
     body = json.dumps({"caption": 0, "sentence": flagged(run, 0)[0], "decision": "reject"})
     connection.request("POST", f"{address.path}decide", body, {"Content-Type": "application/json"})
-    assert json.loads(connection.getresponse().read()) == {"decided": 1}
+    found = json.loads(connection.getresponse().read())
+    assert found == {"decided": 1, "left": sum(len(flagged(run, k)) for k in range(6)) - 1}
     started.send_signal(signal.SIGINT)
     said, _ = started.communicate(timeout=20)
     assert started.returncode == 0

@@ -32,7 +32,7 @@ NOT_RUN = {
     r"^pip install|^bash scripts/|^eval ": "the shell and environment of whoever runs the tests",
     r"scripts\.checks\.|scripts\.research\.|scripts\.bench\.": "minutes; tests of their own",
     r"^captions explore ": "a page that is served until somebody ends it; tests of its own",
-    r"answers-\*\.json|decisions\.jsonl|--people": "what people answered",
+    r"answers-\*\.json|decisions\.jsonl|--people|^captions undo ": "what people answered",
     r"--stage (revise|critique) .*(my-critic)|written\.jsonl": "a critic of one's own and stages",
     r"captions annotate match|finetune matched|--base first": "a corpus of captions and minutes",
     r"--compile": "a compiler and minutes",

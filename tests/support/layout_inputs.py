@@ -210,9 +210,10 @@ def _of_image_folder(out: Path, cache: Path) -> list[str]:
 
 
 def _of_files(out: Path, cache: Path) -> list[str]:
-    """As kohya's sd-scripts read `--caption_extension .txt`, and scripts of diffusers' community:
-    for each image by name, the whole text of the file of its name."""
+    """As kohya's sd-scripts read `--caption_extension .txt`: for each image the file of its name,
+    which may not be empty. They take its first line, stripped; this, the whole text."""
     images = sorted(out.glob("*.png"))
+    assert all(path.with_suffix(".txt").stat().st_size for path in images)
     return [path.with_suffix(".txt").read_text(encoding="utf-8-sig") for path in images]
 
 

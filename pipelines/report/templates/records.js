@@ -119,8 +119,11 @@
     return rows.map((row) => `${JSON.stringify({ annotator: "reviewer", ...row })}\n`);
   });
   const sentencesAll = all("[data-sentence]", list);
-  const tell = (number) => {
+  const apply = document.getElementById("apply");
+  const tell = (number, left) => {
     link.hidden = !number;
+    if (apply) apply.hidden = !number;
+    if (left !== undefined) document.getElementById("left").textContent = `${left.toLocaleString("en")} left to decide`;
     told.textContent = number ? `${number} decided` : "";
   };
   const madeHere = () => sentencesAll.filter((place) => place.dataset.made).length;
@@ -141,7 +144,8 @@
         told.textContent = "Not kept: is explore still running, and the disk not full?";
         return false;
       }
-      tell((await answer.json()).decided);
+      const { decided, left } = await answer.json();
+      tell(decided, left);
     } else {
       if (decision) made[name(place)] = [decision, text]; else delete made[name(place)];
       try { localStorage.setItem(shelf, JSON.stringify(made)); } catch { /* kept in this page alone */ }
@@ -203,6 +207,20 @@
       link.href = URL.createObjectURL(new Blob(lines(), { type: "application/jsonl" }));
     });
   }
+  if (apply) {
+    const dialog = document.getElementById("applying");
+    const applied = document.getElementById("applied");
+    apply.addEventListener("click", () => { applied.textContent = ""; dialog.showModal(); });
+    document.getElementById("write").addEventListener("click", async (event) => {
+      event.target.disabled = true;
+      applied.textContent = "Writing…";
+      const body = JSON.stringify({ undecided: dialog.querySelector("select").value });
+      const headers = { "Content-Type": "application/json" };
+      const answer = await fetch("apply", { method: "POST", headers, body }).catch(() => null);
+      applied.textContent = answer?.ok ? (await answer.json()).said : "Not written: is explore still running?";
+      event.target.disabled = false;
+    });
+  }
   document.addEventListener("keydown", async (event) => {
     const typing = event.target.closest("textarea");
     if (typing) {
@@ -214,7 +232,7 @@
       }
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || large.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target === search) {
       if (event.key === "Escape") { search.value = ""; if (!served) show(); search.blur(); }
       return;
