@@ -15,6 +15,7 @@ from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.benchmarks.catalog.decapbench import CAPARENA, JUDGE, SOURCE, TABLE_11
 from revise_captions.benchmarks.types import Example
 from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.released import ReleasedScorer
 from revise_captions.dcscore.rows import ScoredRow, means, row_of
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask
 from revise_captions.errors import UserError
@@ -56,7 +57,7 @@ def run(
     files: Sequence[str],
     *,
     image_root: Path | None = None,
-    scorer: CaptionScorer | None = None,
+    scorer: CaptionScorer | ReleasedScorer | None = None,
     **models: object,
 ) -> str:
     """Scores each file and prints its row, the published table, and rank correlations.
@@ -85,7 +86,7 @@ def examples_of(entry: Benchmark, folder: Path) -> dict[str, Example]:
 def score_files(
     files: Sequence[str],
     examples: Mapping[str, Example],
-    scorer: CaptionScorer,
+    scorer: CaptionScorer | ReleasedScorer,
     *,
     image_root: Path | None = None,
     looks: bool = False,
@@ -117,7 +118,7 @@ def _scored(
     name: str,
     inputs: InputOptions,
     examples: Mapping[str, Example],
-    scorer: CaptionScorer,
+    scorer: CaptionScorer | ReleasedScorer,
     *,
     looks: bool,
 ) -> BenchmarkRow:

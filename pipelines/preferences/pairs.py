@@ -33,7 +33,7 @@ class Candidate:
 
     Attributes:
         text: The caption.
-        counts: Of its distinct units that have a verdict.
+        counts: Of its distinct units.
         units: Each unit with its verdict, as it stands in the output.
     """
 
@@ -48,8 +48,8 @@ class Candidate:
 
     @property
     def c_r(self) -> int:
-        """The number of units."""
-        return self.counts.units
+        """The number of units, with a verdict or without (section 4.1)."""
+        return self.counts.units + self.counts.unscored
 
     def as_json(self) -> dict[str, Any]:
         """The candidate in the journal, and what a pair says of each side."""

@@ -7,9 +7,17 @@ from itertools import islice
 from revise_captions.benchmarks.catalog.decapbench import JUDGE, SOURCE, TABLE_11
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.errors import UserError
-from revise_captions.pipelines.reproduce.table import Asked, PaperTable, TableModel, TableRows
+from revise_captions.pipelines.reproduce.table import (
+    PAPER,
+    RELEASED,
+    Asked,
+    PaperTable,
+    TableModel,
+    TableRows,
+)
 
 BENCHMARK = "decapbench"
+_OWN_PROMPTS = "the prompts are ours; --protocol released --prompts DIR takes the authors'"
 
 
 def leaderboard(asked: Asked) -> TableRows:
@@ -31,6 +39,8 @@ def leaderboard(asked: Asked) -> TableRows:
         device=place.device,
         batch_size=place.batch_size or 16,
         trust_remote_code=place.trust_remote_code,
+        protocol=asked.protocol,
+        prompts=asked.prompts,
     )
     folder = asked.folder(BENCHMARK)
     examples = examples_of(benchmark(BENCHMARK), folder)
@@ -47,7 +57,8 @@ def leaderboard(asked: Asked) -> TableRows:
             f"{one.name}: {len(one.rows)} of {len(examples)} images, {mean['dcscore'].unscored} "
             f"unscored, {one.unknown} of other images, {one.bad} bad or repeated rows"
         )
-    return TableRows(rows, scorer.settings, tuple(notes))
+    own = asked.prompts is None
+    return TableRows(rows, scorer.settings, tuple(notes), (_OWN_PROMPTS,) * own)
 
 
 TABLES = (
@@ -66,6 +77,7 @@ TABLES = (
         ),
         run=leaderboard,
         sample="dcscore",
+        protocols=(PAPER, RELEASED),
         files="captions of one captioner: rows with `image_name` and `caption`",
         sample_files=("somebody=decapbench/captions.jsonl",),
         digits=(2,),

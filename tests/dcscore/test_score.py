@@ -35,6 +35,21 @@ def test_worked_example():
     assert found.value == pytest.approx(0.6)
 
 
+def test_the_papers_recall_and_the_released_one():
+    """a and b share a fact, c has one, d and e are denied, f is true and not in the reference."""
+    given = (
+        units("a", "b", "c", "d", "e", "f"),
+        [YES, YES, YES, NO, NO, YES],
+        units(*"stuvwxyz"),
+        [matched(0), matched(0), matched(1), matched(2, 5), matched(3), NONE],
+    )
+    paper, released = score(*given), score(*given, protocol="released")
+    assert paper.all.precision == released.all.precision == 4 / 6
+    assert paper.all.recall == (5 + 1) / (8 + 1)  # s, t, u, v, x
+    assert released.all.recall == (1 / 2 + 1 / 2 + 1 + 1) / (8 + 1)
+    assert round(released.value, 3) == 0.444
+
+
 def test_descriptive_half():
     """The second half leaves out "It feels calm." (false, and matched by nothing)."""
     own = [*units("a", "b"), *units("It feels calm.", descriptive=False)]

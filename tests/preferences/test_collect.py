@@ -99,9 +99,10 @@ def test_sampled_captions_become_pairs(images, models, capsys):
         assert pair["prompt"] == [{"role": "user", "content": "caption en"}]
         ends = [pair[side][0]["content"] for side in ("chosen", "rejected")]
         true = [text.count("True") for text in ends]
-        units = [text.count(".") - text.count("Unclear") for text in ends]
+        units = [text.count(".") for text in ends]
         assert pair["c_r"] == units
-        shares = [t / u for t, u in zip(true, units, strict=True)]
+        judged = [u - text.count("Unclear") for u, text in zip(units, ends, strict=True)]
+        shares = [t / u for t, u in zip(true, judged, strict=True)]
         assert pair["c_p"] == pytest.approx(shares, abs=1e-6)
         assert pair["words"] == [len(text.split()) for text in ends]
         if pair["by"] in ("c_p", "c_r"):

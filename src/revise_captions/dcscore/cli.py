@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from revise_captions.command_line.command import command
-from revise_captions.command_line.shared import OUT_FILE, shared
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared
 
 EPILOG = """
 \b
@@ -23,7 +23,7 @@ Examples:
 """
 _MODELS = (
     "decomposer", "matcher", "verifier", "vote", "threshold", "critic_profile", "parser", "encoder",
-    "engine", "device", "batch_size", "trust_remote_code",
+    "engine", "device", "batch_size", "trust_remote_code", "protocol", "prompts",
 )  # fmt: skip
 _INPUTS = ("image_field", "caption_field", "image_root", "allow_urls", "limit")
 _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
@@ -43,7 +43,7 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
     default=("reference",),
     help="What decides whether a unit is true: `reference` looks at no image, a unit is true where "
     "the reference says it; `bundled`, or another critic of ours, judges units as sentences; any "
-    f"other vision–language model answers the paper's question: {_NAME} Give several for an "
+    f"other vision–language model is asked by image and reference: {_NAME} Give several for an "
     "ensemble.",
 )
 @click.option(
@@ -61,6 +61,18 @@ _NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
     "--matcher",
     default="offline",
     help=f"What finds units in the reference: `offline` (POSH's offline judge), {_NAME}",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(["paper", "released"]),
+    default="paper",
+    help="Recall by the paper's equation, or as the authors' code computes it.",
+)
+@click.option(
+    "--prompts",
+    type=EXISTING_FOLDER,
+    help="Folder of your copy of the authors' evaluation_decapbench.py, whose prompts and numbers "
+    "of samples are used (--protocol released).",
 )
 @shared("--threshold", help="Threshold of critics of ours.  [default: the calibrated one]")
 @shared("--critic-profile", help="Profile of the critic that verifies, from captions calibrate.")

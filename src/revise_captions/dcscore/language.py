@@ -179,7 +179,8 @@ def _matches(answer: dict[str, Any] | str, units: int, references: int) -> list[
 
 
 class LanguageVerifier:
-    """Asks a vision–language model the paper's question about each unit.
+    """Asks a vision–language model about each unit: with the reference DCScore's question, without
+    one FeedQuill's.
 
     P(correct) is P(Yes) among Yes and No; an engine without log-probabilities is asked to write
     the answer, and only "yes" and "no" are one.
@@ -196,7 +197,9 @@ class LanguageVerifier:
     def verify(self, tasks: Sequence[VerifyTask]) -> list[tuple[UnitVerdict, ...]]:
         """One verdict per unit."""
         asked = [
-            prompts.verification(task.image, unit.text)
+            prompts.verification(task.image, unit.text, task.reference)
+            if task.reference.strip()
+            else prompts.training_verification(task.image, unit.text)
             for task in tasks
             for unit in task.caption.units
         ]

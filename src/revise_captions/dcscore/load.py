@@ -12,6 +12,8 @@ from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.profile import expect_one_critic
 from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
+from revise_captions.dcscore.released import ReleasedPrompts, ReleasedScorer
+from revise_captions.dcscore.score import PAPER, RELEASED
 from revise_captions.dcscore.scorer import CaptionScorer
 from revise_captions.dcscore.units import Decomposer, UnitMatcher, UnitVerifier
 from revise_captions.engines.load import load_engine
@@ -41,6 +43,8 @@ class UnitModels:
     device: str = "auto"
     batch_size: int = 16
     trust_remote_code: bool = False
+    protocol: str = PAPER
+    prompts: Path | None = None
 
     @property
     def looks(self) -> bool:
@@ -64,11 +68,34 @@ class UnitModels:
                 "--verifier reference looks at no image, so it cannot vote with other verifiers",
                 hint="leave it out: units are matched with the reference anyway",
             )
+        if self.prompts is None:
+            return
+        if self.protocol != RELEASED:
+            raise UserError(
+                f"--prompts is for --protocol {RELEASED}", hint="add it, or leave --prompts out"
+            )
+        if {OFFLINE, REFERENCE} & {self.decomposer, self.matcher, *self.verifier}:
+            raise UserError(
+                "the authors' prompts are for language models",
+                hint="name one each with --decomposer, --matcher and --verifier",
+            )
+        if len(self.verifier) > 1:
+            raise UserError("the authors' code asks one verifier", hint="name one --verifier")
 
 
-def load_scorer(models: UnitModels) -> CaptionScorer:
+def load_scorer(models: UnitModels) -> CaptionScorer | ReleasedScorer:
     """Loads everything that the options name. Raises UserError before any data is read."""
     models.check()
+    if models.prompts is not None:
+        prompts = ReleasedPrompts.read(models.prompts)
+        decomposer = _engine(models.decomposer, models.placement, "--decomposer")
+        matcher = _engine(models.matcher, models.placement, "--matcher")
+        verifier = _engine(models.verifier[0], models.placement, "--verifier")
+        return ReleasedScorer(prompts, decomposer, matcher, verifier)
+    return _load_steps(models)
+
+
+def _load_steps(models: UnitModels) -> CaptionScorer:
     decomposer = load_decomposer(models.decomposer, models.placement, parser=models.parser)
     if models.looks:
         verifier = load_verifier(
@@ -79,7 +106,7 @@ def load_scorer(models: UnitModels) -> CaptionScorer:
     else:
         expect_one_critic((), (), models.critic_profile)
         verifier = None
-    return CaptionScorer(decomposer, load_matcher(models), verifier)
+    return CaptionScorer(decomposer, load_matcher(models), verifier, models.protocol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +135,7 @@ def load_unit_scoring(
         units: `graph` takes captions apart by scene graphs, `sentences` leaves sentences whole, and
             any other name is a language model's.
         verifiers: Models that say whether a unit is true; several vote. A critic of ours judges the
-            unit in its sentence's place, any other model answers the paper's question about it, or,
+            unit in its sentence's place, any other model answers FeedQuill's question about it, or,
             of whole sentences, the critic's question in their caption.
         placement: What computes the models.
         profile: Of the one verifier, which must be a critic.

@@ -1,8 +1,10 @@
 """What language models are asked, one prompt and one schema a step.
 
-The question of verification is the paper's (2503.07906, section 4.1). Those of decomposition and
-matching follow section 3.1; the paper prints its own (Tables 13 and 14) as pictures, so these
-are worded anew. Captions and units are data: they never become a part of the chat format.
+The steps are the paper's (2503.07906, section 3.1): decomposition, matching, and verification "by
+utilizing both image and human-written caption". The paper prints its prompts (Tables 13 to 15) as
+pictures, so these are worded anew. Where there is no human-written caption, as in FeedQuill's
+training, the question is FeedQuill's, word for word (section 4.1). Captions and units are data:
+they never become a part of the chat format.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from revise_captions.engines.protocol import Data, Part, Picture, Prompt, Templa
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-VERSION = "dcscore/1"
+VERSION = "dcscore/2"
 WORDS = ("Yes", "No")
 
 UNITS_SCHEMA: dict[str, Any] = {
@@ -100,7 +102,23 @@ def _numbered(texts: Sequence[str]) -> list[Part]:
     return found
 
 
-def verification(image: Image, unit: str) -> Prompt:
-    """ "… Is the statement correct?", yes or no (section 4.1)."""
+def verification(image: Image, unit: str, reference: str) -> Prompt:
+    """Is a unit correct, by the image and what a person wrote of it? DCScore's question."""
+    parts = (
+        Picture(image),
+        Template("A person described this image as follows:\n"),
+        Data(reference),
+        Template("\n\nStatement:\n"),
+        Data(unit),
+        Template(
+            "\n\nIs the statement correct according to the image or the description? "
+            "Please only answer 'yes' or 'no'"
+        ),
+    )
+    return Prompt(parts, shared=4)
+
+
+def training_verification(image: Image, unit: str) -> Prompt:
+    """Is a unit correct, by the image alone? FeedQuill's question (section 4.1)."""
     question = " Is the statement correct? Please only answer 'yes' or 'no'"
     return Prompt((Picture(image), Data(unit), Template(question)), shared=1)

@@ -16,10 +16,10 @@ from revise_captions.stats.means import Mean, mean_over
 #: The figures by name, as in the paper; `n_units` is FeedQuill's c_r.
 FIGURES: Mapping[str, Callable[[CaptionScore], float | None]] = {
     "dcscore": lambda score: score.value,
-    "s_p": lambda score: score.all.precision,
-    "s_r": lambda score: score.all.recall,
-    "s_f": lambda score: score.all.f1,
-    "s_f_descriptive": lambda score: score.descriptive.f1,
+    "s_p": lambda score: score.figure(lambda one: one.all.precision),
+    "s_r": lambda score: score.figure(lambda one: one.all.recall),
+    "s_f": lambda score: score.figure(lambda one: one.all.f1),
+    "s_f_descriptive": lambda score: score.figure(lambda one: one.descriptive.f1),
     "n_units": lambda score: _count(score.all),
 }
 
@@ -52,6 +52,9 @@ def line_of(scored: ScoredCaption) -> dict[str, Any]:
     if scored.why_unscored:
         found["unscored"] = scored.why_unscored
     found["counts"] = {"all": asdict(score.all), "descriptive": asdict(score.descriptive)}
+    if score.trials:
+        found["trials"] = [{name: rounded(f(one)) for name, f in FIGURES.items()}
+                           for one in score.trials]  # fmt: skip
     found["units"] = _caption_units(scored)
     found["unscored_sentences"] = _unread(scored.caption)
     if reference is not None:
@@ -107,8 +110,12 @@ def row_of(group: str, scored: ScoredCaption) -> ScoredRow:
 
 def scored_row(kept: Mapping[str, Any]) -> ScoredRow:
     """The row that the journal keeps as `asdict` made it."""
-    score = {name: UnitCounts(**counts) for name, counts in kept["score"].items()}
-    return ScoredRow(kept["group"], CaptionScore(**score), kept["agreement"])
+    return ScoredRow(kept["group"], _score(kept["score"]), kept["agreement"])
+
+
+def _score(kept: Mapping[str, Any]) -> CaptionScore:
+    every, descriptive = (UnitCounts(**kept[name]) for name in ("all", "descriptive"))
+    return CaptionScore(every, descriptive, tuple(map(_score, kept["trials"])))
 
 
 def means(rows: Sequence[ScoredRow]) -> dict[str, Mean]:

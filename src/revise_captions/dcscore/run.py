@@ -12,6 +12,7 @@ from PIL import Image
 from revise_captions.command_line.printing import echo
 from revise_captions.dcscore.display import UnitPage, for_terminal, view_of
 from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.released import FILE, ReleasedScorer
 from revise_captions.dcscore.rows import ScoredRow, line_of, means, row_of, scored_row, totals
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask, ScoredCaption
 from revise_captions.errors import BadRecord, Reason
@@ -62,7 +63,7 @@ class UnitFile:
     """DCScore as a `FileMetric`."""
 
     job: DcscoreOptions
-    scorer: CaptionScorer
+    scorer: CaptionScorer | ReleasedScorer
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -105,7 +106,9 @@ class UnitFile:
         return for_terminal(score, color=color)
 
 
-def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCounts | None:
+def run(
+    job: DcscoreOptions, scorer: CaptionScorer | ReleasedScorer | None = None
+) -> OutputCounts | None:
     """Scores the file and prints the means; see `score_file`.
 
     Returns:
@@ -118,7 +121,13 @@ def run(job: DcscoreOptions, scorer: CaptionScorer | None = None) -> OutputCount
         lambda: UnitFile(job, scorer or load_scorer(models)),
         UnitPage(),
         looks=models.looks,
-        reads=[models.decomposer, models.matcher, models.parser, *models.verifier],
+        reads=[
+            models.decomposer,
+            models.matcher,
+            models.parser,
+            *models.verifier,
+            *([] if models.prompts is None else [models.prompts / FILE]),
+        ],
     )
     if found is None:
         return None

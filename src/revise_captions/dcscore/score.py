@@ -18,14 +18,22 @@ have. The paper leaves some cases open; here
 * a reference without units says nothing of what should be there: no s_r, no s_f, no F;
 * a unit without a verdict is in neither |P| nor |P_true|, one without a match in neither Q nor
   P_true \\ Q. If units were asked about and none of them has a verdict, there is no s_p and no s_f.
+
+That is the protocol `paper`. The authors' code, the protocol `released`, has another s_r: a matched
+unit counts only if it is true, and n units that match one unit of the reference count 1/n each; a
+unit matches one of them at most. It also averages over samples of matches and verdicts (`trials`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from revise_captions.dcscore.units import InformationUnit, UnitMatch, UnitVerdict
+
+#: As the paper's equations say it, and as the authors' code computes it.
+PAPER, RELEASED = "paper", "released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,7 @@ class UnitCounts:
         unmatched: Units of P without an answer from the matcher.
         denied: Matched units that the verifier denies.
         unread: The caption's sentences that could not be taken apart.
+        credit: What matched units are worth in s_r by the protocol `released`; None: |Q|.
     """
 
     units: int
@@ -53,6 +62,7 @@ class UnitCounts:
     unmatched: int = 0
     denied: int = 0
     unread: int = 0
+    credit: float | None = None
 
     @property
     def precision(self) -> float | None:
@@ -64,7 +74,8 @@ class UnitCounts:
         """s_r; None without a unit of a reference, or where nothing of the caption was read."""
         if not self.references or (self.unread and not self.units + self.unscored):
             return None
-        return (self.matched + self.added) / (self.references + self.added)
+        worth = self.matched if self.credit is None else self.credit
+        return (worth + self.added) / (self.references + self.added)
 
     @property
     def f1(self) -> float | None:
@@ -84,16 +95,29 @@ class CaptionScore:
     Attributes:
         all: Over all units.
         descriptive: Over the descriptive ones of caption and reference.
+        trials: Where matches and verdicts were sampled, the score of each pair of samples; the
+            first is this one's own.
     """
 
     all: UnitCounts
     descriptive: UnitCounts
+    trials: tuple[CaptionScore, ...] = ()
 
     @property
     def value(self) -> float | None:
         """F; None where one of the two F1 scores cannot be had."""
-        first, second = self.all.f1, self.descriptive.f1
-        return None if first is None or second is None else (first + second) / 2
+        return self.figure(_f)
+
+    def figure(self, of: Callable[[CaptionScore], float | None]) -> float | None:
+        """A figure of the score: the mean over its trials, as far as these have it."""
+        values = [of(one) for one in self.trials or (self,)]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+
+def _f(score: CaptionScore) -> float | None:
+    first, second = score.all.f1, score.descriptive.f1
+    return None if first is None or second is None else (first + second) / 2
 
 
 def normalized(text: str) -> str:
@@ -107,6 +131,7 @@ def score(
     references: Sequence[InformationUnit] | None = None,
     matches: Sequence[UnitMatch] = (),
     unread: int = 0,
+    protocol: str = PAPER,
 ) -> CaptionScore:
     """DCScore of a caption.
 
@@ -117,7 +142,10 @@ def score(
             computed.
         matches: One per unit where there is a reference.
         unread: Sentences of the caption that could not be taken apart.
+        protocol: `paper` or `released`.
     """
+    if protocol == RELEASED:
+        matches = [UnitMatch(match.references[:1], match.unscored) for match in matches]
     if references is None:
         matches = [UnitMatch()] * len(units)
     rows = list(zip(units, verdicts, matches, strict=True))
@@ -125,6 +153,7 @@ def score(
     own = list(references or ())
     first = {normalized(unit.text): i for i, unit in reversed(list(enumerate(own)))}
     same = {i: first[normalized(unit.text)] for i, unit in enumerate(own)}
+    sharing = Counter(same[i] for _, _, match in rows for i in match.references)
 
     def counts(descriptive: bool) -> UnitCounts:
         there = {i for i in same.values() if own[i].descriptive or not descriptive}
@@ -134,9 +163,11 @@ def score(
             if unit.descriptive or not descriptive
         ]
         judged = [row for row in said if row[0].correct is not None]
+        true = [found for verdict, _, found in judged if verdict.correct]
+        shares = sum(1 / sharing[i] for found in true for i in found)
         return UnitCounts(
             units=len(judged),
-            true=sum(bool(verdict.correct) for verdict, _, _ in judged),
+            true=len(true),
             references=None if references is None else len(there),
             matched=len(set[int]().union(*(found for _, _, found in said))),
             added=sum(
@@ -148,6 +179,7 @@ def score(
             unmatched=sum(bool(match.unscored) for _, match, _ in said),
             denied=sum(verdict.correct is False and bool(found) for verdict, _, found in judged),
             unread=unread,
+            credit=None if protocol == PAPER else shares,
         )
 
     return CaptionScore(counts(False), counts(True))

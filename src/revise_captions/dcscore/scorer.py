@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from revise_captions.dcscore.content import content_words, place_of
-from revise_captions.dcscore.score import CaptionScore, score, verdicts_of
+from revise_captions.dcscore.score import PAPER, CaptionScore, score, verdicts_of
 from revise_captions.dcscore.units import (
     Decomposer,
     Decomposition,
@@ -99,16 +99,17 @@ class ScoredCaption:
 
 @dataclass(frozen=True, slots=True)
 class CaptionScorer:
-    """Scores captions. `verifier` None: reference-only."""
+    """Scores captions. `verifier` None: reference-only; `protocol`: of the recall."""
 
     decomposer: Decomposer
     matcher: UnitMatcher | None
     verifier: UnitVerifier | None
+    protocol: str = PAPER
 
     @property
     def settings(self) -> Mapping[str, str]:
         """Everything that decides a score."""
-        found = {"metric": "dcscore", "verifier": "reference-only"}
+        found = {"metric": "dcscore", "protocol": self.protocol, "verifier": "reference-only"}
         for part in (self.decomposer, self.matcher, self.verifier):
             found |= part.settings if part is not None else {}
         return found
@@ -120,7 +121,8 @@ class CaptionScorer:
         captions = [parts[task.caption] for task in tasks]
         references = [_reference(task, parts) for task in tasks]
         matches = self._matches(captions, references)
-        verdicts = self._verdicts(tasks, captions, matches)
+        texts = [reference.text if reference else "" for reference in references]
+        verdicts = self._verdicts(tasks, captions, matches, texts)
         return [
             ScoredCaption(
                 caption,
@@ -134,6 +136,7 @@ class CaptionScorer:
                     reference.units if reference else None,
                     match,
                     len(caption.unscored),
+                    self.protocol,
                 ),
             )
             for task, caption, reference, match, verdict in zip(
@@ -157,6 +160,7 @@ class CaptionScorer:
         tasks: Sequence[CaptionTask],
         captions: Sequence[Decomposition],
         matches: Sequence[tuple[UnitMatch, ...]],
+        references: Sequence[str],
     ) -> list[tuple[UnitVerdict, ...]]:
         if self.verifier is None:
             blind = UnitVerdict(None, unscored="no reference, and no verifier")
@@ -165,8 +169,8 @@ class CaptionScorer:
                 for caption, found in zip(captions, matches, strict=True)
             ]
         asked = [
-            VerifyTask(task.image, caption)
-            for task, caption in zip(tasks, captions, strict=True)
+            VerifyTask(task.image, caption, reference)
+            for task, caption, reference in zip(tasks, captions, references, strict=True)
             if task.image is not None
         ]
         answers = iter(self.verifier.verify(asked) if asked else [])

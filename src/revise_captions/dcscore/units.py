@@ -109,10 +109,17 @@ class MatchTask:
 
 @dataclass(frozen=True, slots=True)
 class VerifyTask:
-    """A caption's units to verify against its image (RGB, upright)."""
+    """A caption's units to verify against its image.
+
+    Attributes:
+        image: RGB, upright.
+        caption: The caption's units.
+        reference: What people wrote of the image, which a verifier may read, too; "": nothing.
+    """
 
     image: Image
     caption: Decomposition
+    reference: str = ""
 
 
 class Decomposer(Protocol):
