@@ -42,7 +42,9 @@ class UnitRewards:
         self, completions: Sequence[object], images: Sequence[Sequence[Image]], **_: Any
     ) -> list[float | None]:
         """Numbers of units."""
-        return [float(counts.units) for counts in self._counts(completions, images)]
+        return [
+            float(counts.units + counts.unscored) for counts in self._counts(completions, images)
+        ]
 
     def _counts(
         self, completions: Sequence[object], images: Sequence[Sequence[Image]]

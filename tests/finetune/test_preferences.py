@@ -225,7 +225,7 @@ def test_units_are_counted_once_and_silence_earns_nothing():
     texts = ["A dog. A dog. B cat. Hm.", "", "Hm."]
     given = {"completions": [turns(text) for text in texts], "images": [picture] * 3}
     assert units.c_p(**given, step=1) == [0.5, 0.0, None]
-    assert units.c_r(**given) == [2.0, 0.0, 0.0]
+    assert units.c_r(**given) == [3.0, 0.0, 1.0]
     assert len(asked) == 1, "both rewards are computed at once"
 
 
