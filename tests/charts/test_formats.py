@@ -55,6 +55,13 @@ def test_json_comes_back_as_the_same_chart():
     assert from_json(json.loads(json.dumps(as_json(CHART)))) == CHART
 
 
+def test_no_name_in_csv_hides_text_or_is_a_formula():
+    bad = Chart("bar", series=(ChartSeries("=1+1", "", (ChartMark("a\u202eb\x07", 1.0),)),))
+    (row,) = csv.DictReader(io.StringIO(as_csv({"\x1b[2J.png": [bad]})))
+    named = row["image"], row["series"], row["category"]
+    assert named == ("U+001B[2J.png", "'=1+1", "aU+202EbU+0007")
+
+
 def test_csv_has_a_row_per_mark():
     rows = list(csv.DictReader(io.StringIO(as_csv({"a, b.png": [CHART]}))))
     assert [row["value"] for row in rows] == ["202", "254", ""]

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from revise_captions.charts.chart import Chart, ChartAxis, ChartMark, ChartSeries, number
+from revise_captions.outside_text import csv_name
 
 CSV_HEADER = ("image", "chart", "kind", "series", "category", "value", "printed", "tolerance")
 
@@ -62,10 +63,12 @@ def table_rows(chart: Chart) -> list[tuple[str, ...]]:
 
 
 def csv_rows(image: str, charts: Sequence[Chart]) -> list[tuple[str, ...]]:
-    """A row per mark, in the order of `CSV_HEADER`; charts are counted from 1."""
+    """A row per mark, in the order of `CSV_HEADER`; charts are counted from 1. Names are written
+    as `csv_name` does it: what an image shows may be anybody's."""
     return [
         (
-            *(image, str(k), chart.kind, series.name, mark.category),
+            *(csv_name(image), str(k), chart.kind),
+            *(csv_name(series.name), csv_name(mark.category)),
             "" if mark.value is None else number(mark.value, mark.tolerance),
             "yes" if mark.printed else "no",
             number(mark.tolerance, mark.tolerance / 10),
