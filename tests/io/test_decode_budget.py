@@ -18,7 +18,7 @@ from PIL import Image
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.io import decoding
 from revise_captions.io.decode_budget import DecodeBudget, decoded_bytes
-from revise_captions.io.decoding import ImageLimits, decode
+from revise_captions.io.decoding import LIMITS, ImageLimits, decode, full_size, reduced
 
 SIDE = 1500
 ROTATED = Image.Exif()
@@ -27,7 +27,7 @@ MEASURE = """
 import io, json, sys
 from PIL import Image
 from revise_captions.io.decode_budget import decoded_bytes
-from revise_captions.io.decoding import LIMITS, decode
+from revise_captions.io.decoding import LIMITS, decode, reduced
 
 def status(name):
     with open("/proc/self/status") as file:
@@ -35,12 +35,13 @@ def status(name):
 
 data = open(sys.argv[1], "rb").read()
 warm = open(sys.argv[2], "rb").read()
-decode(warm, LIMITS)
+keep = reduced if sys.argv[3] == "reduced" else None
+decode(warm, LIMITS, keep=keep)
 before = status("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")
-decode(data, LIMITS)
+decode(data, LIMITS, keep=keep)
 with Image.open(io.BytesIO(data)) as image:
-    print(json.dumps([status("VmHWM") - before, decoded_bytes(image, data)]))
+    print(json.dumps([status("VmHWM") - before, decoded_bytes(image, data, whole=keep is None)]))
 """
 
 
@@ -60,6 +61,17 @@ def picture(mode: str, side: int) -> Image.Image:
     return Image.fromarray(np.stack([gray, 255 - gray, gray // 2], -1)).convert(mode)
 
 
+def measured(folder, side: int, kind: str, mode: str, keep: str, **options: object) -> list[int]:
+    """The peak of decoding in a process of its own, and the estimate."""
+    for name, length in (("large", side), ("small", 16)):
+        (folder / name).write_bytes(encoded(picture(mode, length), kind, **options))
+    files = [str(folder / name) for name in ("large", "small")]
+    found: list[int] = json.loads(
+        subprocess.check_output([sys.executable, "-c", MEASURE, *files, keep])
+    )
+    return found
+
+
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="needs Linux's marks")
 @pytest.mark.parametrize(
     ("kind", "mode", "options"),
@@ -69,6 +81,8 @@ def picture(mode: str, side: int) -> Image.Image:
         ("PNG", "LA", {}),
         ("PNG", "P", {"transparency": 3}),
         ("PNG", "I;16", {}),
+        ("PNG", "1", {}),
+        ("PNG", "L", {}),
         (
             "JPEG",
             "RGB",
@@ -85,11 +99,25 @@ def picture(mode: str, side: int) -> Image.Image:
     ],
 )
 def test_the_estimate_from_the_header_is_what_decoding_takes(tmp_path, kind, mode, options):
-    for name, side in (("large", SIDE), ("small", 16)):
-        (tmp_path / name).write_bytes(encoded(picture(mode, side), kind, **options))
-    command = [sys.executable, "-c", MEASURE, str(tmp_path / "large"), str(tmp_path / "small")]
-    peak, estimate = json.loads(subprocess.check_output(command))
+    peak, estimate = measured(tmp_path, SIDE, kind, mode, "whole", **options)
     assert peak < estimate + (12 << 20)  # strips of 2 MiB in float64, and what is allocated anyway
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="needs Linux's marks")
+@pytest.mark.parametrize("mode", ["1", "L", "I;16"])
+def test_what_has_no_color_is_never_rgb_as_a_whole(tmp_path, mode):
+    peak, estimate = measured(tmp_path, 4000, "PNG", mode, "reduced")
+    assert peak < estimate + (18 << 20)  # and 6 MiB that are kept, as RGB
+    assert estimate <= 3 * 4000**2
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "I;16", "F", "RGB"])
+def test_an_image_without_color_is_reduced_before_it_is_rgb(mode):
+    data = encoded(picture(mode, SIDE), "TIFF")
+    whole = reduced(decode(data, LIMITS))
+    assert decode(data, LIMITS, keep=reduced) == whole
+    assert whole.mode == "RGB"
+    assert full_size(whole) == (SIDE, SIDE)
 
 
 def test_bytes_are_the_limit_not_pixels():

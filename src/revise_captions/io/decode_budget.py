@@ -23,12 +23,13 @@ _BITS_PER_SAMPLE = 258
 _SCAN = b"\xff\xda"
 
 
-def decoded_bytes(image: Image, data: bytes) -> int:
+def decoded_bytes(image: Image, data: bytes, *, whole: bool = True) -> int:
     """The most memory that decoding, turning and conversion to RGB take at once.
 
     Args:
         image: Opened, not loaded.
         data: The encoded image.
+        whole: Whether all pixels become RGB; else what has no color is reduced before.
     """
     bands = len(image.getbands())
     needed = _DECODER.get(image.format or "", 0)
@@ -39,8 +40,9 @@ def decoded_bytes(image: Image, data: bytes) -> int:
     elif image.format == "TIFF":
         # One strip may hold the whole image.
         needed = -(-sum(image.tag_v2.get(_BITS_PER_SAMPLE, (8,) * bands)) // 8)  # type: ignore
-    scaled = 1 if image.mode.startswith(("I", "F")) else 0
-    pixel = _PIXEL.get(image.mode, 4) + max(needed, _RGB + scaled)
+    copied = image.mode.startswith(("1", "I", "F"))  # to L, a byte per pixel
+    gray = copied or (image.mode == "L" and "transparency" not in image.info)
+    pixel = _PIXEL.get(image.mode, 4) + max(needed, _RGB + copied if whole or not gray else 1)
     return image.width * image.height * pixel
 
 

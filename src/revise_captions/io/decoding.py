@@ -104,7 +104,7 @@ def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
             if width * height > limits.max_pixels:
                 detail = f"{width:,} × {height:,} pixels; the limit is {limits.max_pixels:,}"
                 raise too_large(detail)
-            need = decoded_bytes(image, data)
+            need = decoded_bytes(image, data, whole=keep is None)
             if need > limits.max_decoded:
                 detail = f"{need:,} bytes when decoded; the limit is {limits.max_decoded:,}"
                 raise too_large(detail)
@@ -124,13 +124,18 @@ def decode(data: bytes, limits: ImageLimits, keep: Keep | None = None) -> Image:
 
 
 def _upright(image: Image, keep: Keep | None) -> Image:
-    """An opened image's pixels; what is not kept of them is free on return."""
+    """An opened image's pixels; what is not kept of them is free on return.
+
+    What has no color gets its three channels only where it is kept: a quarter of the memory, and
+    the same pixels, as each channel is reduced by itself.
+    """
     from PIL import ImageOps
 
     image.load()
     ImageOps.exif_transpose(image, in_place=True)
-    rgb = _to_rgb(image)
-    return rgb if keep is None else keep(rgb)
+    eight = _eight_bits(image)
+    kept = eight if keep is None else keep(eight)
+    return kept if kept.mode == "RGB" else kept.convert("RGB")
 
 
 #: Bytes of a decoding after which freed memory is given back, while its room is still held.
@@ -165,13 +170,16 @@ def _formats() -> tuple[str, ...]:
     return tuple(name for name in FORMATS if name in pillow.OPEN)
 
 
-def _to_rgb(image: Image) -> Image:
+def _eight_bits(image: Image) -> Image:
+    """The image as RGB or, without color, as L."""
     mode = image.mode
     if mode.startswith("I") or mode == "F":
         return _scaled(image)
     if mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         return _by_strips(image, "RGB", _on_white)
-    return image if mode == "RGB" else image.convert("RGB")
+    if mode == "1":
+        return image.convert("L")
+    return image if mode in ("RGB", "L") else image.convert("RGB")
 
 
 def _by_strips(image: Image, mode: str, convert: Callable[[Image], Image]) -> Image:
@@ -217,7 +225,7 @@ def _scaled(image: Image) -> Image:
         values = (_values(strip) - low) * (255.0 / max(high - low, 1e-12))
         return pillow.fromarray(np.rint(values).astype(np.uint8))
 
-    return _by_strips(image, "L", eight).convert("RGB")
+    return _by_strips(image, "L", eight)
 
 
 def _values(image: Image) -> NDArray[np.float64]:
