@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from revise_captions.errors import UserError
 from revise_captions.metrics import MetricInput, StoredImage, load_metric
 from revise_captions.records import ImageRef
+from revise_captions.runs.training_folder import mark_run_folder
 from revise_captions.vela.cli import score_vela
 from revise_captions.vela.feature_cache import FeatureCache
 from revise_captions.vela.training.cli import train_vela
@@ -154,6 +155,15 @@ def test_an_adapter_is_trained_saved_and_loaded(home):
     rows = {row["id"]: row for row in lines(home / "lora.jsonl")}
     for row in lines(home / "lora" / "training" / "test-fluency.jsonl"):
         assert rows[row["id"]]["fluency"] == pytest.approx(row["score"], abs=1e-4)
+
+
+def test_a_run_that_was_cut_before_its_first_epoch_is_resumed(home, trained):
+    mark_run_folder(home / "cut", "captions train-vela")
+    with pytest.raises(UserError, match="add --resume"):
+        train(home, "cut")
+    assert train(home, "cut", "--resume").exit_code == 0
+    weights = (home / name / "vela.safetensors" for name in ("cut", "metric"))
+    assert len({path.read_bytes() for path in weights}) == 1
 
 
 def test_bad_rows_are_counted_and_the_run_goes_on(home):

@@ -187,13 +187,15 @@ class VelaTrainer:
         )
 
     def resume(self) -> None:
-        """Goes on from the state file.
+        """Goes on from the state file; a run that was cut before its first epoch has none.
 
         Raises:
-            UserError: There is none, or it is of another run.
+            UserError: It is of another run, or cannot be read.
         """
         from safetensors import SafetensorError, safe_open
 
+        if not self.state_file.exists():
+            return
         try:
             with safe_open(self.state_file, "pt") as file:
                 meta: Mapping[str, str] = file.metadata() or {}
@@ -201,7 +203,7 @@ class VelaTrainer:
         except (OSError, SafetensorError) as error:
             raise UserError(
                 f"there is nothing to resume in {self.state_file}: {error}",
-                hint="start without --resume",
+                hint="start anew with --force",
             ) from None
         if meta.get("settings") != self._fingerprint():
             raise UserError(
