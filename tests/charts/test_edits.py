@@ -19,6 +19,8 @@ def put(sentence: str, wrong: str, right: str) -> str:
     [
         ("Peru has about 90.", "about 120", "Peru has about 120."),
         ("Peru has 90.", "about 120", "Peru has about 120."),
+        ("Peru has just about 90.", "120", "Peru has 120."),
+        ("Peru has slightly about 90.", "120", "Peru has 120."),
         ("It had over $4 million.", "about 3.21", "It had about $3.21 million."),
         ("It had €4 million.", "3.2", "It had €3.2 million."),
         ("It fell by --0.05 a year.", "about -0.07", "It fell by about -0.07 a year."),
@@ -47,6 +49,7 @@ def test_a_number_in_the_place_of_another(sentence, right, expected):
         ("It has slowly risen.", "risen", "fell", "It has slowly fallen."),
         ("There was a slight increase.", "slight", "", "There was an increase."),
         ("Sharp falls came.", "Sharp", "", "Falls came."),
+        ("It rose sharply then.", "sharply", "", "It rose then."),
         ("A law was passed.", "A law was passed.", "", ""),
         ("more than 9 have it.", "more than 9", "about 4", "About 4 have it."),
         ("It is a 20% share.", "20", "80", "It is an 80% share."),

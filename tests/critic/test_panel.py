@@ -28,7 +28,7 @@ from revise_captions.engines.model_spec import Placement
 from revise_captions.pipelines.draft import flagged, new_draft, revision_of
 from revise_captions.pipelines.job import rounds
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.records import Evidence, Fix, Rationale, Span, Unscored, Verdict
+from revise_captions.records import Rationale, Unscored, Verdict
 from revise_captions.signature import of_expert
 from revise_captions.text.sentences import split
 
@@ -374,29 +374,3 @@ def test_threads_read_what_one_thread_reads():
     alone = [chart_critic.read_image(image) for image in pictures]
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(chart_critic.read_image, pictures)) == alone
-
-
-# --- Fixes on their way --------------------------------------------------------------------------
-
-
-def test_boxes_are_told_in_pixels_of_the_whole_image():
-    """2000 × 1500 is reduced by √2, so that its boxes are told √2 times as far out."""
-    from revise_captions.io.decoding import full_size, reduced
-
-    whole = Image.new("RGB", (2000, 1500), "white")
-    image = reduced(whole)
-    assert (image.size, full_size(image)) == ((1414, 1060), (2000, 1500))
-    box = (707, 530, 1414, 1060)
-    fix = Fix(Span(0, 3), "x", evidence=(Evidence(box, "a"), Evidence((0, 0, 1, 2), "b")))
-    rationale = Rationale("why", (fix, Fix(Span(4, 5), "y")))
-    critic = ScriptedCritic(rationales=lambda request: rationale, default=Verdict(0.1))
-    found = {}
-    for name, picture in (("reduced", image), ("whole", whole)):
-        (draft,) = rounds.judge([new_draft(picture, CAPTION, split(CAPTION))], critic)
-        (draft,) = rounds.explain([draft], critic)
-        found[name] = draft.sentences[0].rationale
-    assert found["whole"] == rationale
-    told, plain = found["reduced"].fixes
-    assert [one.box for one in told.evidence] == [(1000, 750, 2000, 1500), (0, 0, 1, 3)]
-    assert [one.label for one in told.evidence] == ["a", "b"]
-    assert (told.span, told.right, plain) == (fix.span, "x", rationale.fixes[1])

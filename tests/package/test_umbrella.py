@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from commands import outcome
 
+from revise_captions.command_line import captions
 from revise_captions.command_line.captions import load_command, main, said_of
 from revise_captions.command_line.command import HEADINGS, OTHERS
 from revise_captions.command_line.completion import PROGRAMS
@@ -148,3 +149,12 @@ def test_a_shell_completes(line, word, expected):
         text=True,
     ).stdout
     assert f"{variable}=bash_complete" in script
+
+
+def test_ctrl_c_before_the_command_is_one_line(monkeypatch, capsys):
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(captions, "load_command", interrupted)
+    code, out, err = outcome(main, capsys, "select")
+    assert (code, out, err) == (130, "", "captions: interrupted\n")

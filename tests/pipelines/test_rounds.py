@@ -22,12 +22,24 @@ from fake_loop import (
     run,
     spans_of,
 )
+from PIL import Image
 
+from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.io.decoding import full_size, reduced
 from revise_captions.pipelines.draft import new_draft, resumed, revision_of
 from revise_captions.pipelines.job import rounds as loop
 from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings, run_stages
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.records import Span, UnknownWord, Unscored, Verdict, Why
+from revise_captions.records import (
+    Evidence,
+    Fix,
+    Rationale,
+    Span,
+    UnknownWord,
+    Unscored,
+    Verdict,
+    Why,
+)
 from revise_captions.reviser.protocol import RewriteRequest
 
 
@@ -288,3 +300,24 @@ def test_a_long_caption_costs_linear_judging() -> None:
     draft = run(text, critic, FakeReviser(lambda r: "badder."), rounds=1)
     assert revised(draft) == text
     assert critic.judged <= 3 * 2_000
+
+
+def test_boxes_are_told_in_pixels_of_the_whole_image():
+    """2000 × 1500 is reduced by √2, so that its boxes are told √2 times as far out."""
+    whole = Image.new("RGB", (2000, 1500), "white")
+    image = reduced(whole)
+    assert (image.size, full_size(image)) == ((1414, 1060), (2000, 1500))
+    box = (707, 530, 1414, 1060)
+    fix = Fix(Span(0, 3), "x", evidence=(Evidence(box, "a"), Evidence((0, 0, 1, 2), "b")))
+    rationale = Rationale("why", (fix, Fix(Span(4, 5), "y")))
+    critic = ScriptedCritic(rationales=lambda request: rationale, default=Verdict(0.1))
+    found = {}
+    for name, picture in (("reduced", image), ("whole", whole)):
+        (draft,) = loop.judge([new_draft(picture, "bad.", spans_of("bad."))], critic)
+        (draft,) = loop.explain([draft], critic)
+        found[name] = draft.sentences[0].rationale
+    assert found["whole"] == rationale
+    told, plain = found["reduced"].fixes
+    assert [one.box for one in told.evidence] == [(1000, 750, 2000, 1500), (0, 0, 1, 3)]
+    assert [one.label for one in told.evidence] == ["a", "b"]
+    assert (told.span, told.right, plain) == (fix.span, "x", rationale.fixes[1])

@@ -74,6 +74,8 @@ CASES = [
     ("The car is red.", "It is blue.", "The car is blue\nThe car is red", Why.NOT_ONE_SENTENCE),
     # prompt and mark-up
     ("The car is red.", "It is blue.", "<PREFIX> The car is blue.", Why.LEAKED_MARKUP),
+    ("The car is red.", "It is blue.", "The car is blue\ue000.", Why.LEAKED_MARKUP),
+    ("The car is red.", "It is blue.", "The car is blue\U0001fffe.", Why.LEAKED_MARKUP),
     ("The car is red.", "It is blue.", "The car is blue.</TARGET>", Why.LEAKED_MARKUP),
     ("The car is red.", "It is blue.", "The car is blue.<|im_end|>", Why.LEAKED_MARKUP),
     ("The car is red.", "It is blue.", "[INST] The car is blue.", Why.LEAKED_MARKUP),

@@ -136,6 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UserError as error:
         echo(f"{NAME}: {error}", err=True)
         sys.exit(error.status)
+    except KeyboardInterrupt:  # before the command itself could say it
+        echo(f"{NAME}: interrupted", err=True)
+        sys.exit(130)
     run_command(command, name, rest)
 
 
