@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -60,33 +61,49 @@ def compose(caption: str, sentences: Sequence[Sentence]) -> tuple[str, tuple[Spa
     """The present caption, and where each sentence now stands in it (None: gone).
 
     Bytes outside the replaced spans are copied, never rebuilt. A sentence that is gone takes one
-    gap with it: the white space before it, or, where nothing is left before it, the one behind.
+    gap with it: the white space before it, or, where nothing is left before it, the one behind. The
+    only sentence of a list's item takes the item's mark; other structure stays (`text.markdown`).
     """
     if not any(sentence.attempts or sentence.dropped for sentence in sentences):
         return caption, tuple(sentence.span for sentence in sentences)
     parts: list[str] = []
     spans: list[Span | None] = []
-    length = 0
-    cursor = 0  # everything of the caption before it is dealt with
-    empty = True  # no sentence has been kept yet
-    for index, sentence in enumerate(sentences):
+    length = cursor = 0  # everything of the caption before the cursor is dealt with
+    first = True  # nothing but structure stands before
+    ends = [*(s.span.start for s in sentences[1:]), len(caption)]
+    for sentence, end in zip(sentences, ends, strict=True):
         text = present_text(sentence, caption)
-        gap = caption[cursor : sentence.span.start]
+        gap, behind = caption[cursor : sentence.span.start], caption[sentence.span.end : end]
         cursor = sentence.span.end
         if not text:
             spans.append(None)
-            if index == 0 or empty:
-                # The first gap is the caption's own margin; what follows the sentence goes instead.
-                parts, length = [caption[: sentences[0].span.start]], sentences[0].span.start
-            continue
-        if index and empty:
-            gap = ""
+            last = end == len(caption)
+            gap, taken = _without_sentence(gap, behind, first, last)
+            cursor += taken
+        else:
+            spans.append(Span(length + len(gap), length + len(gap) + len(text)))
+            first = False
         parts += [gap, text]
-        spans.append(Span(length + len(gap), length + len(gap) + len(text)))
         length += len(gap) + len(text)
-        empty = False
     parts.append(caption[cursor:])
     return "".join(parts), tuple(spans)
+
+
+#: Before the first sentence of a list's item: the line break and the mark.
+_ITEM = re.compile(r"(?:\s*[\r\n]|\A)[^\S\r\n]*(?:(?:[-*+•–]|\d{1,3}[.)])[^\S\r\n]+)+\Z")
+
+
+def _without_sentence(gap: str, behind: str, first: bool, last: bool) -> tuple[str, int]:
+    """What stays of the gap before a sentence that is gone, and how much behind it goes, too."""
+    ends_line = not behind or behind[0] in "\r\n"
+    if ends_line and (item := _ITEM.search(gap)):
+        margin = len(behind) - len(behind.lstrip()) if first and not item.start() else 0
+        return gap[: item.start()], margin
+    if not gap.strip() and not first:
+        return "", 0
+    if last or (ends_line and not first):
+        return gap, 0
+    return gap, len(behind) - len(behind.lstrip())
 
 
 def flagged(draft: Draft) -> list[int]:

@@ -32,7 +32,7 @@ from revise_captions.io.images import LoadImage
 from revise_captions.io.source import WINDOW
 from revise_captions.pipelines.options import ModelOptions
 from revise_captions.records import Label, Record, Verdict, label_of
-from revise_captions.text.sentences import split
+from revise_captions.text.markdown import sentence_spans
 
 if TYPE_CHECKING:
     from revise_captions.critic.protocol import Critic
@@ -130,7 +130,7 @@ def paragraphs(
             except BadRecord:
                 continue
             for caption in record.captions.values():
-                spans = tuple(split(caption))
+                spans = sentence_spans(caption)
                 window += [(record, JudgeRequest(image, caption, spans))] if spans else []
         yield window
 

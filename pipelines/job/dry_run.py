@@ -22,7 +22,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Source
 from revise_captions.outside_text import plain
 from revise_captions.records import Record
-from revise_captions.text.sentences import split
+from revise_captions.text.markdown import sentence_spans
 
 if TYPE_CHECKING:
     from revise_captions.critic.checkpoints import CriticCard
@@ -188,7 +188,9 @@ def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> 
         assert isinstance(row, Record)
         counts["records"] += 1
         counts["captions"] += len(row.captions)
-        counts["sentences"] += sum(len(split(caption)) for caption in row.captions.values())
+        counts["sentences"] += sum(
+            len(sentence_spans(caption)) for caption in row.captions.values()
+        )
     return {
         "records": counts["records"],
         "captions": counts["captions"],

@@ -16,7 +16,7 @@ from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import WINDOW
 from revise_captions.records import Record, kind_of_reason
 from revise_captions.text.formatting import plural
-from revise_captions.text.sentences import split
+from revise_captions.text.markdown import sentence_spans
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -160,7 +160,7 @@ def _verdicts(critic: Critic, ready: list[tuple[Record, Image]]) -> Iterator[str
     asked = []
     for record, image in ready:
         caption = next(iter(record.captions.values()))
-        if spans := split(caption):
+        if spans := sentence_spans(caption):
             asked.append(JudgeRequest(image, caption, tuple(spans)))
     for verdicts in critic.judge(asked) if asked else []:
         for verdict in verdicts:

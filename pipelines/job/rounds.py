@@ -16,7 +16,6 @@ rewrite, so it ends; and what is written as P after was computed in the caption 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -30,7 +29,7 @@ from revise_captions.critic.protocol import (
     chosen,
 )
 from revise_captions.io.decoding import full_size
-from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged, present_text
+from revise_captions.pipelines.draft import NOT_JUDGED, Draft, compose, flagged
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
 from revise_captions.records import (
     Attempt,
@@ -290,9 +289,6 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
             ruled = isinstance(reviser, WritesByRule) and reviser.by_rule(request)
             mode = "warn" if ruled else guard
             attempt = _attempt(request, next(rewrites), mode, number, sentence.now.p_factual)
-            if attempt.text:
-                mark = list_mark(present_text(sentence, draft.caption))
-                attempt = replace(attempt, text=mark + attempt.text)
             tried[k] = replace(sentence, attempts=(*sentence.attempts, attempt))
         pending = [k for k, sentence in tried.items() if sentence.pending is not None]
         stale = min(pending, default=None)
@@ -311,43 +307,24 @@ def _requests(draft: Draft) -> dict[int, RewriteRequest]:
         span, sentence = spans[k], draft.sentences[k]
         assert span is not None
         context = text[max(0, span.start - CONTEXT_CHARACTERS) : span.start]
-        failed = tuple(
-            _without_mark(a.text) for a in sentence.attempts if a.accepted is False and a.text
-        )
+        failed = tuple(a.text for a in sentence.attempts if a.accepted is False and a.text)
         requests[k] = RewriteRequest(
             context,
-            _without_mark(span.of(text)),
+            span.of(text),
             sentence.rationale.text if sentence.rationale is not None else "",
             failed,
             text[span.end : span.end + CONTEXT_CHARACTERS],
-            _standing_fixes(sentence, len(list_mark(span.of(text)))),
+            _standing_fixes(sentence),
             draft.expert,
         )
     return requests
 
 
-def _standing_fixes(sentence: Sentence, mark: int) -> tuple[Fix, ...]:
-    """The fixes as spans of the text behind a list mark of so many characters; none once a rewrite
-    stands there, as they are about the original text."""
+def _standing_fixes(sentence: Sentence) -> tuple[Fix, ...]:
+    """The fixes; none once a rewrite stands there, as they are about the original text."""
     if sentence.rationale is None or sentence.accepted is not None:
         return ()
-    moved = (
-        (fix, Span(fix.span.start - mark, fix.span.end - mark)) for fix in sentence.rationale.fixes
-    )
-    return tuple(replace(fix, span=span) for fix, span in moved if span.start >= 0)
-
-
-_MARKS = re.compile(r"(?:(?:[-*•–>]|#{1,6}|\d{1,3}[.)])[^\S\n]+)+(?=\S)")
-
-
-def list_mark(text: str) -> str:
-    """The bullet, number or heading mark that a sentence begins with: layout, kept as it is."""
-    found = _MARKS.match(text)
-    return found[0] if found else ""
-
-
-def _without_mark(text: str) -> str:
-    return text[len(list_mark(text)) :]
+    return sentence.rationale.fixes
 
 
 def _attempt(

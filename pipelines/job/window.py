@@ -35,7 +35,7 @@ from revise_captions.runs.progress import Progress
 from revise_captions.runs.window_images import LoadedRecord, windows_of, with_images
 from revise_captions.runs.windows import unfinished_windows
 from revise_captions.signature import is_digest, merged, settings_of
-from revise_captions.text.sentences import split
+from revise_captions.text.markdown import sentence_spans
 
 if TYPE_CHECKING:
     from revise_captions.pipelines.report.results import RunTally
@@ -165,7 +165,10 @@ def drafts_of(
     drafts = {}
     for name, caption in record.captions.items():
         if stored is None:
-            drafts[name] = (new_draft(image, caption, split(caption), threshold or 0.5), "")
+            drafts[name] = (
+                new_draft(image, caption, sentence_spans(caption), threshold or 0.5),
+                "",
+            )
             continue
         row = {key: record.fields.get(key) for key in _ADDED}
         if len(record.captions) > 1:

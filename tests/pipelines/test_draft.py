@@ -96,15 +96,6 @@ def test_the_reviser_is_told_who_flagged_a_sentence_and_what_should_stand_there(
     assert (request.fixes, request.expert) == ((FIX,), "charts")
 
 
-def test_fixes_are_spans_of_the_sentence_behind_its_list_mark():
-    marked, before = replace(FIX, span=Span(2, 5)), replace(FIX, span=Span(0, 1))
-    draft = explained("One. - two.", Span(5, 11), before, marked)
-    (request,) = _requests(draft).values()
-    assert request.sentence == "two."
-    assert request.fixes == (FIX,)  # the mark is layout, so what is to be mended in it is not
-    assert request.fixes[0].span.of(request.sentence) == "two"
-
-
 def test_fixes_are_of_the_original_and_not_of_a_rewrite_that_stands():
     draft = explained("two.", Span(0, 4), FIX)
     (sentence,) = draft.sentences

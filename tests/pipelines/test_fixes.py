@@ -14,12 +14,12 @@ from revise_captions.pipelines.output.schema import from_json
 from revise_captions.records import Evidence, Fix, ImageRef, Rationale, Record, Span, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 from revise_captions.runs.journal import Journal
-from revise_captions.text.sentences import split
+from revise_captions.text.markdown import sentence_spans
 
 CAPTION = "A chart.\n- In 2014 there were 202 cases."
-WRONG = "- In 2014 there were 202 cases."
+WRONG = "In 2014 there were 202 cases."
 FIX = Fix(
-    Span(21, 24), "254", "value", False, "the bar “2014”",
+    Span(19, 22), "254", "value", False, "the bar “2014”",
     (Evidence((10, 20, 30, 40), "2014"), Evidence((0, 0, 1, 1))),
 )  # fmt: skip
 WHY = Rationale("2014 is at 254, not 202.", (FIX,))
@@ -47,7 +47,7 @@ def record(**fields: object) -> Record:
 
 def test_fixes_survive_journal_and_row_and_reach_the_next_stages_reviser(tmp_path):
     """The image was reduced by half before the critic saw it; the row has its full pixels."""
-    assert split(CAPTION)[1].of(CAPTION) == WRONG
+    assert sentence_spans(CAPTION)[1].of(CAPTION) == WRONG
     image = reduced(Image.new("RGB", (2000, 2000)), 1_000_000)
     critic = ScriptedCritic({WRONG: Verdict(0.3)}, {WRONG: WHY}, threshold=0.4)
     settings = RevisionSettings(stage="critique", guard="warn")
@@ -62,7 +62,7 @@ def test_fixes_survive_journal_and_row_and_reach_the_next_stages_reviser(tmp_pat
     fine, wrong = row["revision"]["sentences"]
     assert fine["fixes"] == []
     assert wrong["fixes"] == [
-        {"span": [21, 24], "right": "254", "kind": "value", "certain": False,
+        {"span": [19, 22], "right": "254", "kind": "value", "certain": False,
          "basis": "the bar “2014”",
          "evidence": [{"box": [20, 40, 60, 80], "label": "2014"},
                       {"box": [0, 0, 2, 2], "label": ""}]},
@@ -88,7 +88,7 @@ def test_another_threshold_of_the_next_stage_flags_by_it():
         RevisionSettings(stage="critique", guard="warn"),
     )  # fmt: skip
     (row,) = journalled(judged, RevisionSettings())
-    for threshold, asked in ((None, [WRONG[2:]]), (0.2, []), (0.95, ["A chart.", WRONG[2:]])):
+    for threshold, asked in ((None, [WRONG]), (0.2, []), (0.95, ["A chart.", WRONG])):
         reviser = Keeping()
         models = LoadedModels(None, reviser, "reviser:keeping", threshold=threshold)
         settings = RevisionSettings(stage="revise", rounds=1, guard="warn")

@@ -138,23 +138,6 @@ def test_the_reviser_sees_the_nearest_text_of_a_long_caption() -> None:
     assert asked[0].after == f" {after}"[: loop.CONTEXT_CHARACTERS]
 
 
-@pytest.mark.parametrize("mark", ["- ", "12. ", "## ", "> * "])
-def test_a_list_mark_is_layout_and_stays(mark: str) -> None:
-    text = f"{mark}bad one."
-    asked: list[str] = []
-
-    def rewriter(request: RewriteRequest) -> str:
-        asked.append(request.sentence)
-        return "bad." if not request.failed else "fine."
-
-    critic = FakeCritic(good_unless_bad)
-    draft = new_draft(IMAGE, text, (Span(0, len(text)),))
-    tools = LoadedModels(critic, FakeReviser(rewriter), "")
-    (done,) = run_stages([draft], tools, RevisionSettings(guard="warn"))
-    assert asked == ["bad one.", "bad one."]
-    assert revised(done) == f"{mark}fine."
-
-
 def test_later_tries_see_the_failed_ones() -> None:
     seen: list[tuple[str, ...]] = []
 

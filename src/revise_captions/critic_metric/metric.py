@@ -12,7 +12,7 @@ from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions
 from revise_captions.records import Verdict
-from revise_captions.text.sentences import split
+from revise_captions.text.markdown import sentence_spans
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -49,7 +49,7 @@ class CriticMetric:
         assert item.image is not None
         before = item.context.strip() + _BETWEEN if self.contextual else ""
         text = before + item.text
-        spans = split(text)
+        spans = sentence_spans(text)
         first = next((k for k, span in enumerate(spans) if span.start >= len(before)), len(spans))
         return JudgeRequest(images[item.image.key], text, spans, first)
 
