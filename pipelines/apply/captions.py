@@ -140,12 +140,12 @@ def _decided(
         else:
             sentences[k] = _undecided(was, undecided)
             told = {"as": undecided, "by": []}
-        if decision is None and sentences[k] == was:
-            continue
-        new = sentence_json(sentences[k], revision.threshold)
-        before = {name: items[k][name] for name in _CHANGES if items[k][name] != new[name]}
-        items[k] |= {name: new[name] for name in _CHANGES} | {"decided": {**told, "before": before}}
-    text, _ = compose(caption, [settled(sentence) for sentence in sentences])
+        if decision is not None or sentences[k] != was:
+            _put(items[k], sentence_json(sentences[k], revision.threshold), told)
+    text, spans = compose(caption, [settled(sentence) for sentence in sentences])
+    for k, span in enumerate(spans):
+        if k not in chosen and span is not None and text[: span.end] == caption[: span.end]:
+            _put_first_verdict(items[k])
     result: dict[str, Any] = {**stored, "sentences": items}
     if text != revised:
         result.pop("verification", None)  # it is about another text
@@ -153,6 +153,20 @@ def _decided(
         left = [end_of(item, revision.threshold) is End.FLAGGED for item in items]
         result["needs_review"] = bool(stored["needs_review"]) and any(left)
     return {"revised_caption": text, "revision": result}
+
+
+def _put(item: dict[str, Any], new: Mapping[str, Any], told: Mapping[str, Any]) -> None:
+    """Has a sentence of `revision` say what became of it, and what it was before."""
+    before = {name: item[name] for name in _CHANGES if item[name] != new[name]}
+    item |= {name: new[name] for name in _CHANGES} | {"decided": {**told, "before": before}}
+
+
+def _put_first_verdict(item: dict[str, Any]) -> None:
+    """A sentence that was never flagged, and stands behind its original context again: what the
+    critic said of it there is what it says now."""
+    new = {**item, "p_after": item["p_factual"], "reason_after": item["reason"]}
+    if new != item:
+        _put(item, new, {"as": "as-came", "by": []})
 
 
 def _standing(sentence: Sentence, caption: str) -> str:
@@ -171,7 +185,8 @@ def _as_decided(sentence: Sentence, caption: str, text: str | None, number: int)
     attempts = _refused(sentence, Why.OVERRULED)
     if wanted != sentence.span.of(caption):
         attempts = (*attempts, Attempt(wanted, True, Why.DECIDED, number))
-    return replace(sentence, attempts=attempts, dropped=not wanted, now=Verdict(None))
+    now = sentence.verdict if text is None else Verdict(None)
+    return replace(sentence, attempts=attempts, dropped=not wanted, now=now)
 
 
 def _undecided(sentence: Sentence, undecided: Undecided) -> Sentence:
@@ -180,7 +195,7 @@ def _undecided(sentence: Sentence, undecided: Undecided) -> Sentence:
     if undecided == "as-left" or (sentence.accepted is None and not sentence.dropped):
         return sentence
     attempts = _refused(sentence, Why.UNDECIDED)
-    return replace(sentence, attempts=attempts, dropped=False, now=Verdict(None))
+    return replace(sentence, attempts=attempts, dropped=False, now=sentence.verdict)
 
 
 def _refused(sentence: Sentence, why: Why) -> tuple[Attempt, ...]:

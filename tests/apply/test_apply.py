@@ -100,3 +100,19 @@ def test_a_training_loader_finds_what_was_decided(command, tmp_path, capsys, lay
     if style and layout != "saved":  # otherwise OUT's columns stay where they are
         assert files_of(tmp_path / plain) == files_of(tmp_path / direct)
     assert any(text != caption(n) for n, text in enumerate(found))
+
+
+def test_what_people_decided_counts_as_right_and_needs_no_review(command, tmp_path, capsys):
+    pytest.importorskip("duckdb")
+    make("jsonl", tmp_path)
+    assert command("in.jsonl", "out.jsonl", "--on-unfixable", "flag").code == 0
+    assert any(row["revision"]["needs_review"] for row in read("out.jsonl"))
+    decide(tmp_path / "out.jsonl", "d.jsonl", lambda number: ("reject", ""))
+    assert outcome(main, capsys, "apply", "out.jsonl", "d.jsonl", "new.jsonl")[0] == 0
+    rows = read("new.jsonl")
+    assert [row["caption"] for row in rows] == [row["caption"] for row in read("in.jsonl")]
+    assert not any(row["revision"]["needs_review"] for row in rows)
+    where = "needs_review or coalesce(factual_after, 1) < 1 or unscored_after > unscored"
+    arguments = ["select", "new.jsonl", "kept.jsonl", "--where", where]
+    assert outcome(main, capsys, *arguments)[0] == 0
+    assert read("kept.jsonl") == []

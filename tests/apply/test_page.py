@@ -55,6 +55,10 @@ def test_the_commands_of_a_row_end_in_captions_that_its_loader_reads(
     found = texts(name, tmp_path / new, tmp_path / "cache")
     assert len(found) == 200
     assert sum(EDITED in text for text in found) > 10
+    if name == "beside":  # as sd-scripts do, but for the mark: the first line, stripped
+        files = [file for file in sorted((tmp_path / new).glob("*.txt")) if file.stem.isdigit()]
+        lines = [file.read_text("utf-8-sig").splitlines()[0].strip() for file in files]
+        assert lines == [text.split("\n")[0].strip() for text in found]
     if in_place:
         assert outcome(main, capsys, "undo", source)[0] == 0
     else:  # decisions taken back, the run's own result stands there

@@ -148,6 +148,20 @@ def test_files_beside_images_keep_their_mark_and_the_original(command, tmp_path)
     assert not list((tmp_path / "out").glob("[0-9]*.revi*"))
 
 
+def test_files_that_end_in_caption_are_corrected_like_txt(command, tmp_path):
+    make("beside", tmp_path)
+    for path in sorted((tmp_path / "photos").glob("*.txt")):
+        path.rename(path.with_suffix(".caption"))
+    assert command("photos", "out", "--write", "caption", "--evidence", "none").code == 0
+    changed = 0
+    for path in (tmp_path / "photos").glob("*.caption"):
+        now = (tmp_path / "out" / path.name).read_bytes()
+        kept = (tmp_path / "out" / path.name).with_suffix(".original.txt").read_bytes()
+        assert kept == path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        changed += now != path.read_bytes()
+    assert changed > 10
+
+
 def test_what_is_no_caption_keeps_its_bytes_in_coco(command, tmp_path):
     made = make("coco", tmp_path)
     style = ["--write", "caption", "--evidence", "none"]
