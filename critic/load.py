@@ -3,12 +3,14 @@
     bundled                                picturebook, and behind it charts
     picturebook                            our own PaliGemma 2     in process, packed, or vLLM
     charts                                 reading and claims      in process
+    text                                   quotes against an OCR   in process
     a folder with critic.json              a fine-tuned critic     in process, packed, or vLLM
     a PaliGemma 2 without one              prefix attention        in process, one prompt a sentence
     any other vision–language model        through its chat format in process, or through vLLM
     MODEL@http://host:port/v1              a server's model        OpenAI's protocol
     NAME or NAME=ARGUMENT                  what a package adds     (`registry.CRITICS`)
-    several of these, by commas            a panel: each image goes to the first that takes it
+    several of these, by commas            a panel: each image goes to the first that takes it,
+                                           and quotes to `text`
 
 An entry point is a function `load(argument, options)` that returns a `Critic`; the argument is what
 stands behind `=`. A PaliGemma's answers depend on its attention mode (`packing.AttentionMode`): an

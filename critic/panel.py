@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from PIL.Image import Image
 
@@ -14,6 +15,7 @@ from revise_captions.critic.protocol import (
     Critic,
     ExplainRequest,
     JudgeRequest,
+    JudgesParts,
 )
 from revise_captions.records import Rationale, Unscored, Verdict
 from revise_captions.runs.window_images import PreparesImages
@@ -30,6 +32,10 @@ class PanelCritic:
     An image that nobody takes is outside the domain of all. One that an expert takes and cannot
     judge is unscored for the expert's reason. Each expert keeps its threshold and its calibration.
 
+    An expert of a part of sentences (`JudgesParts`) gets every image, too. What it refutes is
+    nonfactual, whoever took the image, and `Verdict.by` names it where nobody else objects. Of
+    what the image's expert leaves unscored, its reason counts; all else is the image's expert's.
+
     Args:
         experts: At least one; one without a gate (`AcceptsImages`) takes every image.
 
@@ -39,7 +45,9 @@ class PanelCritic:
 
     def __init__(self, experts: Mapping[str, Critic]) -> None:
         self.experts = dict(experts)
-        first = next(iter(self.experts.values()))
+        self._of_parts = {k: one for k, one in experts.items() if isinstance(one, JudgesParts)}
+        self._of_images = {k: one for k, one in experts.items() if k not in self._of_parts}
+        first = next(iter((self._of_images or self.experts).values()))
         self.threshold = first.threshold
         self.settings: Mapping[str, str] = {
             "critic": "+".join(one.settings["critic"] for one in self.experts.values()),
@@ -56,13 +64,13 @@ class PanelCritic:
     @property
     def gate(self) -> object | None:
         """The first expert's gate, where every expert has one, so that an image may be nobody's."""
-        experts = list(self.experts.values())
-        selective = all(isinstance(one, AcceptsImages) for one in experts)
+        experts = list(self._of_images.values())
+        selective = bool(experts) and all(isinstance(one, AcceptsImages) for one in experts)
         return getattr(experts[0], "gate", None) if selective else None
 
     def prepare(self, image: Image) -> None:
         """Hands the image to the first expert: whether it is the others' is not known yet."""
-        first = next(iter(self.experts.values()))
+        first = next(iter(self._of_images.values()), None)
         if isinstance(first, PreparesImages):
             first.prepare(image)
 
@@ -77,35 +85,49 @@ class PanelCritic:
         ]
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
-        """One verdict per text asked about, of the expert that takes the image."""
+        """One verdict per text asked about, of the expert that takes the image, or of one that
+        refutes a part of it."""
         routes = self._routes_of([request.image for request in requests])
         verdicts: list[list[Verdict]] = [
             [Verdict(None, route)] * len(request.asked) if isinstance(route, Unscored) else []
             for request, route in zip(requests, routes, strict=True)
         ]
-        for name, expert in self.experts.items():
+        for name, expert in self._of_images.items():
             mine = [k for k, route in enumerate(routes) if route == name]
             answers = expert.judge([requests[k] for k in mine]) if mine else []
             for k, answer in zip(mine, answers, strict=True):
                 verdicts[k] = answer
+        limits = [one.threshold for one in self.chosen([request.image for request in requests])]
+        for name, expert in self._of_parts.items():
+            for k, answer in enumerate(expert.judge(requests)):
+                verdicts[k] = [
+                    _with_part(own, part, limits[k], expert.threshold, name)
+                    for own, part in zip(verdicts[k], answer, strict=True)
+                ]
         return verdicts
 
     def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
-        """A rationale per request, of the expert that takes the image."""
+        """A rationale per request: of whom the verdict is by, else of the expert that takes the
+        image, and of those that refute a part of it."""
         routes = self._routes_of([request.image for request in requests])
         rationales = [Rationale("")] * len(requests)
-        for name, expert in self.experts.items():
-            mine = [k for k, route in enumerate(routes) if route == name]
+        for name, expert in self._of_images.items():
+            mine = [k for k, route in enumerate(routes) if route == name and not requests[k].by]
             answers = expert.explain([requests[k] for k in mine]) if mine else []
             for k, answer in zip(mine, answers, strict=True):
                 rationales[k] = answer
+        for name, expert in self._of_parts.items():
+            mine = [k for k, request in enumerate(requests) if request.by in ("", name)]
+            answers = expert.explain([requests[k] for k in mine]) if mine else []
+            for k, answer in zip(mine, answers, strict=True):
+                rationales[k] = _joined(answer, rationales[k])
         return rationales
 
     def _routes_of(self, images: Sequence[Image]) -> list[str | Unscored]:
         """Whom each image goes to. Gates are asked about what is new, all images at once."""
         new = {id(image): image for image in images if self._routes.get(image) is None}
         left = list(new.values())
-        for name, expert in self.experts.items():
+        for name, expert in self._of_images.items():
             answers = _asked(expert, left) if left else []
             for image, answer in zip(left, answers, strict=True):
                 if answer.mine:
@@ -134,3 +156,33 @@ def _asked(expert: Critic, images: Sequence[Image]) -> list[Acceptance]:
     if isinstance(expert, AcceptsImages):
         return expert.accepts(images)
     return [_TAKES_ALL] * len(images)
+
+
+def _with_part(own: Verdict, part: Verdict, limit: float, part_limit: float, name: str) -> Verdict:
+    """The verdict on a sentence of which an expert judged a part.
+
+    Args:
+        own: Of the expert of the image.
+        part: Of the expert of the part, `name`.
+        limit: The image's threshold; P(factual) of the part is scaled to it from `part_limit`.
+    """
+    if part.p_factual is None or part.p_factual >= part_limit:
+        silent = own.p_factual is not None or part.unscored in (None, Unscored.NO_QUOTE)
+        return own if silent else replace(part, by=name)
+    scaled = round(part.p_factual * limit / part_limit, 4)
+    if own.p_factual is not None and own.p_factual < limit:
+        return replace(own, p_factual=min(own.p_factual, scaled))
+    return Verdict(scaled, assessable=own.assessable, by=name)
+
+
+def _joined(part: Rationale, own: Rationale) -> Rationale:
+    """Both rationales as one; of fixes that meet, the part's."""
+    if not part.text or not own.text:
+        return part if part.text else own
+    spans = [fix.span for fix in part.fixes]
+    apart = [
+        fix
+        for fix in own.fixes
+        if not any(fix.span.start < end and start < fix.span.end for start, end in spans)
+    ]
+    return Rationale(f"{part.text} {own.text}", (*part.fixes, *apart))

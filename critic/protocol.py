@@ -51,12 +51,14 @@ class ExplainRequest:
         text: The caption.
         spans: Its sentences, half-open `[start, end)` in code points.
         index: Which of `spans` to explain.
+        by: `Verdict.by` of the verdict to explain.
     """
 
     image: Image.Image
     text: str
     spans: tuple[Span, ...]
     index: int
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,19 @@ class AcceptsImages(Protocol):
     def accepts(self, images: Sequence[Image.Image]) -> list[Acceptance]:
         """Whether it takes each image, in order. Raises `EngineDead` as `judge` does."""
         ...
+
+
+@runtime_checkable
+class JudgesParts(Protocol):
+    """A critic of one part of sentences, whatever their image: it refutes sentences by that part,
+    and leaves all others unscored. In a panel it stands beside the experts of images.
+
+    Attributes:
+        part: What it looks at, such as "quoted text".
+    """
+
+    @property
+    def part(self) -> str: ...
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ from revise_captions.critic.charts.evidence import NAMES, ChartEvidence, gather
 from revise_captions.critic.charts.language import ChartLanguage
 from revise_captions.critic.charts.places import NumberPlace, places_of
 from revise_captions.critic.charts.rationale import rationale_of
-from revise_captions.critic.charts.recent import Recent
+from revise_captions.critic.charts.recent import Recent, read_text
 from revise_captions.critic.charts.weights import (
     WEIGHTS,
     WITH_LANGUAGE,
@@ -77,13 +77,12 @@ def _read(image: Image) -> ChartReading:
     import numpy as np
 
     from revise_captions.charts.gate import has_numbers, has_words, may_be_chart
-    from revise_captions.charts.ocr import text_lines
     from revise_captions.charts.read import has_room, read_lines
 
     pixels = np.asarray(image.convert("RGB"))
     if not has_room(pixels):
         return ChartReading((), (), False)
-    lines = text_lines(pixels)
+    lines, _ = read_text(image)
     found = tuple(line.text for line in lines)
     # values without words are guesses: other scripts leave nothing but numbers
     words, numbers = has_words(lines), has_numbers(lines)

@@ -1,4 +1,4 @@
-"""Readings of the last images, by their pixels: the report shows what the run has read."""
+"""Readings of the last images, by their pixels: several experts and the report look at them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from hashlib import blake2b
 from typing import Generic, TypeVar
 
 from PIL.Image import Image
+
+from revise_captions.charts.ocr import TextLine, seen_and_unread
 
 T = TypeVar("T")
 
@@ -35,3 +37,24 @@ class Recent(Generic[T]):
             if len(self._known) > self.size:
                 self._known.popitem(last=False)
         return made
+
+
+#: Lines of text, and what looks like text and cannot be read.
+TextSeen = tuple[tuple[TextLine, ...], tuple[TextLine, ...]]
+#: With what the OCR saw, some hundred kilobytes each.
+_LINES: Recent[TextSeen] = Recent(32)
+
+
+def read_text(image: Image) -> TextSeen:
+    """What an OCR makes of an RGB image, unless it was read lately.
+
+    Raises:
+        ModuleNotFoundError: RapidOCR is not installed.
+    """
+    return _LINES.of(image, _read_text)
+
+
+def _read_text(image: Image) -> TextSeen:
+    import numpy as np
+
+    return seen_and_unread(np.asarray(image.convert("RGB")))

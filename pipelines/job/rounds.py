@@ -39,10 +39,11 @@ from revise_captions.records import (
     Sentence,
     Span,
     UnknownWord,
+    Unscored,
     Verdict,
     Why,
 )
-from revise_captions.reviser.guards import check
+from revise_captions.reviser.guards import check, leaked
 from revise_captions.reviser.protocol import (
     KnowsWords,
     Reviser,
@@ -202,7 +203,9 @@ def _decided(
     """The last rewrite accepted, or taken back, on the critic's verdict of it."""
     *earlier, last = attempts
     after = verdict.p_factual
-    if after is None:
+    if verdict.unscored is Unscored.TEXT_BORNE_OUT:
+        why = Why.TEXT_BORNE_OUT
+    elif after is None:
         unknown = isinstance(verdict.unscored, UnknownWord)
         why = Why.UNKNOWN_WORD if unknown else Why.UNSCORED
     elif after < threshold:
@@ -211,7 +214,8 @@ def _decided(
         why = Why.NO_BETTER
     else:
         why = Why.BETTER
-    return (*earlier, replace(last, accepted=why is Why.BETTER, why=why, p_after=after))
+    accepted = why in (Why.BETTER, Why.TEXT_BORNE_OUT)
+    return (*earlier, replace(last, accepted=accepted, why=why, p_after=after))
 
 
 def _delete(sentence: Sentence) -> Sentence:
@@ -235,7 +239,10 @@ def explain(drafts: Sequence[Draft], critic: Critic) -> list[Draft]:
         kept = tuple(span for span in spans if span is not None)
         rank = list(accumulate((span is not None for span in spans), initial=0))
         places += [(i, k) for k in wanted]
-        claims += [ExplainRequest(draft.image, text, kept, rank[k]) for k in wanted]
+        claims += [
+            ExplainRequest(draft.image, text, kept, rank[k], draft.sentences[k].now.by)
+            for k in wanted
+        ]
     rationales = critic.explain(claims) if claims else []
     changes: list[dict[int, Sentence]] = [{} for _ in drafts]
     for (i, k), rationale in zip(places, rationales, strict=True):
@@ -288,6 +295,8 @@ def revise(drafts: Sequence[Draft], reviser: Reviser, guard: str) -> list[Draft]
             sentence = draft.sentences[k]
             ruled = isinstance(reviser, WritesByRule) and reviser.by_rule(request)
             mode = "warn" if ruled else guard
+            if ruled and sentence.now.by:
+                mode = ""  # a part was put right by rule: guards weigh words of whole sentences
             attempt = _attempt(request, next(rewrites), mode, number, sentence.now.p_factual)
             tried[k] = replace(sentence, attempts=(*sentence.attempts, attempt))
         pending = [k for k, sentence in tried.items() if sentence.pending is not None]
@@ -315,7 +324,7 @@ def _requests(draft: Draft) -> dict[int, RewriteRequest]:
             failed,
             text[span.end : span.end + CONTEXT_CHARACTERS],
             _standing_fixes(sentence),
-            draft.expert,
+            sentence.now.by or draft.expert,
         )
     return requests
 
@@ -336,7 +345,9 @@ def _attempt(
 ) -> Attempt:
     if rewrite is None or isinstance(rewrite, Why):
         return Attempt("", False, rewrite or Why.NO_REWRITE, number, before)
-    why, warning = check(request.sentence, request.rationale, rewrite, mode=guard)
+    why, warning = Why.LEAKED_MARKUP if leaked(rewrite, request.sentence) else None, ""
+    if guard:
+        why, warning = check(request.sentence, request.rationale, rewrite, mode=guard)
     if why is not None:
         return Attempt(rewrite, False, why, number, before)
     return Attempt(rewrite, None, Why.AWAITING_CRITIC, number, before, warning=warning)

@@ -19,9 +19,11 @@ in the revised caption: null once it is gone, or where it is unscored there for 
 The span of a fix is one of the sentence, not of the caption; a box is in pixels of the upright
 image. `needs_review` is there where --on-unfixable asks for it, and where a sentence is left that
 a fix which is not certain might mend. `error` follows `rounds` only where an exception left the
-caption without answers; `expert` is there only where the critic is a panel. `captions apply` adds
-`"decided": {"as": "edit", "by": ["anna"], "before": {…}}` to sentences, with what it changed as the
-run left it; `p_after` may then be null without a `reason_after`.
+caption without answers; `expert` is there only where the critic is a panel. A sentence has `by`
+(and `by_after`, of what stands there now) only where an expert of a part of it decided, and not the
+image's. `captions apply` adds `"decided": {"as": "edit", "by": ["anna"], "before": {…}}` to
+sentences, with what it changed as the run left it; `p_after` may then be null without a
+`reason_after`.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def sentence_json(sentence: Sentence, threshold: float) -> dict[str, Any]:
     attempts = sentence.attempts
     shown = (sentence.accepted or attempts[-1]) if attempts else None
     verdict, now = sentence.verdict, sentence.now
-    return {
+    by = {"by": verdict.by, "by_after": now.by} if verdict.by or now.by else {}
+    return by | {
         "span": list(sentence.span),
         "label": label_of(verdict, threshold).value,
         "reason": str(verdict.unscored) if verdict.unscored else None,
@@ -173,7 +176,8 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     mass = item.get("share")
     _share("share", mass)
     assessable = _of(bool | None, item["assessable"])
-    verdict = Verdict(p, reason, assessable, mass)
+    by, by_after = (_of(str, item.get(key, "")) for key in ("by", "by_after"))
+    verdict = Verdict(p, reason, assessable, mass, by)
     dropped = bool(item["dropped"])
     after, reason_after = _share("p_after", item["p_after"]), item["reason_after"]
     unscored_after = reason_of(reason_after) if reason_after is not None else None
@@ -182,7 +186,7 @@ def _sentence(item: Mapping[str, Any]) -> Sentence:
     elif (after is None) is (unscored_after is None) and "decided" not in item:
         raise ValueError("a sentence has p_after or reason_after")
     else:
-        now = Verdict(after, unscored_after, assessable)
+        now = Verdict(after, unscored_after, assessable, by=by_after)
     attempts = tuple(_attempt(a) for a in item["attempts"])
     said = _of(str | None, item["rationale"])
     fixes = tuple(_fix(fix, end - start) for fix in item["fixes"])

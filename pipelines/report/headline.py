@@ -24,6 +24,12 @@ _REMEDIES = {
     "that are no charts, or charts of other kinds, name another critic with `--critic`.",
     Unscored.NEEDS_CHARTS: "Charts are judged once what reads them is installed: "
     "`pip install 'revise-captions[charts]'`. Or name another critic with `--critic`.",
+    Unscored.NO_QUOTE: "The critic `text` judges quotes alone: name one for the rest beside it, "
+    "`--critic MODEL,text`, or let such sentences stay as they are: `--allow-unscored`.",
+    Unscored.UNREADABLE_TEXT: "Name a critic for the rest of such sentences beside `text`: "
+    "`--critic MODEL,text`.",
+    Unscored.TEXT_BORNE_OUT: "Name a critic for the rest of such sentences beside `text`: "
+    "`--critic MODEL,text`.",
     Unscored.LANGUAGE: "Give `--critic` a model that knows the captions' language; "
     "`captions finetune` can teach one.",
     UnknownWord.KIND: "A small critic knows the words of its training data and no others: give "

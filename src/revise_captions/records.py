@@ -90,6 +90,9 @@ class Unscored(StrEnum):
     OUTSIDE_DOMAIN = "outside the model's domain"
     UNREADABLE_CHART = "chart could not be read"
     NEEDS_CHARTS = "may be a chart, and the extra charts is not installed"
+    NO_QUOTE = "quotes no text"
+    UNREADABLE_TEXT = "quoted text could not be read in the image"
+    TEXT_BORNE_OUT = "only its quoted text was judged, and stands in the image"
     LANGUAGE = "language the critic does not know"
     TOO_LONG = "longer than the critic's context"
     NO_ANSWER = "the model's answer is neither yes nor no"
@@ -138,6 +141,7 @@ class Why(StrEnum):
     """Why a rewrite was accepted or not. The values are part of the output format."""
 
     BETTER = "judged factual, and better than before"
+    TEXT_BORNE_OUT = "its quoted text now stands in the image"
     NOT_FACTUAL = "still judged nonfactual"
     NO_BETTER = "no better than before"
     AWAITING_CRITIC = "not judged yet"
@@ -172,12 +176,14 @@ class Verdict:
             say.
         answer_mass: The probability of Yes and No together, in [0, 1], to four decimals; written as
             `share`. Low where the model does not answer the question. None where unknown.
+        by: Who decided by a part of the sentence alone; "" for whoever judges its image.
     """
 
     p_factual: float | None
     unscored: Unscored | UnknownWord | None = None
     assessable: bool | None = None
     answer_mass: float | None = None
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

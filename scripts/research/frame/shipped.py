@@ -25,6 +25,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/charts.md", "gate"): ("critic",),
     ("docs/charts.md", "fixes"): ("chart critic",),
     ("docs/charts.md", "rewrites"): ("chart critic",),
+    ("docs/text.md", "quoted-text"): ("text critic",),
     ("docs/dcscore.md", "dcscore"): ("parser", "graphs", "judge"),
     ("docs/posh.md", "posh"): ("parser", "graphs", "judge"),
     ("critic/bundled/README.md", "figures"): ("critic", "reviser"),
@@ -85,6 +86,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
         _files("critic/charts/bundled/*", "critic/charts/smollm2/*.safetensors")
         + _version("critic/charts/critic.py")
     ),
+    "text critic": lambda: _version("critic/text/critic.py"),
     "examples": lambda: _files("datasets/picturebook/examples/captions.jsonl"),
     "parser": lambda: _files("src/revise_captions/graphs/bundled/**/*"),
     "graphs": lambda: _version("src/revise_captions/graphs/extract.py"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -64,6 +64,7 @@ class TextLine:
         angle: Degrees counterclockwise from horizontal, in [-90, 90].
         height: Of the text across its direction, in pixels.
         words: Of a horizontal line; a rotated one is one word.
+        crop: What was recognized, upright: uint8, BGR, of shape (height, width, 3).
     """
 
     text: str
@@ -72,6 +73,7 @@ class TextLine:
     angle: float
     height: float
     words: tuple[TextWord, ...]
+    crop: Pixels | None = field(default=None, compare=False, repr=False)
 
 
 #: Engines that are not in use. An engine keeps the steps of its last call in itself, so that two
@@ -102,8 +104,44 @@ def text_lines(image: Pixels) -> tuple[TextLine, ...]:
     Raises:
         ModuleNotFoundError: RapidOCR is not installed.
     """
+    return seen_and_unread(image)[0]
+
+
+def seen_and_unread(image: Pixels) -> tuple[tuple[TextLine, ...], tuple[TextLine, ...]]:
+    """The lines of text in an RGB image as of `text_lines`, and what looks like text, but cannot be
+    read."""
     with _engine() as engine:
         return _text_lines(engine, np.ascontiguousarray(image[:, :, ::-1]))
+
+
+def log_likelihoods(crop: Pixels, texts: Sequence[str]) -> list[float]:
+    """How likely the recognizer finds texts: log P(text | crop), summed over CTC's alignments
+    (Graves et al. 2006, section 4.1). -inf for a text with a character that it does not know.
+
+    Args:
+        crop: A line's (`TextLine.crop`).
+        texts: What might stand there.
+    """
+    import torch
+
+    with _engine() as engine:
+        if engine.text_rec is None:  # loaded when it is first used
+            engine.recognize_txt([crop])
+        reader = engine.text_rec
+        ratio = crop.shape[1] / crop.shape[0]
+        odds = reader.session(reader.resize_norm_img(crop, ratio)[None].astype(np.float32))
+        known: dict[str, int] = reader.postprocess_op.dict
+    steps = torch.from_numpy(np.log(np.maximum(odds, 1e-12))).double().transpose(0, 1)
+    found = []
+    for text in texts:
+        if not text or any(letter not in known for letter in text):
+            found.append(-math.inf)
+            continue
+        target = torch.tensor([[known[letter] for letter in text]])
+        lengths = torch.tensor([len(steps)]), torch.tensor([len(text)])
+        loss = torch.nn.functional.ctc_loss(steps, target, *lengths, reduction="sum")
+        found.append(-float(loss))
+    return found
 
 
 def with_turned(image: Pixels, lines: Sequence[TextLine], angle: float) -> tuple[TextLine, ...]:
@@ -142,17 +180,18 @@ def _along(line: TextLine, other: TextLine) -> bool:
     return off <= 0.5 * other.height and far <= 0.5 * math.hypot(width, height)
 
 
-def _text_lines(engine: Any, pixels: Pixels) -> tuple[TextLine, ...]:
+def _text_lines(engine: Any, pixels: Pixels) -> tuple[tuple[TextLine, ...], tuple[TextLine, ...]]:
     boxes = _detected(engine, pixels)
     crops = [_crop(pixels, corners) for corners in boxes]
     tall = [k for k, crop in enumerate(crops) if crop.shape[0] >= _TALL * crop.shape[1]]
     flat = [k for k in range(len(crops)) if k not in set(tall)]
     lines = _flat_lines(engine, [crops[k] for k in flat], boxes[flat])
     lines += _tall_lines(engine, [crops[k] for k in tall], boxes[tall])
-    kept = [line for line in lines if line.score >= LEAST_SCORE and not _is_noise(line.text)]
+    unread = tuple(line for line in lines if line.score < LEAST_SCORE or _is_noise(line.text))
+    kept = [line for line in lines if line not in unread]
     kept = _slanted_again(engine, pixels, kept)
     kept = _beside(kept, [line for line in kept if _SLANTED[0] < abs(line.angle) < _SLANTED[1]])
-    return tuple(sorted(kept, key=lambda line: (line.box[1], line.box[0])))
+    return tuple(sorted(kept, key=lambda line: (line.box[1], line.box[0]))), unread
 
 
 def _is_noise(text: str) -> bool:
@@ -246,13 +285,13 @@ def _flat_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[Te
     texts, scores = read.txts, read.scores
     located = engine.cal_rec_boxes(list(crops), boxes, read).word_results
     lines = []
-    for text, score, corners, words in zip(texts, scores, boxes, located, strict=True):
+    for text, score, corners, words, crop in zip(texts, scores, boxes, located, crops, strict=True):
         across, down = corners[1] - corners[0]
         angle = -math.degrees(math.atan2(down, across))
         parts = [TextWord(w, _bounds(np.asarray(c))) for w, _, c in words if c is not None]
         high = float(np.linalg.norm(corners[3] - corners[0]))
         box = _bounds(corners)
-        lines.append(TextLine(text.strip(), box, float(score), angle, high, tuple(parts)))
+        lines.append(TextLine(text.strip(), box, float(score), angle, high, tuple(parts), crop))
     return lines
 
 
@@ -278,7 +317,8 @@ def _tall_lines(engine: Any, crops: Sequence[Pixels], boxes: Corners) -> list[Te
         box = _bounds(boxes[k])
         high = float(crop.shape[1] if angle else crop.shape[0])
         words = tuple(_words_along(text, box, angle))
-        lines.append(TextLine(text, box, score, angle, high, words))
+        seen = crop if upright else np.ascontiguousarray(np.rot90(crop, 1 if way else -1))
+        lines.append(TextLine(text, box, score, angle, high, words, seen))
     return lines
 
 

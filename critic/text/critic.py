@@ -1,0 +1,128 @@
+"""A critic of what sentences quote, by an OCR: on any image, and on that alone.
+
+A sentence whose quote is refuted is nonfactual, whatever else it says. All others are unscored: a
+quote that stands in the image says nothing of the rest of its sentence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.metadata import version
+
+import numpy as np
+from PIL.Image import Image
+
+from revise_captions.charts.ocr import TextLine, log_likelihoods, seen_and_unread
+from revise_captions.critic.by_image import ByImage
+from revise_captions.critic.charts.recent import TextSeen, read_text
+from revise_captions.critic.checkpoints import GOES_WITH
+from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
+from revise_captions.critic.text.checks import (
+    Difference,
+    ImageText,
+    QuoteCheck,
+    QuoteOutcome,
+    check,
+)
+from revise_captions.critic.text.quotes import Quote, quotes_in
+from revise_captions.records import Evidence, Fix, Rationale, Span, Unscored, Verdict
+
+#: Changes whenever the same reading could give another answer.
+VERSION = "text-1"
+#: P(factual) of a sentence with a refuted quote (docs/text.md).
+REFUTED = 0.02
+#: At these sizes an image is looked at again.
+_AGAIN = (0.5, 1.5)
+NAME, QUOTED = "text", "quoted text"
+
+
+class TextCritic:
+    """The critic `text`. Made by `load_critic`. Readings are kept while their images live."""
+
+    threshold = 0.5
+    part = QUOTED
+
+    def __init__(self) -> None:
+        self.settings: Mapping[str, str] = {
+            "critic": VERSION,
+            GOES_WITH: "fixes",
+            "rapidocr": version("rapidocr"),
+        }
+        self._seen: ByImage[TextSeen] = ByImage()
+        self._again: ByImage[tuple[str, ...]] = ByImage()
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[list[Verdict]]:
+        """One verdict per text asked about, in input order. Images are read, in threads, where a
+        sentence quotes."""
+        quoting = {
+            id(r.image): r.image for r in requests if any(quotes_in(said) for _, said in r.asked)
+        }
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            list(pool.map(self.read, quoting.values()))
+        return [[self._judged(r.image, said) for _, said in r.asked] for r in requests]
+
+    def explain(self, requests: Sequence[ExplainRequest]) -> list[Rationale]:
+        """What stands in the image in the place of each refuted quote; "" where there is none."""
+        return [self._explained(r.image, r.spans[r.index].of(r.text)) for r in requests]
+
+    def checked(self, image: Image, sentence: str) -> list[tuple[Quote, QuoteCheck]]:
+        """What a sentence quotes, each decided."""
+        quotes = quotes_in(sentence)
+        if not quotes:
+            return []
+        seen = ImageText(*self.read(image), partial(self._look_again, image), _likelihoods)
+        return [(quote, check(quote.text, seen)) for quote in quotes]
+
+    def read(self, image: Image) -> TextSeen:
+        """What an OCR makes of the image, now or before."""
+        found = self._seen.get(image)
+        return self._seen.put(image, read_text(image)) if found is None else found
+
+    def _look_again(self, image: Image) -> tuple[str, ...]:
+        found = self._again.get(image)
+        return self._again.put(image, _again(image)) if found is None else found
+
+    def _judged(self, image: Image, sentence: str) -> Verdict:
+        outcomes = [one.outcome for _, one in self.checked(image, sentence)]
+        if not outcomes:
+            return Verdict(None, Unscored.NO_QUOTE)
+        if QuoteOutcome.REFUTED in outcomes:
+            return Verdict(REFUTED, by=NAME)
+        if QuoteOutcome.BORNE_OUT in outcomes:
+            return Verdict(None, Unscored.TEXT_BORNE_OUT, by=NAME)
+        return Verdict(None, Unscored.UNREADABLE_TEXT, by=NAME)
+
+    def _explained(self, image: Image, sentence: str) -> Rationale:
+        said, fixes = [], []
+        for quote, found in self.checked(image, sentence):
+            if found.outcome is not QuoteOutcome.REFUTED:
+                continue
+            own = [fix_of(quote, one) for one in found.differences]
+            fixes += own
+            said += [
+                f"The text in the image reads “{fix.right}”, not “{fix.span.of(sentence)}”."
+                for fix in own
+            ] or [f"Nothing in the image reads “{quote.text}”."]
+        return Rationale(" ".join(said), tuple(fixes))
+
+
+def _again(image: Image) -> tuple[str, ...]:
+    sizes = [[max(1, round(side * by)) for side in image.size] for by in _AGAIN]
+    looks = [seen_and_unread(np.asarray(image.convert("RGB").resize(size))) for size in sizes]
+    return tuple(line.text for look in looks for part in look for line in part)
+
+
+def _likelihoods(line: TextLine, texts: Sequence[str]) -> list[float]:
+    assert line.crop is not None
+    return log_likelihoods(line.crop, texts)
+
+
+def fix_of(quote: Quote, one: Difference) -> Fix:
+    """A difference as a fix of the quote's sentence."""
+    start = quote.span.start
+    span = Span(start + one.span.start, start + one.span.end)
+    evidence = (Evidence(one.box, one.right),)
+    return Fix(span, one.right, QUOTED, one.clear, "read in the image", evidence)

@@ -1,0 +1,34 @@
+"""Loads the critic of text in images."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from revise_captions.critic.options import CriticOptions
+from revise_captions.critic.protocol import Critic
+from revise_captions.errors import UserError
+
+
+def load(argument: str, options: CriticOptions) -> Critic:
+    """Compares what a sentence quotes with what an OCR reads; needs the extra `text`."""
+    from revise_captions.critic.text.critic import TextCritic
+
+    if argument:
+        raise UserError(f"the critic text takes no argument, and was given {argument!r}")
+    if absent := absent_libraries():
+        raise UserError(
+            f"the critic text needs the library {absent[0]}, which is not installed",
+            hint="pip install 'revise-captions[text]'",
+        )
+    if options.target_precision is not None:
+        raise UserError(
+            "the critic text stores no precision–recall curve",
+            hint="leave --target-precision out: its errors are on docs/text.md",
+        )
+    return TextCritic()
+
+
+def absent_libraries() -> list[str]:
+    """The libraries that it needs and that are not installed."""
+    needed = ("cv2", "onnxruntime", "rapidfuzz", "rapidocr")
+    return [name for name in needed if find_spec(name) is None]
