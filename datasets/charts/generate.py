@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from revise_captions.chart_world.drawing import STYLES, draw_table, styles_of
 from revise_captions.chart_world.readings import exact_reading
 from revise_captions.chart_world.tables import Table, sample_table
 from revise_captions.charts import as_csv
+from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.running import run_command
 from revise_captions.io.writing import check_new_folder
 
@@ -39,25 +42,31 @@ def row_of(caption: ChartCaption, image: str) -> dict[str, Any]:
     return {"image": image, "caption": caption.text, "sentences": sentences, "table": table}
 
 
-@click.command(help=__doc__.splitlines()[0])
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option(
-    "--charts", type=click.IntRange(1), default=100, show_default=True, help="Number of charts."
-)
-@click.option("--seed", default=0, show_default=True, help="Charts are the same for the same seed.")
-@click.option("--style", type=click.Choice(STYLES), help="All charts in this style.")
-@click.option("--force", is_flag=True, help="Write into OUT also where it is not empty.")
-def main(out: Path, charts: int, seed: int, style: str | None, force: bool) -> None:
-    if not force:
+@dataclass(frozen=True, slots=True)
+class ChartsOptions:
+    """Which charts are drawn."""
+
+    out: Path = argument("OUT")
+    charts: int = option(100, "Number of charts.", type=click.IntRange(1))
+    seed: int = option(0, "Charts are the same for the same seed.")
+    style: str | None = option(None, "All charts in this style.", choices=STYLES)
+    force: bool = option(False, "Write into OUT also where it is not empty.")
+
+
+@command(ChartsOptions)
+def main(options: ChartsOptions) -> None:
+    """Draw charts and write captions whose sentences are known to be true or false."""
+    out, style = options.out, options.style
+    if not options.force:
         check_new_folder(out)
     (out / "images").mkdir(parents=True, exist_ok=True)
-    numbers = range(charts)
+    numbers = range(options.charts)
     with (
         open(out / "charts.jsonl", "w", encoding="utf-8") as rows,
         click.progressbar(numbers, label="drawing charts", file=sys.stderr) as counted,
     ):
         for number in counted:
-            rng = random.Random(f"{seed}.{number}")
+            rng = random.Random(f"{options.seed}.{number}")
             table = _drawable(rng, style)
             caption = sample_caption(rng, table)
             name = f"images/chart-{number:05d}.png"

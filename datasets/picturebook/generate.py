@@ -21,14 +21,15 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import click
 import numpy as np
 
+from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument, option
 from revise_captions.io.writing import write_text
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,
@@ -220,61 +221,35 @@ def write_split(
     dense.flush()
 
 
-@click.command(help=__doc__.splitlines()[0])
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True)
-@click.option("--scenes", default=100, show_default=True, help="Number of scenes.")
-@click.option("--captions", default=1, show_default=True, help="Captions per scene.")
-@click.option("--size", default=256, show_default=True, help="Width and height in pixels.")
-@click.option("--workers", default=2, show_default=True, help="Number of processes.")
-@click.option(
-    "--mode", type=click.Choice(["balanced", "captioners"]), default="balanced", show_default=True
-)
-@click.option(
-    "--draw/--no-draw",
-    "draws",
-    default=True,
-    show_default=True,
-    help="Draw the images, or keep those already in OUT.",
-)
-@click.option("--raters", is_flag=True, help="Add five simulated raters' votes per sentence.")
-@click.option("--first", default=0, show_default=True, help="Number of the first scene.")
-@click.option(
-    "--auxiliary-sentences",
-    "auxiliary",
-    default=0,
-    show_default=True,
-    help="Auxiliary sentences per row.",
-)
-@click.option(
-    "--framed-sentences", "framed", default=0, show_default=True, help="Framed sentences per row."
-)
-@click.option("--asides", "old_auxiliary", default=0, hidden=True)  # the old spelling
-def main(
-    out: Path,
-    split: str,
-    scenes: int,
-    captions: int,
-    size: int,
-    workers: int,
-    mode: str,
-    draws: bool,
-    raters: bool,
-    first: int,
-    auxiliary: int,
-    framed: int,
-    old_auxiliary: int,
-) -> None:
-    options = {
-        "captions": captions,
-        "mode": mode,
-        "raters": raters,
-        "auxiliary": auxiliary or old_auxiliary,
-        "framed": framed,
-    }
+@dataclass(frozen=True, slots=True)
+class PictureBookOptions:
+    """Which scenes are drawn, and what is written about them."""
+
+    out: Path = argument("OUT")
+    split: str = option("train", "Which vocabulary and numbers.", choices=SPLITS)
+    scenes: int = option(100, "Number of scenes.")
+    captions: int = option(1, "Captions per scene.")
+    size: int = option(256, "Width and height in pixels.")
+    workers: int = option(2, "Number of processes.")
+    mode: Literal["balanced", "captioners"] = option(
+        "balanced", "Who writes: captions with as many wrong sentences, or the captioners in turn."
+    )
+    draw: bool = option(True, "Draw the images, or keep those already in OUT.")
+    raters: bool = option(False, "Add five simulated raters' votes per sentence.")
+    first: int = option(0, "Number of the first scene.")
+    auxiliary: int = option(0, "Auxiliary sentences per row.", name="auxiliary_sentences")
+    framed: int = option(0, "Framed sentences per row.", name="framed_sentences")
+
+
+@command(PictureBookOptions)
+def main(options: PictureBookOptions) -> None:
+    """Write picture-book data to a folder: images, captions with exact labels, dense labels."""
+    o = options
     write_split(
-        out, split, scenes=scenes, size=size, workers=workers, draws=draws, options=options,
-        first=first,
+        o.out, o.split, scenes=o.scenes, size=o.size, workers=o.workers, draws=o.draw,
+        options={"captions": o.captions, "mode": o.mode, "raters": o.raters,
+                 "auxiliary": o.auxiliary, "framed": o.framed},
+        first=o.first,
     )  # fmt: skip
 
 

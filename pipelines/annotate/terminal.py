@@ -10,11 +10,17 @@ from revise_captions.outside_text import plain
 from revise_captions.text.formatting import plural
 
 if TYPE_CHECKING:
-    from revise_captions.pipelines.annotate.answers.import_answers import Imported, ImportOptions
-    from revise_captions.pipelines.annotate.data.convert import Converted, ConvertOptions
+    from revise_captions.pipelines.annotate.answers.import_answers import Imported
+    from revise_captions.pipelines.annotate.data.convert import Converted
     from revise_captions.pipelines.annotate.data.folder import SplitCounts
-    from revise_captions.pipelines.annotate.data.matching import Matched, MatchOptions
-    from revise_captions.pipelines.annotate.tasks.export import Exported, ExportOptions
+    from revise_captions.pipelines.annotate.data.matching import Matched
+    from revise_captions.pipelines.annotate.options import (
+        ConvertOptions,
+        ExportOptions,
+        ImportOptions,
+        MatchOptions,
+    )
+    from revise_captions.pipelines.annotate.tasks.export import Exported
 
 
 def exported_text(options: ExportOptions, found: Exported) -> str:

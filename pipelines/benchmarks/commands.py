@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import click
 
 from revise_captions.command_line.command import command
+from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.printing import echo
-from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
 from revise_captions.text.formatting import plural
 
 
@@ -21,42 +20,63 @@ def list_() -> None:
     echo(listed())
 
 
-@command()
-@click.argument("name")
-def show(name: str) -> None:
+@dataclass(frozen=True, slots=True)
+class ShowOptions:
+    """Which benchmark is shown."""
+
+    name: str = argument("NAME")
+
+
+@command(ShowOptions)
+def show(options: ShowOptions) -> None:
     """Show a benchmark's citation, license, source, counts and published figures."""
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks.listing import described
 
-    echo(described(benchmark(name)))
+    echo(described(benchmark(options.name)))
 
 
-@command()
-@click.argument("name")
-@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.option("--as", "subset", help="Fail unless the counts match this published subset.")
-def check(name: str, folder: Path, subset: str | None) -> None:
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """Which benchmark is compared with its publication."""
+
+    name: str = argument("NAME")
+    folder: Path = argument("DIR", type=EXISTING_FOLDER)
+    subset: str | None = option(
+        None, "Fail unless the counts match this published subset.", name="as"
+    )
+
+
+@command(CheckOptions)
+def check(options: CheckOptions) -> None:
     """Read the benchmark in DIR and compare its counts with the published ones."""
     from revise_captions.benchmarks import checks
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks.listing import checked_text
 
-    entry = benchmark(name)
+    entry, folder, subset = benchmark(options.name), options.folder, options.subset
     found = checks.require(entry, folder, subset) if subset else checks.check(entry, folder)
     echo(checked_text(entry, found))
 
 
-@command()
-@click.argument("name")
-@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.argument("scores", metavar="[[NAME=]SCORES]…", nargs=-1)
-@shared("--replicates", default=1000)
-@click.option("--verifier", multiple=True, default=("reference",), help="As in captions dcscore.")
-@click.option("--decomposer", default="offline", help="As in captions dcscore.")
-@click.option("--matcher", default="offline", help="As in captions dcscore.")
-@shared("--critic-profile", help="As in captions dcscore.")
-@shared("--image-root", "--device")
-def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int, **options: Any) -> None:
+@dataclass(frozen=True, slots=True)
+class TablesOptions:
+    """Whose scores stand beside a paper's tables."""
+
+    name: str = argument("NAME")
+    folder: Path = argument("DIR", type=EXISTING_FOLDER)
+    scores: tuple[str, ...] = argument("[[NAME=]SCORES]…")
+    replicates: int = shared_option("--replicates", default=1000)
+    verifier: tuple[str, ...] = option(("reference",), "As in captions dcscore.")
+    decomposer: str = option("offline", "As in captions dcscore.")
+    matcher: str = option("offline", "As in captions dcscore.")
+    critic_profile: Path | None = shared_option("--critic-profile", help="As in captions dcscore.")
+    image_root: Path | None = shared_option("--image-root")
+    device: str = shared_option("--device")
+
+
+@command(TablesOptions)
+def run(options: TablesOptions) -> None:
     """Put SCORES beside the tables that the benchmark's paper prints, read from DIR.
 
     For longcap-arena, SCORES are as for captions evaluate-metric: files, `floor:…` or `metric:…`,
@@ -67,11 +87,20 @@ def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int, **opt
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.errors import UserError
 
+    name, folder, scores = options.name, options.folder, options.scores
     entry = benchmark(name)
     if name == "decapbench":
+        from revise_captions.dcscore.options import UnitModels
         from revise_captions.pipelines.benchmarks import decapbench
 
-        echo(decapbench.run(entry, folder, scores, **options))
+        models = UnitModels(
+            options.decomposer,
+            options.matcher,
+            options.verifier,
+            critic_profile=options.critic_profile,
+            device=options.device,
+        )
+        echo(decapbench.run(entry, folder, scores, models, image_root=options.image_root))
         return
     if name != "longcap-arena":
         raise UserError(
@@ -80,18 +109,25 @@ def run(name: str, folder: Path, scores: tuple[str, ...], replicates: int, **opt
         )
     from revise_captions.pipelines.benchmarks import longcap_arena
 
-    echo(longcap_arena.run(entry, folder, scores, replicates))
+    echo(longcap_arena.run(entry, folder, scores, options.replicates))
 
 
-@command()
-@click.argument("name")
-@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.argument("out", metavar="OUT", type=OUT_FILE)
-@shared("--limit", help="Export only this many captions.")
-def export(name: str, folder: Path, out: Path, limit: int | None) -> None:
+@dataclass(frozen=True, slots=True)
+class CaptionsOptions:
+    """Which benchmark's captions are written, and where."""
+
+    name: str = argument("NAME")
+    folder: Path = argument("DIR", type=EXISTING_FOLDER)
+    out: Path = argument("OUT", type=OUT_FILE)
+    limit: int | None = shared_option("--limit", help="Export only this many captions.")
+
+
+@command(CaptionsOptions)
+def export(options: CaptionsOptions) -> None:
     """Write the captions in DIR to OUT (.jsonl) as input for the other commands."""
     from revise_captions.benchmarks.catalog.table import benchmark
     from revise_captions.pipelines.benchmarks import listing
 
-    count = listing.export(benchmark(name), folder, out, limit)
+    folder, out = options.folder, options.out
+    count = listing.export(benchmark(options.name), folder, out, options.limit)
     echo(f"{plural(count, 'caption')} in {out}; use --image-root {folder}")

@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
 from revise_captions.benchmarks.catalog.decapbench import CAPARENA, JUDGE, SOURCE, TABLE_11
 from revise_captions.benchmarks.types import Example
-from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.load import load_scorer
+from revise_captions.dcscore.options import UnitModels
 from revise_captions.dcscore.released import ReleasedScorer
 from revise_captions.dcscore.rows import ScoredRow, means, row_of
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask
@@ -55,10 +56,10 @@ def run(
     entry: Benchmark,
     folder: Path,
     files: Sequence[str],
+    models: UnitModels,
     *,
     image_root: Path | None = None,
     scorer: CaptionScorer | ReleasedScorer | None = None,
-    **models: object,
 ) -> str:
     """Scores each file and prints its row, the published table, and rank correlations.
 
@@ -69,11 +70,10 @@ def run(
         raise UserError(
             "no file of captions is given", hint=f"captions benchmarks run {entry.name} DIR FILE"
         )
-    given = UnitModels(**models)  # type: ignore[arg-type]
     examples = examples_of(entry, folder)
-    scorer = scorer or load_scorer(given)
-    found = score_files(files, examples, scorer, image_root=image_root, looks=given.looks)
-    same = all(JUDGE in str(who) for who in (given.decomposer, given.matcher, *given.verifier))
+    scorer = scorer or load_scorer(models)
+    found = score_files(files, examples, scorer, image_root=image_root, looks=models.looks)
+    same = all(JUDGE in str(who) for who in (models.decomposer, models.matcher, *models.verifier))
     lines = [*_table(found, len(examples)), "", *_published(same), "", *_ranks(found)]
     return "\n".join([*lines, "", signature(scorer.settings)])
 

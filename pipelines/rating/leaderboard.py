@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
 from revise_captions.io.writing import check_writable, head_of, replacing
-from revise_captions.pipelines.options import JobOptions, RunOptions
+from revise_captions.pipelines.options import RunOptions
 from revise_captions.pipelines.rating import error_rates, formats
 from revise_captions.pipelines.rating.autorater import (
     Counted,
@@ -35,6 +35,7 @@ from revise_captions.pipelines.rating.autorater import (
 from revise_captions.pipelines.rating.corrected import corrected, note, with_corrected
 from revise_captions.pipelines.rating.human_scores import People, against_people, read_people
 from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
+from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import page
 from revise_captions.signature import of_expert
 from revise_captions.stats.error_correction import ErrorRates
@@ -42,23 +43,6 @@ from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_cont
 from revise_captions.text.formatting import plural
 
 RATINGS = "ratings.json"
-
-
-@dataclass(frozen=True, slots=True)
-class RatingOptions:
-    """See `captions rate --help`.
-
-    Attributes:
-        inputs: FILE or NAME=FILE, judged or not.
-        people: File of human scores of captioners.
-    """
-
-    inputs: tuple[str, ...]
-    out: Path
-    captioner_field: str | None = None
-    replicates: int = 10_000
-    judging: JobOptions = field(default_factory=JobOptions)
-    people: Path | None = None
 
 
 def rate_captions(options: RatingOptions) -> dict[str, Any]:

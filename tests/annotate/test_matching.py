@@ -22,11 +22,11 @@ from revise_captions.finetune.data.records import open_split
 from revise_captions.pipelines.annotate.cli import annotate
 from revise_captions.pipelines.annotate.data import matching
 from revise_captions.pipelines.annotate.data.matching import (
-    MatchOptions,
     OwnSentences,
     SentencePool,
     match,
 )
+from revise_captions.pipelines.annotate.options import MatchOptions
 
 NAMES = ("tent", "kite", "wagon", "robot", "flag", "drum", "boat", "lamp")
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from revise_captions.pipelines.annotate.data.matching import MatchOptions, match
+from revise_captions.pipelines.annotate.data.matching import match
 from revise_captions.pipelines.annotate.data.minimal_pairs import MOST, Contrasts
+from revise_captions.pipelines.annotate.options import MatchOptions
 
 SAID = (
     "One finds the tent wide open.",

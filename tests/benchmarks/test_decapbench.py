@@ -8,7 +8,8 @@ import pytest
 
 from revise_captions.benchmarks.catalog.decapbench import CAPARENA, TABLE_11
 from revise_captions.benchmarks.catalog.table import benchmark
-from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.load import load_scorer
+from revise_captions.dcscore.options import UnitModels
 from revise_captions.errors import UserError
 from revise_captions.pipelines.benchmarks.decapbench import run
 
@@ -60,7 +61,7 @@ def test_rows_beside_the_published_table(tmp_path, folder, scorer):
     )
     names = ["GPT-4o", "LLaVA-1.5-7B", "InternVL-2-26B"]
     files = [f"{names[0]}={right}", f"{names[1]}={wrong}", f"{names[2]}={right}"]
-    text = run(benchmark("decapbench"), folder, files, scorer=scorer)
+    text = run(benchmark("decapbench"), folder, files, UnitModels(), scorer=scorer)
     rows = {line.split()[0]: line for line in text.splitlines()[1:4]}
     assert float(rows["GPT-4o"].split()[1]) > float(rows["LLaVA-1.5-7B"].split()[1])
     assert "2 of 2, 1 of other images" in rows["GPT-4o"]
@@ -82,7 +83,7 @@ def test_the_published_orders():
 def test_files_that_are_of_no_use(tmp_path, folder, scorer):
     entry = benchmark("decapbench")
     with pytest.raises(UserError, match="no file of captions"):
-        run(entry, folder, [], scorer=scorer)
+        run(entry, folder, [], UnitModels(), scorer=scorer)
     other = captions(tmp_path / "x.jsonl", {"image_name": "z.jpg", "caption": "A dog."})
     with pytest.raises(UserError, match="no caption of an image of the benchmark"):
-        run(entry, folder, [other], scorer=scorer)
+        run(entry, folder, [other], UnitModels(), scorer=scorer)

@@ -22,7 +22,8 @@ from revise_captions.benchmarks.catalog.longcap_arena import (
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.errors import UserError
 from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
-from revise_captions.vela.training.data import RatingFields, merged, read_rated
+from revise_captions.vela.training.data import merged, read_rated
+from revise_captions.vela.training.settings import RatingFields
 
 PAPER = Path(__file__).parents[3] / "shared/papers/vela.txt"
 test_of.__test__ = False

@@ -11,12 +11,12 @@ from PIL import Image
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.dcscore.cli import score_dcscore
 from revise_captions.dcscore.critic_verifier import CriticVerifier
-from revise_captions.dcscore.load import UnitModels, load_scorer
-from revise_captions.dcscore.run import DcscoreOptions, run
+from revise_captions.dcscore.load import load_scorer
+from revise_captions.dcscore.options import DcscoreOptions, UnitModels
+from revise_captions.dcscore.run import run
 from revise_captions.errors import UserError
 from revise_captions.io.source import WINDOW
 from revise_captions.records import Verdict
-from revise_captions.runs.options import InputOptions
 
 ROWS = [
     {"caption": "A small dog sits on a red mat.", "reference": "A dog sits on a blue mat."},
@@ -42,7 +42,7 @@ def written(path, rows):
 def test_rows_that_cannot_be_scored_are_named_and_nothing_is_lost(tmp_path, scorer):
     source = written(tmp_path / "in.jsonl", ROWS)
     out, html = tmp_path / "out.jsonl", tmp_path / "out.html"
-    found = run(DcscoreOptions(out, InputOptions(source=source), html=html), scorer)
+    found = run(DcscoreOptions(source, out, html=html), scorer)
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     bad = [json.loads(line) for line in found.quarantine.read_text("utf-8").splitlines()]
     assert [line["line"] for line in lines] == [1, 2, 3, 6]
@@ -75,9 +75,9 @@ def test_the_image_is_judged(tmp_path, scorer):
     ]
     critic = ScriptedCritic({"There is a small dog.": Verdict(0.2)})
     seeing = type(scorer)(scorer.decomposer, scorer.matcher, CriticVerifier(critic))
-    inputs = InputOptions(source=written(tmp_path / "in.jsonl", rows))
+    source = written(tmp_path / "in.jsonl", rows)
     out = tmp_path / "out.jsonl"
-    run(DcscoreOptions(out, inputs, UnitModels(verifier=("bundled",))), seeing)
+    run(DcscoreOptions(source, out, UnitModels(verifier=("bundled",))), seeing)
     both, alone = map(json.loads, out.read_text(encoding="utf-8").splitlines())
     assert both["s_p"] == pytest.approx(2 / 3, abs=1e-6)
     assert both["s_r"] == 1
@@ -106,7 +106,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, scorer, monkeypat
 
     def job(out, **options):
         html = out.with_suffix(".html")
-        return DcscoreOptions(out, InputOptions(source=source), html=html, **options)
+        return DcscoreOptions(source, out, html=html, **options)
 
     run(job(whole), scorer)
     asked = []
@@ -135,15 +135,15 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, scorer, monkeypat
 def test_a_finished_run_has_nothing_to_resume(tmp_path, scorer, capsys):
     source = written(tmp_path / "in.jsonl", ROWS)
     out = tmp_path / "out.jsonl"
-    run(DcscoreOptions(out, InputOptions(source=source)), scorer)
+    run(DcscoreOptions(source, out), scorer)
     before = out.read_bytes()
     capsys.readouterr()
-    assert run(DcscoreOptions(out, InputOptions(source=source), resume=True)) is None
+    assert run(DcscoreOptions(source, out, resume=True)) is None
     assert "out.jsonl is already complete: " in capsys.readouterr().err
     assert out.read_bytes() == before
     written(tmp_path / "in.jsonl", [*ROWS, ROWS[0]])
     with pytest.raises(UserError, match="exists"):
-        run(DcscoreOptions(out, InputOptions(source=source), resume=True), scorer)
+        run(DcscoreOptions(source, out, resume=True), scorer)
 
 
 def test_a_row_that_the_metric_raises_on_is_quarantined_alone(tmp_path, scorer):
@@ -157,7 +157,7 @@ def test_a_row_that_the_metric_raises_on_is_quarantined_alone(tmp_path, scorer):
 
     rows = [ROWS[0], {**ROWS[0], "caption": "A quokka."}, ROWS[0]]
     source, out = written(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
-    found = run(DcscoreOptions(out, InputOptions(source=source)), Broken())
+    found = run(DcscoreOptions(source, out), Broken())
     assert (found.rows, found.quarantined) == (2, 2)
     one, three = map(json.loads, out.read_text("utf-8").splitlines())
     assert (one["line"], three["line"]) == (1, 3)

@@ -8,7 +8,8 @@ import pytest
 from explored import rows_of, write_run
 
 from revise_captions.finetune.data.records import open_split
-from revise_captions.pipelines.annotate.answers.import_answers import ImportOptions, import_answers
+from revise_captions.pipelines.annotate.answers.import_answers import import_answers
+from revise_captions.pipelines.annotate.options import ImportOptions
 from revise_captions.pipelines.explore.index import RunFile
 from revise_captions.pipelines.explore.session import ExploreOptions, open_session
 

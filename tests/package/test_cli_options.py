@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from pages import ROOT
 
 from revise_captions.command_line.captions import load_command
-from revise_captions.command_line.command import SETTINGS, command
+from revise_captions.command_line.command import command
 from revise_captions.command_line.options import group, option
-from revise_captions.command_line.shared import shared
+from revise_captions.command_line.shared import listed_option, shared_option
 from revise_captions.engines.model_spec import Placement
 from revise_captions.registry import COMMANDS, names
 
@@ -40,19 +40,36 @@ def test_every_option_and_command_says_what_it_does(name, command):
     assert [option.opts for option in options if not option.help] == []
 
 
-def test_a_command_takes_options_in_order_and_changes_them():
-    @click.command(context_settings=SETTINGS)
-    @shared("--batch-size", "--device")
-    @shared("--limit", help="Only so many.")
-    def command(**options):
-        click.echo(sorted(options.items()))
+@dataclass(frozen=True)
+class Sharing:
+    """Options that other commands have, too, one of them changed."""
 
-    assert [p.name for p in command.params] == ["batch_size", "device", "limit"]
-    shown = CliRunner().invoke(command, ["-h"]).output
+    batch_size: int = shared_option("--batch-size")
+    device: str = shared_option("--device")
+    limit: int | None = shared_option("--limit", help="Only so many.")
+    words: tuple[str, ...] = listed_option(("a",), "Words.")
+
+
+def test_a_command_takes_options_in_order_and_changes_them():
+    found = []
+    taking = command(Sharing, name="taking")(lambda options: found.append(options))
+    assert [p.name for p in taking.params][:4] == ["batch_size", "device", "limit", "words"]
+    shown = CliRunner().invoke(taking, ["-h"]).output
     assert "[default: 16; x>=1]" in shown
     assert "Only so many." in shown
-    ran = CliRunner().invoke(command, ["--limit", "3"])
-    assert ran.output == "[('batch_size', 16), ('device', 'auto'), ('limit', 3)]\n"
+    CliRunner().invoke(taking, ["--limit", "3", "--words", "b, c"])
+    assert found == [Sharing(16, "auto", 3, ("b", "c"))]
+
+
+#: The one module outside tests' and scripts' that may know click's own decorators.
+DECORATORS = ROOT / "src/revise_captions/command_line/command.py"
+
+
+def test_every_option_is_a_field():
+    rooms = ("src", "pipelines", "finetune", "critic", "reviser", "datasets")
+    spelled = re.compile(r"^ *(@|return )click\.(option|argument)\(", re.MULTILINE)
+    found = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    assert [path for path in found if spelled.search(path.read_text("utf-8"))] == [DECORATORS]
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from revise_captions.pipelines.benchmarks.cli import caption_benchmarks
 from revise_captions.pipelines.metrics.evaluate import evaluate
 from revise_captions.pipelines.metrics.number_floors import HEADER, texts_of
 from revise_captions.pipelines.metrics.options import EvaluationOptions
-from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
-from revise_captions.posh.score_file import PoshOptions
+from revise_captions.pipelines.rating.leaderboard import rate_captions
+from revise_captions.pipelines.rating.options import RatingOptions
+from revise_captions.posh.options import PoshOptions
 from revise_captions.posh.score_file import run as score_posh
-from revise_captions.runs.options import InputOptions
-from revise_captions.runs.score_file import ScoreOptions
 from revise_captions.runs.training_folder import MARK, check_run_folder, mark_run_folder
 
 PRECIOUS = "name,score\nprecious,1\n"
@@ -35,8 +34,7 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def posh_options(source: Path, out: Path, html: Path, *, force: bool = False) -> PoshOptions:
-    inputs = InputOptions(str(source), caption_field="generation")
-    return PoshOptions(ScoreOptions(inputs, str(out), html, force=force))
+    return PoshOptions(str(source), out, html=html, force=force)
 
 
 def test_score_posh(tmp_path, foreign):

@@ -20,7 +20,8 @@ from revise_captions.pipelines.output.error_types import type_of
 from revise_captions.pipelines.rating import cli, formats
 from revise_captions.pipelines.rating.autorater import read_ratings
 from revise_captions.pipelines.rating.examples import BoardEvidence
-from revise_captions.pipelines.rating.leaderboard import RatingOptions, rate_captions
+from revise_captions.pipelines.rating.leaderboard import rate_captions
+from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import lead, page
 
 main = program(cli.rate_captions)

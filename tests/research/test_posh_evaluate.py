@@ -15,9 +15,8 @@ from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
 from revise_captions.graphs.graph import Graph, Object
 from revise_captions.posh import score_file
+from revise_captions.posh.options import PoshOptions
 from revise_captions.records import Span
-from revise_captions.runs.options import InputOptions
-from revise_captions.runs.score_file import ScoreOptions
 from scripts.research.dcscore import evaluate as dcscore
 from scripts.research.frame import people
 from scripts.research.frame.figures import ReportedFigure, as_table, share_of
@@ -121,9 +120,8 @@ def job(tmp_path, monkeypatch):
     ]
     source = tmp_path / "in.jsonl"
     source.write_text("\n".join(json.dumps(row) for row in rows) + "\nnot json\n")
-    inputs = InputOptions(str(source), caption_field="generation")
     out, html = tmp_path / "out.jsonl", tmp_path / "out.html"
-    return score_file.PoshOptions(ScoreOptions(inputs, str(out), html))
+    return PoshOptions(str(source), out, html=html)
 
 
 def test_the_command_scores_a_file(job):
@@ -164,7 +162,7 @@ def test_a_dead_judge_leaves_a_run_that_goes_on(job):
     with pytest.raises(EngineDead, match="RuntimeError: gone"):
         score_file.run(job, Dead())
     assert not Path(job.file.out).exists()
-    resumed = replace(job, file=replace(job.file, resume=True))
+    resumed = replace(job, resume=True)
     assert score_file.run(resumed, WordJudge()).rows == 2
 
 

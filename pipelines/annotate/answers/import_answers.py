@@ -43,6 +43,7 @@ from revise_captions.pipelines.annotate.data.folder import (
     write_about,
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
+from revise_captions.pipelines.annotate.options import ImportOptions
 from revise_captions.pipelines.annotate.tasks.export import KEY, SAMPLE
 from revise_captions.pipelines.annotate.tasks.units import (
     ItemTarget,
@@ -55,22 +56,6 @@ from revise_captions.records import Span
 NO_IMAGE = "an image that cannot be read: no training row"
 NO_SPLIT = "no training data"
 SAME = "the same sentence of the same caption again: one training row"
-
-
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """See `captions annotate import --help`. `export` is a folder, or a run.
-
-    `min_raters` defaults to more than half of the planned ones.
-    """
-
-    export: Path
-    answers: tuple[Path, ...]
-    out: Path
-    min_raters: int | None = None
-    validation: float = 0.1
-    replicates: int = 1000
-    image_root: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

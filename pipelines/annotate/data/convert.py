@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from revise_captions.benchmarks.catalog.benchmark import Benchmark
@@ -25,6 +24,7 @@ from revise_captions.pipelines.annotate.data.folder import (
     write_about,
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
+from revise_captions.pipelines.annotate.options import ConvertOptions
 from revise_captions.records import ImageRef, Span
 
 #: Held out: what the paper measures critics by, and ranks captioners with.
@@ -38,22 +38,6 @@ NO_LABELS = "captions without a labelled sentence"
 NO_IMAGE = "captions whose image cannot be read"
 OTHER_SUBSET = "captions of other subsets"
 AGAIN = "captions that an image has already"
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertOptions:
-    """See `captions annotate convert --help`."""
-
-    name: str
-    folder: Path
-    out: Path
-    validation: float = 0.1
-    test: float = 0.0
-    subsets: tuple[str, ...] = ()
-    image_root: Path | None = None
-    images: str = "copy"
-    limit: int | None = None
-    allow_benchmark: bool = False
 
 
 @dataclass(frozen=True, slots=True)

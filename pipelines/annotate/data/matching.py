@@ -19,15 +19,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.io.fields import Fields
 from revise_captions.io.perceptual_hash import groups
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow
-from revise_captions.io.source import NO_FIELDS, Source
+from revise_captions.io.source import Source
 from revise_captions.io.writing import check_new_folder
 from revise_captions.pipelines.annotate.data.folder import (
     Provenance,
@@ -38,6 +36,7 @@ from revise_captions.pipelines.annotate.data.folder import (
 )
 from revise_captions.pipelines.annotate.data.images import ImageFolder
 from revise_captions.pipelines.annotate.data.minimal_pairs import Contrasts
+from revise_captions.pipelines.annotate.options import MatchOptions
 from revise_captions.text.sentences import split
 
 NO_RECORD = "rows that are no caption of an image"
@@ -62,26 +61,6 @@ ABOUT = Provenance(
     note="no judgements: factual is what an image's own caption says, nonfactual another's",
     judged=False,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class MatchOptions:
-    """See `captions annotate match --help`.
-
-    Attributes:
-        others: Sentences of other images among each caption's auxiliary sentences.
-        contrasts: Fraction of the other images' sentences that differ from an own one in one place.
-    """
-
-    captions: str
-    out: Path
-    others: int = 6
-    contrasts: float = 0.8
-    validation: float = 0.02
-    seed: int = 0
-    fields: Fields = NO_FIELDS
-    image_root: Path | None = None
-    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,16 +21,16 @@ from typing import Any
 from urllib.parse import quote
 
 from revise_captions.errors import BadRecord, UserError, mended_by_user
-from revise_captions.io.fields import Fields, to_record
+from revise_captions.io.fields import to_record
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, dumps
-from revise_captions.io.source import NO_FIELDS, Source
+from revise_captions.io.source import Source
 from revise_captions.io.writing import check_new_folder, replacing, write_json, write_json_lines
 from revise_captions.pages.evidence import boxes_of
 from revise_captions.pipelines.annotate.data.images import ImageFolder
+from revise_captions.pipelines.annotate.options import ExportOptions
 from revise_captions.pipelines.annotate.tasks.interfaces import (
     INTERFACES,
-    RATERS,
     Interface,
     data_of,
 )
@@ -55,29 +55,6 @@ from revise_captions.pipelines.annotate.tasks.units import (
 from revise_captions.records import ImageRef
 
 KEY, SAMPLE = "key.jsonl", "sample.json"
-IMAGES = ("copy", "embed", "path")
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """See `captions annotate export --help`.
-
-    Attributes:
-        images: `copy` to OUT/images, `embed` in the tasks too, or refer to their `path`.
-        image_prefix: Prefix of image paths in tasks; "" for Label Studio's local files, with the
-            parent folder of `out` as their root.
-    """
-
-    run: str
-    out: Path
-    design: SamplingDesign = field(default_factory=SamplingDesign)
-    interfaces: tuple[str, ...] = tuple(INTERFACES)
-    raters: int = RATERS
-    images: str = "copy"
-    image_prefix: str = ""
-    fields: Fields = NO_FIELDS
-    image_root: Path | None = None
-    allow_urls: bool = False
 
 
 @dataclass(slots=True)

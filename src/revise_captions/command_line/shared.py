@@ -4,8 +4,6 @@ A field of a command's options names the one it is; keywords adjust what differs
 
     caption_field: str | None = shared_option("--caption-field")
     batch_size: int = shared_option("--batch-size", help="Prompts per forward pass.")
-
-`shared` gives them to a command without such a class.
 """
 
 from __future__ import annotations
@@ -283,25 +281,6 @@ _OPTIONS: dict[str, Mapping[str, Any]] = {
     },
     "--seed": {"type": int, "default": 0, "help": "Seed of every random choice."},
 }
-
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def shared(*names: str, **changes: Any) -> Decorator:
-    """Adds shared options to a command, in this order.
-
-    Args:
-        names: Spellings of the options, such as `--critic`.
-        changes: Keywords of `click.option` that replace the declared ones, for all `names`.
-    """
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name in reversed(names):
-            command = click.option(name, **{**_OPTIONS[name], **changes})(command)
-        return command
-
-    return decorate
 
 
 def shared_option(name: str, **changes: Any) -> Any:

@@ -12,8 +12,8 @@ from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.profile import expect_one_critic
 from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
+from revise_captions.dcscore.options import OFFLINE, UnitModels
 from revise_captions.dcscore.released import ReleasedPrompts, ReleasedScorer
-from revise_captions.dcscore.score import PAPER, RELEASED
 from revise_captions.dcscore.scorer import CaptionScorer
 from revise_captions.dcscore.units import Decomposer, UnitMatcher, UnitVerifier
 from revise_captions.engines.load import load_engine
@@ -22,65 +22,8 @@ from revise_captions.engines.protocol import Engine
 from revise_captions.errors import UserError
 from revise_captions.graphs.parse import BUNDLED
 
-OFFLINE, REFERENCE = "offline", "reference"
 #: What `load_unit_scoring` calls the offline decomposer, and whole sentences.
 GRAPH, SENTENCES = "graph", "sentences"
-
-
-@dataclass(frozen=True, slots=True)
-class UnitModels:
-    """Who takes captions apart, matches and verifies; `captions dcscore --help` says more."""
-
-    decomposer: str = OFFLINE
-    matcher: str = OFFLINE
-    verifier: tuple[str, ...] = (REFERENCE,)
-    vote: str = "majority"
-    threshold: float | None = None
-    critic_profile: Path | None = None
-    parser: str = "bundled"
-    encoder: str = ""
-    engine: str = "transformers"
-    device: str = "auto"
-    batch_size: int = 16
-    trust_remote_code: bool = False
-    protocol: str = PAPER
-    prompts: Path | None = None
-
-    @property
-    def looks(self) -> bool:
-        """Whether an image is looked at."""
-        return self.verifier != (REFERENCE,)
-
-    @property
-    def placement(self) -> Placement:
-        """What computes the models."""
-        return Placement(
-            self.engine,
-            self.device,
-            batch_size=self.batch_size,
-            trust_remote_code=self.trust_remote_code,
-        )
-
-    def check(self) -> None:
-        """Raises `UserError` where the options contradict each other."""
-        if REFERENCE in self.verifier and self.looks:
-            raise UserError(
-                "--verifier reference looks at no image, so it cannot vote with other verifiers",
-                hint="leave it out: units are matched with the reference anyway",
-            )
-        if self.prompts is None:
-            return
-        if self.protocol != RELEASED:
-            raise UserError(
-                f"--prompts is for --protocol {RELEASED}", hint="add it, or leave --prompts out"
-            )
-        if {OFFLINE, REFERENCE} & {self.decomposer, self.matcher, *self.verifier}:
-            raise UserError(
-                "the authors' prompts are for language models",
-                hint="name one each with --decomposer, --matcher and --verifier",
-            )
-        if len(self.verifier) > 1:
-            raise UserError("the authors' code asks one verifier", hint="name one --verifier")
 
 
 def load_scorer(models: UnitModels) -> CaptionScorer | ReleasedScorer:

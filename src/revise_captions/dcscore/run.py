@@ -3,53 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from PIL import Image
 
 from revise_captions.command_line.printing import echo
 from revise_captions.dcscore.display import UnitPage, for_terminal, view_of
-from revise_captions.dcscore.load import UnitModels, load_scorer
+from revise_captions.dcscore.load import load_scorer
+from revise_captions.dcscore.options import DcscoreOptions
 from revise_captions.dcscore.released import FILE, ReleasedScorer
 from revise_captions.dcscore.rows import ScoredRow, line_of, means, row_of, scored_row, totals
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask, ScoredCaption
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.io.fields import look_up
 from revise_captions.records import Record
-from revise_captions.runs.inputs import InputOptions
 from revise_captions.runs.outputs import OutputCounts
 from revise_captions.runs.score_file import (
-    ScoreOptions,
     image_name,
     say_quarantine,
     score_file,
     texts_in,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DcscoreOptions:
-    """The command's arguments."""
-
-    out: Path
-    inputs: InputOptions
-    models: UnitModels = field(default_factory=UnitModels)
-    reference_field: str = "reference"
-    units_field: str = "oracle_facts"
-    group_field: str = ""
-    html: Path | None = None
-    show: int = 0
-    resume: bool = False
-    force: bool = False
-
-    @property
-    def file(self) -> ScoreOptions:
-        """What every metric's command takes."""
-        return ScoreOptions(
-            self.inputs, str(self.out), self.html, self.show, self.resume, self.force
-        )
 
 
 @dataclass(frozen=True, slots=True)

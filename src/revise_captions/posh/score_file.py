@@ -10,7 +10,6 @@ from typing import Any
 from PIL import Image
 
 from revise_captions.command_line.printing import echo
-from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.graphs.grading.judge import Judge
 from revise_captions.graphs.parse import Coreference, load_pipeline
@@ -19,12 +18,12 @@ from revise_captions.posh.corpus import CRITERIA, PairStatistics, mean, row_of, 
 from revise_captions.posh.display import for_terminal, view_of
 from revise_captions.posh.load import load_coreference, load_judge
 from revise_captions.posh.metric import metric_score
+from revise_captions.posh.options import PoshOptions
 from revise_captions.posh.page import PoshPage
 from revise_captions.posh.scoring import Graded, Pair, Score, score_captions, signature_of
 from revise_captions.records import Record, Span
 from revise_captions.runs.outputs import OutputCounts
 from revise_captions.runs.score_file import (
-    ScoreOptions,
     image_name,
     say_quarantine,
     score_file,
@@ -32,35 +31,6 @@ from revise_captions.runs.score_file import (
 )
 from revise_captions.signature import settings_of
 from revise_captions.stats.bootstrap import rounded
-
-
-@dataclass(frozen=True, slots=True)
-class PoshOptions:
-    """What `captions posh` takes besides what every metric's command does; see its help."""
-
-    file: ScoreOptions
-    reference_field: str = "reference"
-    group_field: str = ""
-    judge: str = "offline"
-    encoder: str = ""
-    parser: str = "bundled"
-    coreference: str = "rules"
-    engine: str = "transformers"
-    device: str = "auto"
-    batch_size: int = 16
-    trust_remote_code: bool = False
-    no_rewriting: bool = False
-    unreadable_is_absent: bool = False
-
-    @property
-    def placement(self) -> Placement:
-        """What computes the judge."""
-        return Placement(
-            self.engine,
-            self.device,
-            batch_size=self.batch_size,
-            trust_remote_code=self.trust_remote_code,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import click
 
 from revise_captions.command_line.command import command
-from revise_captions.command_line.shared import (
-    EXISTING_FOLDER,
-    OUT_FILE,
-    shared,
-)
+from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
 
 EPILOG = """
 \b
@@ -22,47 +17,49 @@ Examples:
   captions evaluate-metric longcap-arena DIR VELA=scores.jsonl --field relevance
 """
 
-_MODELS = ("language", "pair", "cache", "batch_size", "device")
+
+@dataclass(frozen=True, slots=True)
+class VelaOptions:
+    """Which metric scores which captions."""
+
+    metric: Path = argument("METRIC", type=EXISTING_FOLDER)
+    source: str = argument("IN")
+    out: Path = argument("OUT", type=OUT_FILE)
+    image_field: str | None = shared_option("--image-field")
+    caption_field: str | None = shared_option("--caption-field")
+    reference_field: str = shared_option(
+        "--reference-field", default="references", help="Field of the reference captions."
+    )
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    limit: int | None = shared_option("--limit")
+    language: str = option(
+        "",
+        "Where the metric's language model is.  [default: where it was trained]",
+        show_default=False,
+    )
+    pair: str = option(
+        "",
+        "Where the metric's image and text towers are.  [default: where they were trained]",
+        show_default=False,
+    )
+    cache: Path | None = option(
+        None, "Keep features in this file, for the next run.", type=OUT_FILE
+    )
+    batch_size: int = shared_option("--batch-size", help="Prompts per forward pass.")
+    device: str = shared_option("--device")
+    resume: bool = shared_option("--resume")
+    force: bool = shared_option("--force", help="Overwrite OUT.")
 
 
 @command(
+    VelaOptions,
     name="vela",
     heading="Measure captions and metrics",
     epilog=EPILOG,
     go_on=lambda _: "repeat the command with --resume to continue",
 )
-@click.argument("metric", metavar="METRIC", type=EXISTING_FOLDER)
-@click.argument("source", metavar="IN")
-@click.argument("out", type=OUT_FILE)
-@shared("--image-field", "--caption-field")
-@shared("--reference-field", default="references", help="Field of the reference captions.")
-@shared("--image-root", "--allow-urls", "--limit")
-@click.option(
-    "--language",
-    default="",
-    show_default=False,
-    help="Where the metric's language model is.  [default: where it was trained]",
-)
-@click.option(
-    "--pair",
-    default="",
-    show_default=False,
-    help="Where the metric's image and text towers are.  [default: where they were trained]",
-)
-@click.option("--cache", type=OUT_FILE, help="Keep features in this file, for the next run.")
-@shared("--batch-size", help="Prompts per forward pass.")
-@shared("--device")
-@shared("--resume")
-@shared("--force", help="Overwrite OUT.")
-def score_vela(
-    metric: Path,
-    source: str,
-    out: Path,
-    reference_field: str,
-    resume: bool,
-    force: bool,
-    **options: Any,
-) -> int:
+def score_vela(options: VelaOptions) -> int:
     """Score long captions with a trained VELA metric.
 
     Score the captions in IN with the trained METRIC, a folder that captions train-vela wrote.
@@ -76,8 +73,11 @@ def score_vela(
     from revise_captions.runs.score_file import ScoreOptions
     from revise_captions.vela.score_file import VelaModels, run
 
-    models = {name: options.pop(name) for name in _MODELS}
-    inputs = InputOptions(source, **options)
-    files = ScoreOptions(inputs, str(out), resume=resume, force=force)
-    written = run(VelaModels(metric, **models), files, reference_field)
+    o = options
+    inputs = InputOptions(
+        o.source, o.image_field, o.caption_field, o.image_root, o.allow_urls, o.limit
+    )
+    files = ScoreOptions(inputs, str(o.out), resume=o.resume, force=o.force)
+    models = VelaModels(o.metric, o.language, o.pair, o.cache, o.batch_size, o.device)
+    written = run(models, files, o.reference_field)
     return quarantine_status("captions vela", written) if written is not None else 0

@@ -29,6 +29,7 @@ from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, dumps
 from revise_captions.records import ImageRef
 from revise_captions.vela.prompts import OVERALL, PERSPECTIVES
+from revise_captions.vela.training.settings import RatingFields
 
 SPLITS = ("train", "validation", "test")
 
@@ -70,23 +71,6 @@ class BadRating:
 
 
 Item = RatedCaption | BadRating
-
-
-@dataclass(frozen=True, slots=True)
-class RatingFields:
-    """Where ratings are, and what they mean.
-
-    Attributes:
-        perspectives: Perspective by the name it has in the data; {}: find out.
-        low: The lowest rating.
-        high: The highest.
-        reference_field: Field of one's own rows that holds references.
-    """
-
-    perspectives: Mapping[str, str]
-    low: float = 0.0
-    high: float = 1.0
-    reference_field: str = "references"
 
 
 def read_rated(data: Path, name: str, fields: RatingFields) -> list[Item]:

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,46 +28,19 @@ from revise_captions.vela.head import Floats, LinearHead
 from revise_captions.vela.language import LanguageBranch, load_language
 from revise_captions.vela.pairs.load import load_pair
 from revise_captions.vela.training import data as rated
-from revise_captions.vela.training.data import BadRating, RatedCaption, RatingFields
+from revise_captions.vela.training.data import BadRating, RatedCaption
 from revise_captions.vela.training.loop import (
     FeatureSource,
     FrozenFeatures,
     Targets,
     VelaTrainer,
 )
-from revise_captions.vela.training.settings import VelaSettings
+from revise_captions.vela.training.settings import RatingFields, VelaJob
 
 _WINDOW = 64
 COMMAND = "captions train-vela"
 STATE = "state.safetensors"
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class VelaJob:
-    """The arguments of `train-vela`; see its `--help`. `language` or `pair` "none": the branch is
-    off."""
-
-    data: Path
-    out: Path
-    benchmark: str = ""
-    language: str = "smollm2"
-    pair: str = "none"
-    references: bool = True
-    fields: RatingFields = field(default_factory=lambda: RatingFields({}))
-    image_root: Path | None = None
-    validation_share: float = 0.1
-    test_share: float = 0.2
-    limit: int | None = None
-    cache: Path | None = None
-    device: str = "auto"
-    dtype: str = "auto"
-    max_tokens: int = 2048
-    prompts: int = 16
-    replicates: int = 1000
-    settings: VelaSettings = field(default_factory=VelaSettings)
-    resume: bool = False
-    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,158 @@
+"""Options of `captions dcscore`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from revise_captions.command_line.options import argument, group, option
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
+from revise_captions.dcscore.score import PAPER, RELEASED
+from revise_captions.engines.model_spec import Placement
+from revise_captions.errors import UserError
+from revise_captions.runs.options import InputOptions
+from revise_captions.runs.score_file import ScoreOptions
+
+OFFLINE, REFERENCE = "offline", "reference"
+_NAME = "a model folder, a Hugging Face model id, or MODEL@URL."
+
+
+@dataclass(frozen=True, slots=True)
+class UnitModels:
+    """Who takes captions apart, matches and verifies."""
+
+    decomposer: str = option(
+        OFFLINE, f"What takes texts apart: `offline` (scene graphs and clauses), {_NAME}"
+    )
+    matcher: str = option(
+        OFFLINE, f"What finds units in the reference: `offline` (POSH's offline judge), {_NAME}"
+    )
+    verifier: tuple[str, ...] = option(
+        (REFERENCE,),
+        "What decides whether a unit is true: `reference` looks at no image, a unit is true where "
+        "the reference says it; `bundled`, or another critic of ours, judges units as sentences; "
+        f"any other vision–language model is asked by image and reference: {_NAME} Give several "
+        "for an ensemble.",
+    )
+    vote: Literal["majority", "mean"] = option(
+        "majority",
+        "How an ensemble decides: by majority (a tie is unscored), or by the mean P(correct).",
+    )
+    threshold: float | None = shared_option(
+        "--threshold", help="Threshold of critics of ours.  [default: the calibrated one]"
+    )
+    critic_profile: Path | None = shared_option(
+        "--critic-profile", help="Profile of the critic that verifies, from captions calibrate."
+    )
+    parser: str = shared_option("--parser")
+    encoder: str = option(
+        "",
+        "Sentence encoder of the offline matcher: a folder or a Hugging Face model id.",
+        show_default=False,
+    )
+    engine: str = shared_option("--engine", help="Inference engine for models that name no server.")
+    device: str = shared_option("--device")
+    batch_size: int = shared_option(
+        "--batch-size", help="Prompts, or captions of a critic, per forward pass."
+    )
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    protocol: str = option(
+        PAPER,
+        "Recall by the paper's equation, or as the authors' code computes it.",
+        choices=(PAPER, RELEASED),
+    )
+    prompts: Path | None = option(
+        None,
+        "Folder of your copy of the authors' evaluation_decapbench.py, whose prompts and numbers "
+        "of samples are used (--protocol released).",
+        type=EXISTING_FOLDER,
+    )
+
+    @property
+    def looks(self) -> bool:
+        """Whether an image is looked at."""
+        return self.verifier != (REFERENCE,)
+
+    @property
+    def placement(self) -> Placement:
+        """What computes the models."""
+        return Placement(
+            self.engine,
+            self.device,
+            batch_size=self.batch_size,
+            trust_remote_code=self.trust_remote_code,
+        )
+
+    def check(self) -> None:
+        """Raises `UserError` where the options contradict each other."""
+        if REFERENCE in self.verifier and self.looks:
+            raise UserError(
+                "--verifier reference looks at no image, so it cannot vote with other verifiers",
+                hint="leave it out: units are matched with the reference anyway",
+            )
+        if self.prompts is None:
+            return
+        if self.protocol != RELEASED:
+            raise UserError(
+                f"--prompts is for --protocol {RELEASED}", hint="add it, or leave --prompts out"
+            )
+        if {OFFLINE, REFERENCE} & {self.decomposer, self.matcher, *self.verifier}:
+            raise UserError(
+                "the authors' prompts are for language models",
+                hint="name one each with --decomposer, --matcher and --verifier",
+            )
+        if len(self.verifier) > 1:
+            raise UserError("the authors' code asks one verifier", hint="name one --verifier")
+
+
+@dataclass(frozen=True, slots=True)
+class DcscoreOptions:
+    """What is scored against what, by whom, and what is written."""
+
+    source: str = argument("IN")
+    out: Path = argument("OUT", type=OUT_FILE)
+    models: UnitModels = group(UnitModels)
+    reference_field: str = shared_option(
+        "--reference-field",
+        default="reference",
+        help="Field that holds the reference, or a list of references.",
+    )
+    units_field: str = option(
+        "oracle_facts",
+        "Field that holds the reference's units where somebody made them by hand: a list of "
+        "texts. Rows without it have their reference taken apart by the decomposer.",
+    )
+    group_field: str = option(
+        "",
+        "Field that identifies the image, the unit of the intervals.  [default: the image]",
+        show_default=False,
+    )
+    image_field: str | None = shared_option("--image-field")
+    caption_field: str | None = shared_option(
+        "--caption-field", help="Field that holds the caption.  [default: detected by name]"
+    )
+    image_root: Path | None = shared_option("--image-root")
+    allow_urls: bool = shared_option("--allow-urls")
+    limit: int | None = shared_option("--limit")
+    html: Path | None = option(
+        None, "Write an HTML page with marked units to this file.", type=OUT_FILE
+    )
+    show: int = option(0, "Print this many captions with marked units.", type=click.IntRange(0))
+    resume: bool = shared_option("--resume")
+    force: bool = shared_option("--force", help="Overwrite OUT and the HTML page.")
+
+    @property
+    def inputs(self) -> InputOptions:
+        """What is read."""
+        fields = self.image_field, self.caption_field
+        return InputOptions(self.source, *fields, self.image_root, self.allow_urls, self.limit)
+
+    @property
+    def file(self) -> ScoreOptions:
+        """What every metric's command takes."""
+        return ScoreOptions(
+            self.inputs, str(self.out), self.html, self.show, self.resume, self.force
+        )
