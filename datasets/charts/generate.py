@@ -8,7 +8,6 @@ truth as CSV) and, for each sentence, its span, label, type of error, rationale 
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from revise_captions.charts import as_csv
 from revise_captions.command_line.command import command
 from revise_captions.command_line.options import argument, option
 from revise_captions.command_line.running import run_command
-from revise_captions.io.writing import check_new_folder
+from revise_captions.io.writing import check_new_folder, json_lines_writer
 
 
 def row_of(caption: ChartCaption, image: str) -> dict[str, Any]:
@@ -62,16 +61,17 @@ def main(options: ChartsOptions) -> None:
     (out / "images").mkdir(parents=True, exist_ok=True)
     numbers = range(options.charts)
     with (
-        open(out / "charts.jsonl", "w", encoding="utf-8") as rows,
+        open(out / "charts.jsonl", "wb") as file,
         click.progressbar(numbers, label="drawing charts", file=sys.stderr) as counted,
     ):
+        rows = json_lines_writer(file)
         for number in counted:
             rng = random.Random(f"{options.seed}.{number}")
             table = _drawable(rng, style)
             caption = sample_caption(rng, table)
             name = f"images/chart-{number:05d}.png"
             draw_table(table, rng, style or "").save(out / name, optimize=True)
-            rows.write(json.dumps(row_of(caption, name), ensure_ascii=False) + "\n")
+            rows.write(row_of(caption, name))
 
 
 def _drawable(rng: random.Random, style: str | None) -> Table:

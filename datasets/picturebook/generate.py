@@ -30,7 +30,7 @@ import numpy as np
 
 from revise_captions.command_line.command import command
 from revise_captions.command_line.options import argument, option
-from revise_captions.io.writing import write_text
+from revise_captions.io.writing import json_lines_writer, write_text
 from revise_captions.picturebook.captioners import (
     CAPTIONERS,
     Captioner,
@@ -161,18 +161,17 @@ def write_chunk(
     size: int,
     draws: bool,
     **options: Any,
-) -> tuple[list[str], np.ndarray]:
-    """Draws one chunk of pictures, up to number `end`; its rows as JSON lines, its dense labels."""
-    lines: list[str] = []
+) -> tuple[list[dict[str, Any]], np.ndarray]:
+    """Draws one chunk of pictures, up to number `end`; its rows, its dense labels."""
+    rows: list[dict[str, Any]] = []
     labels = []
     for number in range(start, min(start + CHUNK, end)):
         scene = sample_scene(number, split)
         if draws:
             draw(scene, size).save(out / image_name(split, number), compress_level=1)
         labels.append(patch_labels(scene))
-        rows = rows_of_scene(scene, number, **options)
-        lines.extend(json.dumps(row, ensure_ascii=False) for row in rows)
-    return lines, np.stack(labels)
+        rows.extend(rows_of_scene(scene, number, **options))
+    return rows, np.stack(labels)
 
 
 def write_split(
@@ -213,10 +212,11 @@ def write_split(
     starts = range(first, end, CHUNK)
     with (
         ProcessPoolExecutor(workers) as pool,
-        open(out / f"{split}.jsonl", "w", encoding="utf-8") as rows,
+        open(out / f"{split}.jsonl", "wb") as file,
     ):
-        for start, (lines, labels) in zip(starts, pool.map(work, starts), strict=True):
-            rows.writelines(f"{line}\n" for line in lines)
+        writer = json_lines_writer(file)
+        for start, (rows, labels) in zip(starts, pool.map(work, starts), strict=True):
+            writer.write_all(rows)
             dense[start - first : start - first + len(labels)] = labels
     dense.flush()
 

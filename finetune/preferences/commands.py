@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -117,11 +116,12 @@ def _job(options: PolicyOptions, more: PairOptions | RewardOptions) -> Preferenc
 
     log = options.out / "training" / "log.jsonl"
 
+    from revise_captions.io.writing import append_json_line
+
     def report(line: dict[str, Any]) -> None:
         if os.environ.get("RANK", "0") != "0":
             return
-        with log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        append_json_line(log, line)
         echo(shown(line))
 
     return PreferenceJob(**asdict(options), **asdict(more), report=report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
@@ -14,7 +13,7 @@ import torch
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.optim.distributed import Parallel
-from revise_captions.io.writing import replacing
+from revise_captions.io.writing import append_json_line, replacing
 
 
 @dataclass(slots=True)
@@ -61,8 +60,7 @@ class RunFolder:
     def log(self, event: str, **values: Any) -> dict[str, Any]:
         """Appends one JSON line to the log."""
         line = {"event": event, "wall": round(time.monotonic() - self.began, 1), **values}
-        with (self.training / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        append_json_line(self.training / "log.jsonl", line)
         return line
 
     def save(self, state: dict[str, Any], name: str = "state.pt") -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import Reason, UserError
+from revise_captions.io.checked_json import json_lines
 from revise_captions.io.in_place import ORIGINAL, named_fields
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import BadRow, Row, dumps
@@ -118,11 +119,9 @@ def _quarantined(name: str) -> Iterator[Mapping[str, Any]]:
     path = _quarantine_of(name)
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                entry = json.loads(line)
-                Reason(entry["reason"]), int(entry["line"]), entry["detail"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise UserError(f"{path}, line {number} is no quarantined row: {error!r}") from None
-            yield entry
+    for number, entry in json_lines(path, "a quarantined row"):
+        try:
+            Reason(entry["reason"]), int(entry["line"]), entry["detail"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}, line {number}: not a quarantined row: {error!r}") from None
+        yield entry

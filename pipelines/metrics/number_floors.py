@@ -18,8 +18,7 @@ from typing import Any
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.images import load_image
-from revise_captions.io.rows import dumps
-from revise_captions.io.writing import check_writable, write_json
+from revise_captions.io.writing import check_writable, json_lines_writer, write_json
 from revise_captions.records import ImageRef
 from revise_captions.runs.progress import Progress
 
@@ -81,9 +80,9 @@ def texts_of(examples: Sequence[Example], file: Path, folder: Path) -> dict[str,
             check_writable(file)
             write_json(file, HEADER)
         with file.open("ab") as out:
+            writer = json_lines_writer(out, flush=True)
             for image, text in _read(missing, folder, engine):
-                out.write(dumps({"image": image, "text": text}).encode() + b"\n")
-                out.flush()
+                writer.write({"image": image, "text": text})
                 known[image] = text
     return {image: text for image, text in known.items() if text is not None}
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from revise_captions.errors import UserError
-from revise_captions.io.rows import dumps
-from revise_captions.io.writing import replacing, write_json
+from revise_captions.io.writing import json_lines_writer, replacing, write_json
 
 DATA = "data.json"
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
@@ -109,7 +108,7 @@ class TrainingFolder:
         side = self.sides[row["image"]]
         self.counts.setdefault(side, SplitCounts()).add(row)
         written = test_row if side == TEST and test_row is not None else row
-        self.files[side].write(dumps(written).encode() + b"\n")
+        json_lines_writer(self.files[side]).write(written)
 
 
 @contextmanager

@@ -6,7 +6,8 @@ is a text, or a key that nothing reads, is found here rather than somewhere in a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -64,6 +65,27 @@ def checked_row(kind: type[T], row: Mapping[str, Any], wrong: str) -> T:
     except ValidationError as error:
         raise UserError(f"{wrong}: {_said(error)}") from None
     return value
+
+
+def json_lines(path: Path, what: str, hint: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON Lines file that a run wrote, each with the number of its line, from 1.
+
+    Raises:
+        UserError: A line is none. `what`: what it should be, for the message.
+    """
+    import jsonlines
+
+    with jsonlines.open(path, loads=json.loads) as lines:
+        rows = enumerate(lines.iter(type=dict), 1)
+        while True:
+            try:
+                found = next(rows, None)
+            except jsonlines.InvalidLineError as error:
+                wrong = f"{path}, line {error.lineno}: not {what}: {error}"
+                raise UserError(wrong, hint=hint) from None
+            if found is None:
+                return
+            yield found
 
 
 @cache

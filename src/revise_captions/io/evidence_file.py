@@ -10,13 +10,13 @@ their revisions.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from revise_captions.errors import UserError
+from revise_captions.io.checked_json import json_lines
 from revise_captions.io.rows import BadRow, Row, dumps
 
 _HEAD = b'{"row": '
@@ -68,17 +68,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _entries(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                entry = json.loads(line)
-                fits = entry["row"] == number and isinstance(entry["revision"], dict)
-            except (ValueError, LookupError, TypeError):
-                fits = False
-            if not fits:
-                hint = "restore the file that was written with the output, or move it away"
-                raise UserError(f"{path}, line {number}: not evidence of a run", hint=hint)
-            yield entry
+    hint = "restore the file that was written with the output, or move it away"
+    for number, entry in json_lines(path, "evidence of a run", hint):
+        if entry.get("row") != number or not isinstance(entry.get("revision"), dict):
+            raise UserError(f"{path}, line {number}: not evidence of a run", hint=hint)
+        yield entry
 
 
 def _changed(path: Path, number: int) -> UserError:

@@ -24,10 +24,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from revise_captions.errors import UserError
 from revise_captions.io.rows import dumps
+
+if TYPE_CHECKING:
+    from jsonlines import Writer
 
 #: Recognizes a file of ours by its first `HEAD` bytes.
 Recognize = Callable[[bytes], bool]
@@ -189,16 +192,27 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_json_lines(path: Path, rows: Iterable[object]) -> int:
-    """Writes JSON Lines, as `replacing` does; returns how many.
-
-    Not with the `jsonlines` library, as `dumps` also writes lone surrogates and bytes.
-    """
+    """Writes JSON Lines, as `replacing` does; returns how many."""
     count = 0
     with replacing(path) as file:
+        writer = json_lines_writer(file)
         for row in rows:
-            file.write(dumps(row).encode() + b"\n")
+            writer.write(row)
             count += 1
     return count
+
+
+def json_lines_writer(file: IO[bytes], *, flush: bool = False) -> Writer:
+    """What writes values to an open file, one a line; with `flush` each at once."""
+    import jsonlines
+
+    return jsonlines.Writer(file, dumps=dumps, flush=flush)
+
+
+def append_json_line(path: Path, value: object) -> None:
+    """Adds a line to a log, which may not be there yet."""
+    with path.open("ab") as file:
+        json_lines_writer(file).write(value)
 
 
 @contextmanager

@@ -17,9 +17,10 @@ from revise_captions.io.in_place import (
     refuse_taken,
 )
 from revise_captions.io.readers import FIRST_ROWS
-from revise_captions.io.rows import Row, dumps
+from revise_captions.io.rows import Row
 from revise_captions.io.source import Source
 from revise_captions.runs.journal import RowResult
+from revise_captions.runs.outputs import Shape, TakesEvidence
 
 Write = Literal["both", "caption"]
 Evidence = Literal["row", "sidecar", "none"]
@@ -66,10 +67,10 @@ BOTH = OutputStyle()
 AS_IS = OutputStyle(adds=False)
 
 
-def shape_of(style: OutputStyle) -> Callable[[Callable[[str], None]], Any]:
+def shape_of(style: OutputStyle) -> Shape:
     """`assemble`'s `shape`: what makes of a result what a row gains, and passes its evidence on."""
 
-    def shape(sidecar: Callable[[str], None]) -> Callable[[RowResult], RowResult]:
+    def shape(sidecar: TakesEvidence) -> Callable[[RowResult], RowResult]:
         numbers = count(1)
 
         def shaped(result: RowResult) -> RowResult:
@@ -78,7 +79,7 @@ def shape_of(style: OutputStyle) -> Callable[[Callable[[str], None]], Any]:
             revised = dict(result.revised)
             if style.evidence == "sidecar":
                 kept = {name: revised[name] for name in (*style.names, "revision")}
-                sidecar(dumps({"row": next(numbers), **kept}))
+                sidecar({"row": next(numbers), **kept})
             added = {name: revised[name] for name in style.names}
             return RowResult(result.line, added, _texts_in_place(style, revised))
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 from revise_captions.command_line.printing import echo
 from revise_captions.errors import UserError
 from revise_captions.io.evidence_file import evidence_path, is_evidence
-from revise_captions.io.rows import BadRow, Row, dumps
+from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import (
     Shortener,
     as_text,
@@ -31,6 +31,7 @@ from revise_captions.io.writing import (
     cannot_write,
     check_writable,
     head_of,
+    json_lines_writer,
     replacing,
     write_text,
 )
@@ -38,8 +39,10 @@ from revise_captions.runs.journal import RowResult
 from revise_captions.runs.pairing import LeftOut, Pairing
 from revise_captions.runs.paths import journal_path, quarantine_path, stem
 
+#: Takes what was found in a row, for the file beside OUT.
+TakesEvidence = Callable[[Mapping[str, Any]], None]
 #: See `assemble`.
-Shape = Callable[[Callable[[str], None]], Callable[[RowResult], RowResult]]
+Shape = Callable[[TakesEvidence], Callable[[RowResult], RowResult]]
 #: The exit status of a run of which every row went to the quarantine.
 QUARANTINED = 5
 
@@ -128,9 +131,9 @@ def write_rows(
     """
 
     def lines(_: Source, pairs: Pairing, file: IO[bytes]) -> None:
+        writer = json_lines_writer(file)
         for row, result in pairs:
-            for made in rows(row, result):
-                file.write(dumps(made).encode() + b"\n")
+            writer.write_all(rows(row, result))
 
     return assemble(source, results, out, opened(out), lines)
 
@@ -153,7 +156,7 @@ def assemble(
         output: Opens what `writer` writes to.
         writer: Writes the pairs that are given to it.
         each: Sees every row with its result.
-        shape: What of a result goes where: given what takes a row's evidence as JSON, it returns
+        shape: What of a result goes where: given what takes a row's evidence, it returns
             what makes of each result what is written. Signatures then become digests, explained in
             a file beside OUT.
 
@@ -224,24 +227,24 @@ def _signatures(out: str) -> Iterator[Shortener]:
 
 
 @contextmanager
-def _evidence(out: str) -> Iterator[Callable[[str], None]]:
+def _evidence(out: str) -> Iterator[TakesEvidence]:
     """Takes rows' evidence; the file appears with the first. Without one, this OUT's earlier file
     goes."""
     path = evidence_path(out)
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
 
-        def add(text: str) -> None:
+        def add(entry: Mapping[str, Any]) -> None:
             if not files:
                 files.append(stack.enter_context(replacing(path)))
-            files[0].write(text.encode() + b"\n")
+            json_lines_writer(files[0]).write(entry)
 
         yield add
         if not files and path.is_file() and is_evidence(head_of(path)):
             path.unlink()
 
 
-def _nowhere(text: str) -> None:
+def _nowhere(entry: Mapping[str, Any]) -> None:
     raise RuntimeError("standard output has no evidence beside it")
 
 
@@ -266,7 +269,7 @@ def _quarantine(path: Path) -> Iterator[Callable[[BadRow], None]]:
         def add(row: BadRow) -> None:
             if not files:
                 files.append(stack.enter_context(replacing(path)))
-            files[0].write(dumps(row.as_json()).encode() + b"\n")
+            json_lines_writer(files[0]).write(row.as_json())
 
         yield add
         if not files:
