@@ -33,15 +33,13 @@ _LICENSE = re.compile(r"^license(?:_name)?:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
 _UNKNOWN = "not stated: check it before you distribute this critic"
 
 
-def base_license(folder: Path | None, base: str) -> str:
+def base_license(folder: Path | None) -> str:
     """The license in a base's own model card."""
     if folder is None:
         return "none: trained from scratch"
     page = folder / "README.md"
     found = _LICENSE.search(page.read_text(encoding="utf-8")) if page.exists() else None
-    if found:
-        return found[1].strip()
-    return "Gemma Terms of Use" if base.startswith("google/paligemma") else _UNKNOWN
+    return found[1].strip() if found else _UNKNOWN
 
 
 def data_license(root: Path) -> str:
@@ -137,7 +135,7 @@ tags: [caption-factuality, critic]
 Judges each sentence of a caption against its image and explains errors. Trained by
 `captions finetune`; use it with `revise-captions in.jsonl out.jsonl --critic FOLDER`.
 
-- Base: {base} (licence: {base_license(run.base.folder, base)}).
+- Base: {base} (licence: {base_license(run.base.folder)}).
 - Trained: {what[settings.lora.method]} of {learned} parameters.
 - Prompts: version {asks.VERSION} (VNLI-Critique, section 4.1). Attention: {attention_mode}.
 - Data: {data}

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _HINT = "expected the folder or Hugging Face id of a CLIP, SigLIP or BLIP-2 retrieval checkpoint"
 _KEPT = 50_000  # features of texts, and of images
+#: Trained with all texts padded to their full length.
+_PADDED = ("siglip", "siglip2")
 
 
 class Towers:
@@ -80,8 +82,7 @@ class Towers:
         """What `texts` caches, with gradients where they are on."""
         import torch
 
-        # SigLIP was trained with all texts padded to its full length.
-        padding = "max_length" if self.kind.startswith("siglip") else True
+        padding = "max_length" if self.kind in _PADDED else True
         inputs = self.processor.tokenizer(
             list(map(encodable, texts)),
             return_tensors="pt",
