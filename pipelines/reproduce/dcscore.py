@@ -22,7 +22,8 @@ _OWN_PROMPTS = "the prompts are ours; --protocol released --prompts DIR takes th
 
 def leaderboard(asked: Asked) -> TableRows:
     """Table 11: DCScore's F in percent of each captioner's file, with its parts."""
-    from revise_captions.dcscore.load import UnitModels, load_scorer
+    from revise_captions.dcscore.load import load_scorer
+    from revise_captions.dcscore.options import UnitModels
     from revise_captions.dcscore.rows import means
     from revise_captions.pipelines.benchmarks.decapbench import examples_of, score_files
 

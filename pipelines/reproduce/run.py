@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.io.writing import check_writable, write_json
 from revise_captions.pipelines.reproduce.catalog import table as table_of
 from revise_captions.pipelines.reproduce.display import as_text, signature_of
+from revise_captions.pipelines.reproduce.options import ReproduceOptions
 from revise_captions.pipelines.reproduce.table import RELEASED, Asked, PaperTable
 
 SAMPLES = Path(__file__).parent / "samples"
-
-
-@dataclass(frozen=True, slots=True)
-class ReproduceOptions:
-    """What `captions reproduce` takes; see its help."""
-
-    table: str
-    files: tuple[str, ...] = ()
-    data: Path | None = None
-    models: tuple[str, ...] = ()
-    protocol: str | None = None
-    prompts: Path | None = None
-    limit: int | None = None
-    out: Path | None = None
-    placement: Mapping[str, Any] | None = None
 
 
 def reproduce(options: ReproduceOptions) -> str:
@@ -38,7 +20,7 @@ def reproduce(options: ReproduceOptions) -> str:
     Raises:
         UserError: There is no such table, it is not asked for rightly, or data cannot be read.
     """
-    table = table_of(options.table)
+    table = table_of(options.table or "")
     asked = _asked(table, options)
     if options.out is not None:
         reads: list[Path | str] = [asked.data, *asked.files, *asked.models.values()]
@@ -77,9 +59,8 @@ def _asked(table: PaperTable, options: ReproduceOptions) -> Asked:
     if data is None:
         data = SAMPLES / table.sample
         files = files or tuple(_in(data, name) for name in table.sample_files)
-    placement = Placement(**(options.placement or {}))
     models = table.models_of(options.models)
-    return Asked(data, models, files, protocol, options.prompts, placement, options.limit)
+    return Asked(data, models, files, protocol, options.prompts, options.placement, options.limit)
 
 
 def _in(folder: Path, given: str) -> str:

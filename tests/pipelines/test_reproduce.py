@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from revise_captions.command_line.captions import load_command
 from revise_captions.errors import UserError
 from revise_captions.pipelines.reproduce.catalog import table, tables
-from revise_captions.pipelines.reproduce.run import SAMPLES, ReproduceOptions, reproduce
+from revise_captions.pipelines.reproduce.options import ReproduceOptions
+from revise_captions.pipelines.reproduce.run import SAMPLES, reproduce
 
 
 @pytest.mark.parametrize("name", tables())

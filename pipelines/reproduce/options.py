@@ -1,0 +1,61 @@
+"""Options of `captions reproduce`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
+from revise_captions.engines.model_spec import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class ReproduceOptions:
+    """Which table is computed, of which models and data."""
+
+    table: str | None = argument("[PAPER:TABLE]", default=None)
+    files: tuple[str, ...] = argument("[[NAME=]FILE]…", default=())
+    list: bool = option(False, "List the tables: what each needs, costs and prints.")
+    data: Path | None = option(
+        None,
+        "Folder of the released data, or of a sub-folder for each benchmark by its name.  "
+        "[default: a made-up sample]",
+        type=EXISTING_FOLDER,
+    )
+    models: tuple[str, ...] = option(
+        (),
+        "A model of the table, by its role (--list); repeatable.",
+        name="model",
+        metavar="[ROLE=]NAME",
+    )
+    protocol: Literal["paper", "released"] | None = option(
+        None,
+        "As the paper says it, or as the authors' code does it.  [default: the table's first]",
+    )
+    prompts: Path | None = option(
+        None,
+        "Your copy of the authors' prompts, for the protocol `released`.",
+        type=EXISTING_FOLDER,
+    )
+    limit: int | None = shared_option("--limit", help="Take only this many rows of the data.")
+    engine: str = shared_option("--engine")
+    device: str = shared_option("--device")
+    trust_remote_code: bool = shared_option("--trust-remote-code")
+    batch_size: int | None = shared_option(
+        "--batch-size", help="Prompts, or captions of a critic, per forward pass."
+    )
+    out: Path | None = option(
+        None, "Write the table to this JSON file.", name="json", type=OUT_FILE
+    )
+
+    @property
+    def placement(self) -> Placement:
+        """What computes the models."""
+        return Placement(
+            self.engine,
+            self.device,
+            batch_size=self.batch_size,
+            trust_remote_code=self.trust_remote_code,
+        )
