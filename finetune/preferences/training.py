@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from revise_captions.finetune.preferences.settings import (
     GrpoSettings,
     PreferenceSettings,
 )
+from revise_captions.finetune.trainer.state import saving
 
 #: The paper's learning rates for 7B: of the policy (Table 12) and of a reward model (A.3.1).
 POLICY_RATE, REWARD_MODEL_RATE = 1e-6, 2e-5
@@ -77,7 +80,8 @@ def train_reward_model(
     if wrapped is not None:
         model.backbone = wrapped.merge_and_unload().model
     if trainer.is_world_process_zero():
-        model.write(run.out, policy.processor)
+        with saving(run.out):
+            model.write(run.out, policy.processor)
 
 
 def train_dpo(
@@ -226,14 +230,32 @@ def _train(trainer: Any, run: PreferenceRun) -> None:
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
-    resumed = run.resume and any((run.out / "training").glob("checkpoint-*"))
-    trainer.train(resume_from_checkpoint=resumed or None)
+    folder, save = run.out / "training", trainer._save_checkpoint
+
+    def save_checkpoint(*given: Any, **named: Any) -> None:
+        with saving(folder):
+            save(*given, **named)
+
+    trainer._save_checkpoint = save_checkpoint
+    last = last_whole_checkpoint(folder) if run.resume else None
+    trainer.train(resume_from_checkpoint=str(last) if last is not None else None)
+
+
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """The last checkpoint that was written to its end, which is the trainer's state."""
+    found = {}
+    for state in folder.glob("checkpoint-*/trainer_state.json"):
+        with suppress(OSError, ValueError):
+            json.loads(state.read_text(encoding="utf-8"))
+            found[int(state.parent.name.rpartition("-")[2])] = state.parent
+    return found[max(found)] if found else None
 
 
 def _write(trainer: Any, policy: Policy, settings: PreferenceSettings, run: PreferenceRun) -> None:
     if trainer.is_world_process_zero():
         trained = trainer.accelerator.unwrap_model(trainer.model)
-        write_policy(policy, trained, run.out, merge=settings.lora.merge)
+        with saving(run.out):
+            write_policy(policy, trained, run.out, merge=settings.lora.merge)
 
 
 def _with_columns(data: Any, *names: str) -> Any:

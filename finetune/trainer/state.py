@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from revise_captions.errors import UserError
 from revise_captions.finetune.optim.distributed import Parallel
@@ -65,25 +68,14 @@ class RunFolder:
 
     def save(self, state: dict[str, Any], name: str = "state.pt") -> None:
         """Writes `training/<name>` atomically. Raises UserError if the disk is full."""
-        try:
-            with replacing(self.training / name) as file:
-                torch.save(state, file)
-        except (OSError, RuntimeError) as error:  # torch's own writer raises RuntimeError
-            raise self._full(error) from None
+        with saving(self.training), replacing(self.training / name) as file:
+            torch.save(state, file)
 
     def remove_old_parts(self, step: int) -> None:
         """Removes the parts of states (`part_name`) of other steps."""
         for path in self.training.glob("part-*"):
             if (found := PART.fullmatch(path.name)) and int(found[1]) != step:
                 path.unlink(missing_ok=True)
-
-    def _full(self, error: Exception) -> UserError:
-        free = shutil.disk_usage(self.training).free / 2**30
-        return UserError(
-            f"{self.training} cannot be written ({free:.1f} GiB free): "
-            f"{str(error).splitlines()[0]}",
-            hint="the previous save is intact: make room, then add --resume",
-        )
 
     def load(self, name: str = "state.pt") -> dict[str, Any] | None:
         path = self.training / name
@@ -99,15 +91,32 @@ class RunFolder:
         for leftover in (draft, old):
             shutil.rmtree(leftover, ignore_errors=True)
         try:
-            write(draft)
-        except OSError as error:
+            with saving(self.training):
+                write(draft)
+        except UserError:
             shutil.rmtree(draft, ignore_errors=True)
-            raise self._full(error) from None
+            raise
         if target.exists():
             target.rename(old)
         draft.rename(target)
         shutil.rmtree(old, ignore_errors=True)
         return target
+
+
+@contextmanager
+def saving(folder: Path) -> Iterator[None]:
+    """Says in one line that a state in a folder could not be written: a disk that is full.
+
+    PyTorch's own writer raises RuntimeError, that of safetensors an error of its own.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        free = shutil.disk_usage(folder).free / 2**30
+        raise UserError(
+            f"{folder} cannot be written ({free:.1f} GiB free): {str(error).splitlines()[0]}",
+            hint="the previous save is intact: make room, then add --resume",
+        ) from None
 
 
 #: What `part_name` makes.

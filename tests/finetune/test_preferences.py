@@ -11,8 +11,9 @@ import tinyvlm
 import torch
 from commands import outcome, program
 from PIL import Image
+from safetensors import SafetensorError
 from safetensors.torch import load_file
-from transformers import AutoModelForImageTextToText
+from transformers import AutoModelForImageTextToText, Trainer
 
 from revise_captions.dcscore.decomposers.sentences import SentenceDecomposer
 from revise_captions.dcscore.units import UnitVerdict
@@ -25,6 +26,7 @@ from revise_captions.finetune.preferences.policy import load_policy
 from revise_captions.finetune.preferences.reward_model import load_reward_model
 from revise_captions.finetune.preferences.rewards import PoshReward, UnitRewards, parsed
 from revise_captions.finetune.preferences.settings import DpoSettings
+from revise_captions.finetune.preferences.training import last_whole_checkpoint
 from revise_captions.graphs.grading.components import components
 from revise_captions.graphs.grading.judge import Grade
 
@@ -108,6 +110,32 @@ def test_dpo_trains_the_language_model_alone(data, captioner, tmp_path, capsys):
     engine = load_engine(str(out), option="--policy")
     asked = Prompt((Picture(Image.new("RGB", (64, 64))), Template("caption en")), shared=2)
     assert engine.generate([asked], 5)[0].text != ""
+
+
+def test_a_save_that_was_cut_or_had_no_room_costs_its_steps_only(
+    data, captioner, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "out"
+    arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
+    arguments = ("dpo", *arguments, "--dtype", "float32", "--save-steps", "1")
+    save, saved = Trainer._save_checkpoint, []
+
+    def full_at_third(*given, **named):
+        saved.append(save(*given, **named))
+        if len(saved) == 3:
+            raise SafetensorError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_save_checkpoint", full_at_third)
+        code, _, err = outcome(main, capsys, *arguments, "--steps", "4")
+    assert (code, "Traceback" in err) == (2, False)
+    assert f"{out / 'training'} cannot be written" in err
+    state = out / "training/checkpoint-3/trainer_state.json"
+    state.write_text(state.read_text()[:40])  # as a kill leaves it
+    assert last_whole_checkpoint(out / "training").name == "checkpoint-2"
+    code, _, err = outcome(main, capsys, *arguments, "--resume", "--steps", "4")
+    assert code == 0, err
+    assert [line["step"] for line in log_of(out) if "loss" in line] == [1, 2, 3, 3, 4]
 
 
 def test_a_reward_model_learns_which_of_two_is_better(data, captioner, tmp_path, capsys):

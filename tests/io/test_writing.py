@@ -114,8 +114,14 @@ def test_one_row_a_line(folder):
 
 @pytest.mark.parametrize(
     ("number", "hint"),
-    [(e, "free some space, then go on with --resume") for e in (errno.ENOSPC, errno.EDQUOT)]
-    + [(errno.EFBIG, "free some space, then go on with --resume"), (errno.EIO, "")],
+    [
+        (e, "free some space, then run it again, or --resume it")
+        for e in (errno.ENOSPC, errno.EDQUOT)
+    ]
+    + [
+        (errno.EFBIG, "free some space, then run it again, or --resume it"),
+        (errno.EIO, ""),
+    ],
 )
 def test_what_could_not_be_written(folder, number, hint):
     error = writing.cannot_write(folder / "out", OSError(number, "no luck"))
@@ -224,7 +230,7 @@ def test_a_journal_on_a_full_disk(folder, monkeypatch, call):
                 opened.append(1, "b", [])
         assert said(folder, caught.value) == (
             "cannot write j: No space left on device",
-            "free some space, then go on with --resume",
+            "free some space, then run it again, or --resume it",
         )
         assert (folder / "j").read_bytes().startswith(before)
         assert call == "fsync" or (folder / "j").read_bytes() == before

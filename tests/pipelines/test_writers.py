@@ -419,7 +419,7 @@ def test_a_disk_too_small_for_the_output(tmp_path):
     write_lines(tmp_path / "in.jsonl", rows(200))
     ended = steps(tmp_path, tmp_path / "out.jsonl", 0, limit=20_000)
     assert ended.returncode == 1
-    assert "free some space, then go on with --resume" in ended.stderr
+    assert "free some space, then run it again, or --resume it" in ended.stderr
     assert names(tmp_path) == {"in.jsonl"}
 
 

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModel
 
 from revise_captions.errors import UserError
-from revise_captions.vela.feature_cache import FeatureCache, content_key
+from revise_captions.vela.feature_cache import FeatureCache, check_cache, content_key
 from revise_captions.vela.language import load_language
 from revise_captions.vela.prompts import PERSPECTIVES, prompt_for
 from revise_captions.vela.shared_prefix import pooled_states
@@ -143,6 +143,18 @@ def test_lone_surrogates_and_empty_texts_have_features(branch):
 def test_a_model_that_is_none_is_refused(tmp_path):
     with pytest.raises(UserError, match="--language"):
         load_language(str(tmp_path / "nothing"))
+
+
+def test_an_empty_file_becomes_a_cache_and_a_dangling_link_does_not(tmp_path):
+    """SQLite makes the file before it has written to it, on a full disk, too."""
+    (tmp_path / "empty").touch()
+    check_cache(tmp_path / "empty", [])
+    with FeatureCache(tmp_path / "empty") as cache:
+        cache.put({b"k": np.ones(2, np.float32)})
+    check_cache(tmp_path / "empty", [])
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="link exists"):
+        check_cache(tmp_path / "link", [])
 
 
 def test_a_foreign_file_is_no_cache(tmp_path):

@@ -242,7 +242,7 @@ def sync_folder(path: Path) -> None:
 
 def cannot_write(path: Path | str, error: OSError) -> UserError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    hint = "free some space, then go on with --resume" if full else ""
+    hint = "free some space, then run it again, or --resume it" if full else ""
     return UserError(f"cannot write {path}: {error.strerror or error}", hint=hint)
 
 

@@ -34,9 +34,13 @@ def content_key(*parts: str | bytes) -> bytes:
 
 
 def check_cache(path: Path | None, reads: Iterable[Path | str]) -> None:
-    """Raises `UserError` if the file of a cache is what is read, or exists and is no cache."""
+    """Raises `UserError` if the file of a cache is what is read, or exists and is no cache.
+
+    An empty file is what a run leaves that was killed, or had no disk, before its first vector.
+    """
     if path is not None:
-        check_writable(path, reads, force=None, ours=_is_cache)
+        empty = path.is_file() and not path.stat().st_size
+        check_writable(path, reads, force=None, ours=lambda head: empty or _is_cache(head))
 
 
 def _is_cache(head: bytes) -> bool:
