@@ -50,6 +50,7 @@ def test_a_number_in_the_place_of_another(sentence, right, expected):
         ("There was a slight increase.", "slight", "", "There was an increase."),
         ("Sharp falls came.", "Sharp", "", "Falls came."),
         ("It rose sharply then.", "sharply", "", "It rose then."),
+        ("It has red cars.", "red ", "", "It has cars."),
         ("A law was passed.", "A law was passed.", "", ""),
         ("more than 9 have it.", "more than 9", "about 4", "About 4 have it."),
         ("It is a 20% share.", "20", "80", "It is an 80% share."),

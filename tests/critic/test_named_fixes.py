@@ -45,6 +45,7 @@ def test_quoted_words_are_certain(text):
 )
 def test_denied_words_are_replaced_by_as_many_and_not_certain(text, wrong, right):
     assert fixes(text) == [(wrong, right, False)]
+    assert [fix.basis for fix in with_named_fixes(text, SENTENCE).fixes] == ["named by “not”"]
 
 
 @pytest.mark.parametrize(
