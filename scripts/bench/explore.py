@@ -33,7 +33,7 @@ SIGNATURE = "critic:made-up|reviser:made-up|threshold:0.5|revise-captions:0"
 _NOTHING: dict[str, Any] = {
     "label": "factual", "reason": None, "assessable": True, "share": 1.0, "rationale": None,
     "rewrite": None, "accepted": None, "why": None, "reason_after": None, "dropped": False,
-    "attempts": [],
+    "attempts": [], "fixes": [],
 }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def _revised(caption: str, rng: random.Random) -> dict[str, Any]:
             found["attempts"] = [attempt | {"p_after": 0.9}]
         sentences.append(found)
         start += len(text) + 1
-    revision = {"signature": SIGNATURE, "rounds": 1, "sentences": sentences}
+    revision = {"signature": SIGNATURE, "threshold": 0.5, "rounds": 1, "sentences": sentences}
     return {"revised_caption": caption.replace(WRONG, "stands near"), "revision": revision}
 
 
@@ -95,6 +95,7 @@ def measure(folder: Path, records: int) -> list[tuple[str, str, str]]:
         ("least sure first, the last page", Query(sort="unsure", page=last)),
         ("one model, most changed first", Query(sort="changed", model="1")),
         ("one kind of error", Query(kind="other")),
+        ("left to decide, most to gain first", Query(only="undecided", sort="gain")),
         ("search", Query(q="woman in a red coat floats above the old tree")),
     ):
         rows.append((f"a page: {name}", *timed(partial(views[0].captions, query))))
