@@ -10,6 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
+from revise_captions.engines.server_options import Without
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import Fields, recognize, to_record
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
 
 #: Where rows given in memory say they come from.
 MEMORY = "memory"
-_CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard}
+_CHOICES = {"stage": Stage, "on_unfixable": OnUnfixable, "guard": Guard} | {
+    "without_logprobs": Without
+}
 
 Given = InputOptions | ModelOptions | VerifyOptions | RunOptions
 
@@ -162,7 +165,7 @@ def _job(
                 f"revise() has no option {name!r}{f'; did you mean {near[0]!r}?' if near else ''}"
             )
     values: dict[str, Any] = {}
-    for group in groups:
+    for group in [part for given in groups for part in (given, getattr(given, "server", None))]:
         values |= {name: getattr(group, name) for name in known if hasattr(group, name)}
     values |= options
     for name, kind in _CHOICES.items():

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
+from revise_captions.engines.server_options import Without
 from revise_captions.errors import UserError
 from revise_captions.pipelines.options import Guard, OnUnfixable, Stage
 
@@ -34,6 +35,15 @@ class Options(TypedDict, total=False):
     compile: bool
     device: str
     trust_remote_code: bool
+    without_logprobs: Without
+    header: tuple[str, ...]
+    key_variable: tuple[str, ...]
+    ca_bundle: Path | None
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    price_in: float | None
+    price_out: float | None
+    max_cost: float | None
     verify: str
     reference_field: str | None
     judge: str

@@ -13,15 +13,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import click
 
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import (
+    argument,
+    filled,
+    group,
+    grouped,
+    option,
+    option_name,
+)
 from revise_captions.command_line.shared import COUNT, OUT, shared_option
 from revise_captions.engines.model_spec import Placement
+from revise_captions.engines.server_options import ServerOptions
 from revise_captions.errors import UserError
 from revise_captions.layouts.style import Evidence, Write
 from revise_captions.runs.options import InputOptions, parse_shard
@@ -50,13 +58,13 @@ class ModelOptions:
     compile: bool = shared_option("--compile")
     device: str = shared_option("--device")
     trust_remote_code: bool = shared_option("--trust-remote-code")
+    server: ServerOptions = group(ServerOptions)
 
     @property
     def placement(self) -> Placement:
         """What computes critic and reviser."""
-        return Placement(
-            self.engine, self.device, self.dtype, self.batch_size, self.trust_remote_code
-        )
+        code = self.trust_remote_code
+        return Placement(self.engine, self.device, self.dtype, self.batch_size, code, self.server)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +147,20 @@ class JobOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> JobOptions:
-        """Options by name, each put into its group; names of no option are left out."""
+        """Options by name, each put into its group; names of no option are left out. Those of
+        `server` may stand under this name, too, as `asdict` gives them."""
+        values = {**values, **values.get("server", {})}
 
         def part(group: type[_Group]) -> _Group:
-            return group(**{f.name: values[f.name] for f in fields(group) if f.name in values})
+            made: _Group = filled(group, values)
+            return made
 
         return cls(part(InputOptions), part(ModelOptions), part(VerifyOptions), part(RunOptions))
 
     def check(self) -> None:
         """Raises `UserError` where options contradict each other, whatever the input holds."""
         models, run = self.models, self.run
+        models.server.check()
         if models.threshold is not None and models.target_precision is not None:
             raise UserError("--threshold and --target-precision contradict", hint="give one")
         if run.stage == "revise" and models.target_precision is not None:
@@ -178,7 +190,7 @@ def option_names() -> dict[str, Any]:
     """Every option's default, by its name."""
     job = JobOptions()
     groups = (job.inputs, job.models, job.verify, job.run)
-    return {f.name: getattr(group, f.name) for group in groups for f in fields(group)}
+    return {option_name(item): item.default for group in groups for _, item in grouped(group)}
 
 
 def _check_verification(options: VerifyOptions, stage: Stage) -> None:

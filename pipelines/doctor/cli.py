@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.command_line.command import SECTIONS, command
-from revise_captions.command_line.options import argument
+from revise_captions.command_line.options import argument, group
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import shared_option
+from revise_captions.engines.server_options import ServerOptions
 
 if TYPE_CHECKING:
     from revise_captions.io.source import Source
@@ -42,6 +43,7 @@ class DoctorOptions:
     critic_profile: Path | None = shared_option("--critic-profile")
     reviser: str | None = shared_option("--reviser")
     engine: str = shared_option("--engine")
+    server: ServerOptions = group(ServerOptions)
 
 
 @command(DoctorOptions, name="doctor", heading="Correct captions", epilog=EPILOG, sections=SECTIONS)
@@ -101,7 +103,7 @@ def _models(job: JobOptions) -> list[str]:
     from revise_captions.registry import CRITICS, REVISERS
     from revise_captions.reviser.load import resolve_reviser
 
-    critic, reviser = job.models.critic, job.models.reviser
+    critic, reviser, server = job.models.critic, job.models.reviser, job.models.server
     wrong: list[str] = []
 
     def say(role: str, name: str, find: Callable[[], str]) -> None:
@@ -115,12 +117,14 @@ def _models(job: JobOptions) -> list[str]:
         check_reviser(job.models)
         return "the critic rewrites"
 
-    say("critic", critic, lambda: reachable(critic, CRITICS, lambda: resolve_critic(critic)))
+    say(
+        "critic", critic, lambda: reachable(critic, CRITICS, lambda: resolve_critic(critic), server)
+    )
     if reviser is not None:
         say(
             "reviser",
             reviser,
-            lambda: reachable(reviser, REVISERS, lambda: resolve_reviser(reviser)),
+            lambda: reachable(reviser, REVISERS, lambda: resolve_reviser(reviser), server),
         )
     elif not wrong and job.models.critic not in SHIPPED:
         say("reviser", "none named", itself)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from revise_captions import registry
 from revise_captions.engines.model_spec import HUB_ID, served
+from revise_captions.engines.server_options import DEFAULT, ServerOptions
 from revise_captions.errors import UserError
 from revise_captions.registry import Kind
 
@@ -15,13 +16,19 @@ if TYPE_CHECKING:
     from revise_captions.reviser.load import NamedReviser
 
 
-def reachable(name: str, kind: Kind, resolve: Callable[[], NamedCritic | NamedReviser]) -> str:
+def reachable(
+    name: str,
+    kind: Kind,
+    resolve: Callable[[], NamedCritic | NamedReviser],
+    server: ServerOptions = DEFAULT,
+) -> str:
     """What a model's name leads to, in a few words. A server is asked, a hub is looked at.
 
     Args:
         name: As the user gave it.
         kind: Of model, in the registry.
         resolve: Finds a local folder; its `UserError` passes.
+        server: How a server is asked.
 
     Raises:
         UserError: It cannot be had.
@@ -30,7 +37,7 @@ def reachable(name: str, kind: Kind, resolve: Callable[[], NamedCritic | NamedRe
         from revise_captions.engines.openai.probe import connect
 
         asked = kind == registry.CRITICS
-        can = connect(*found, in_flight=1, scores=asked, images=asked).can
+        can = connect(*found, in_flight=1, scores=asked, images=asked, options=server).can
         return (
             f"the server answers; {can.line}; reports {'' if can.caching else 'no '}cached tokens"
         )

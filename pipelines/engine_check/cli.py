@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from revise_captions.command_line.command import command
-from revise_captions.command_line.options import argument, option
+from revise_captions.command_line.options import argument, group, option
 from revise_captions.command_line.printing import echo
 from revise_captions.command_line.shared import COUNT, shared_option
+from revise_captions.engines.server_options import ServerOptions
 
 EPILOG = """
 \b
@@ -50,6 +51,7 @@ class EngineCheckOptions:
     caption_field: str | None = shared_option("--caption-field")
     image_root: Path | None = shared_option("--image-root")
     allow_urls: bool = shared_option("--allow-urls")
+    server: ServerOptions = group(ServerOptions)
     as_json: bool = option(False, "Print the comparison as JSON.", name="json")
 
 

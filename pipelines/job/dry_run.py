@@ -3,7 +3,7 @@
 Fetches nothing, and loads no model but the bundled critic, which judges a few records. Every row is
 read, every image path looked for, the first `DECODED` images decoded. The estimate divides the
 sentences by the rate that the critic's checkpoint recorded on the hardware it names; without such a
-record there is none.
+record there is none. Tokens and cost of a critic on a server are estimated by rules of thumb.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from revise_captions.critic.checkpoints import GOES_WITH, card_settings
 from revise_captions.critic.locate import SHIPPED
-from revise_captions.engines.model_spec import HUB_ID
+from revise_captions.engines.model_spec import HUB_ID, served
 from revise_captions.errors import BadRecord, Reason, UserError
 from revise_captions.io.images import resolve_path
 from revise_captions.io.rows import BadRow, Row
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 #: Images that are read and decoded; of later ones the file is looked for.
 DECODED = 200
+#: Of a prompt without caption and image; and what a token stands for: pixels as of Qwen2.5-VL (28 x
+#: 28), characters as of English. Other models differ by factors.
+PROMPT_TOKENS, PIXELS_OF_TOKEN, CHARACTERS_OF_TOKEN = 80, 784, 4
 #: Problems that are listed one by one.
 LISTED = 10
 
@@ -62,6 +65,7 @@ def dry_run(
         "gate": gate,
         "settings": {**models, **_settings(job)},
         "estimate": estimate(found["sentences"], card.speed if card else {}, job.run.stage),
+        "tokens": server_estimate(found, job),
     }
     console = Console(stderr=job.run.out == "-")
     console.print(plain(as_text(findings)), markup=False, highlight=False, soft_wrap=True)
@@ -188,14 +192,17 @@ def survey(source: Source, load: LoadImage | None, root: Path | None = None) -> 
         assert isinstance(row, Record)
         counts["records"] += 1
         counts["captions"] += len(row.captions)
-        counts["sentences"] += sum(
-            len(sentence_spans(caption)) for caption in row.captions.values()
-        )
+        for caption in row.captions.values():
+            ends = [span.end for span in sentence_spans(caption)]
+            counts["sentences"] += len(ends)
+            counts["asked characters"] += sum(ends)  # each is asked about in its context
     return {
         "records": counts["records"],
         "captions": counts["captions"],
         "sentences": counts["sentences"],
+        "asked characters": counts["asked characters"],
         "images decoded": counts["decoded"],
+        "pixels": counts["pixels"],
         "problems": dict(problems.most_common()),
         "first problems": listed,
     }
@@ -210,8 +217,9 @@ def _image_problem(
         return None
     try:
         if counts["decoded"] < DECODED:
-            load(record)
+            width, height = load(record).size
             counts["decoded"] += 1
+            counts["pixels"] += width * height
         elif image.path is not None:
             path = resolve_path(image.path, root, source.folder)
             if not path.is_file():
@@ -239,6 +247,24 @@ def estimate(sentences: int, speed: Mapping[str, Any], stage: str = "all") -> st
     )
 
 
+def server_estimate(found: Mapping[str, Any], job: JobOptions) -> str:
+    """Tokens and cost of judging each sentence once on a server; "" where the critic is on none."""
+    if served(job.models.critic) is None or job.run.stage == "revise":
+        return ""
+    options = job.models.server
+    asked = found["sentences"] * (job.models.samples or 1)
+    picture = found["pixels"] / max(found["images decoded"], 1) / PIXELS_OF_TOKEN
+    text = found["asked characters"] / max(found["sentences"], 1) / CHARACTERS_OF_TOKEN
+    tokens_in, tokens_out = round(asked * (PROMPT_TOKENS + picture + text)), asked
+    cost = options.cost(tokens_in, tokens_out)
+    paid = "no --price-in, no cost" if cost is None else f"cost {cost:.3g}"
+    return (
+        f"about {tokens_in:,} in, {tokens_out:,} out, {paid}: to judge each sentence once, without "
+        f"log-probabilities perhaps more; {PIXELS_OF_TOKEN} pixels or {CHARACTERS_OF_TOKEN} "
+        "characters a token; rationales and rewrites come on top"
+    )
+
+
 def as_text(findings: Mapping[str, Any]) -> str:
     """The findings for people: one fact a line."""
     lines = ["dry run: nothing was judged, nothing written", ""]
@@ -250,7 +276,10 @@ def as_text(findings: Mapping[str, Any]) -> str:
     lines += [f"    {line}" for line in findings["first problems"]]
     lines += findings["gate"]
     lines += ["", *(f"{name:16} {value}" for name, value in findings["settings"].items())]
-    return "\n".join([*lines, "", f"{'time':16} {findings['estimate']}"])
+    lines += ["", f"{'time':16} {findings['estimate']}"]
+    if findings["tokens"]:
+        lines.append(f"{'tokens':16} {findings['tokens']}")
+    return "\n".join(lines)
 
 
 def _named_by(card: CriticCard) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
+from revise_captions.engines.openai.usage import counted
 from revise_captions.errors import NothingJudged
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.source import Source
@@ -58,7 +59,8 @@ def run(job: JobOptions) -> dict[str, Any]:
         check_outputs(source, job)
         if job.run.runner == "ray":
             return _run_on_ray(source, job)
-        models, settings = load_models(job, source)
+        with counted(job.models.server) as spending:
+            models, settings = load_models(job, source)
         ahead, root, load = "", job.inputs.image_root, image_loader(source, job.inputs)
         if not journal_path(job.run.out).exists():
             ahead = look_ahead(source, load, models.critic)
@@ -67,12 +69,14 @@ def run(job: JobOptions) -> dict[str, Any]:
         with open_journal(job.run, decisive) as journal:
             # In order from the first row on; after a resume, the journal is counted in the end.
             tallied = None if len(journal) else RunTally(source, job.run)
-            with Progress(source.count()) as progress, _nothing_to_resume(journal):
+            counting = Progress(source.count(), beside=spending.line)
+            with counting as progress, _nothing_to_resume(journal):
                 journal_windows(
                     *(source, root, looked, models, settings, journal, progress, tallied),
                     _check_of(job.run, ahead),
                 )
-            return finish(source, job, models, decisive, journal, progress, tallied)
+            used = spending.as_json()
+            return finish(source, job, models, decisive, journal, progress, tallied, used)
 
 
 def _open(job: JobOptions) -> Source:
@@ -150,14 +154,15 @@ def finish(
     journal: Journal,
     progress: Progress,
     tallied: RunTally | None = None,
+    usage: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Writes the output, the report and the table from a complete journal, and deletes it.
 
     `tallied`: the run's figures, where they are complete; otherwise the rows are counted while they
-    are written.
+    are written. `usage`: of servers, by this process (`Spending.as_json`).
     """
     options = job.run
-    speed = Speed(progress.seconds, progress.records, progress.sentences)
+    speed = Speed(progress.seconds, progress.records, progress.sentences, usage)
     each = None
     if tallied is None:
         tallied = RunTally(source, options)

@@ -24,13 +24,17 @@ COLUMN = {name: index for index, name in enumerate(COLUMNS)}
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Of this process alone: excludes earlier parts of a resumed run. Wall time in seconds."""
+    """Of this process alone: excludes earlier parts of a resumed run. Wall time in seconds.
+
+    `servers`: tokens of models on servers, and their cost (`Spending.as_json`); None: none asked.
+    """
 
     seconds: float
     records: int
     sentences: int
+    servers: Mapping[str, Any] | None = None
 
-    def as_json(self) -> dict[str, float | int | None]:
+    def as_json(self) -> dict[str, Any]:
         per = self.seconds if self.seconds > 0 else None
         return {
             "seconds": round(self.seconds, 3),
@@ -38,6 +42,7 @@ class Speed:
             "sentences": self.sentences,
             "records_per_second": None if per is None else round(self.records / per, 2),
             "sentences_per_second": None if per is None else round(self.sentences / per, 2),
+            "servers": None if self.servers is None else dict(self.servers),
         }
 
 

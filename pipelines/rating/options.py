@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from revise_captions.command_line.options import REQUIRED, argument, option
+from revise_captions.command_line.options import REQUIRED, argument, group, option
 from revise_captions.command_line.shared import EXISTING_FILE, OUT_FOLDER, shared_option
+from revise_captions.engines.server_options import ServerOptions
 from revise_captions.pipelines.options import JobOptions
 
 
@@ -35,6 +36,7 @@ class RatingOptions:
     dtype: str = shared_option("--dtype")
     device: str = shared_option("--device")
     trust_remote_code: bool = shared_option("--trust-remote-code")
+    server: ServerOptions = group(ServerOptions)
     allow_unscored: bool = shared_option("--allow-unscored")
     limit: int | None = shared_option("--limit", help="Read only this many records of each IN.")
     people: Path | None = option(

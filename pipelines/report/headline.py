@@ -37,7 +37,11 @@ _REMEDIES = {
     Unscored.TOO_LONG: "Give `--critic` a model with a longer context, or shorten the captions.",
     Unscored.NO_ANSWER: "The model does not answer yes or no: fine-tune it (`captions finetune`), "
     "or check that `--adapter` belongs to this `--critic`.",
-    Unscored.NO_LOGPROBS: "Choose an engine that gives them: `--engine transformers`.",
+    Unscored.NO_LOGPROBS: "Choose what stands for them: `--samples 5`, five sampled answers (five "
+    "times the requests, P(factual) in fifths); `--without-logprobs stated`, a probability that "
+    "the model states (one request; coarse, often too sure); or `--without-logprobs label`, Yes or "
+    "No (one request; 0 or 1, so that no threshold can be chosen). `captions calibrate` with the "
+    "same option measures what it is worth. vLLM and llama.cpp give log-probabilities.",
     Unscored.ENGINE_ERROR: "See the messages above; often a smaller `--batch-size` helps. "
     "Then run again with `--force`.",
     Unscored.UNEXPECTED: "`revision.error` in the rows names it, `--verbose` logs it. Please "

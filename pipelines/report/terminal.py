@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from revise_captions.engines.openai.usage import said
 from revise_captions.pipelines.report.corrected import trust
 from revise_captions.pipelines.verify.findings import not_verified
 from revise_captions.records import UnknownWord
@@ -215,3 +216,5 @@ def _speed(summary: Mapping[str, Any]) -> Iterator[Line]:
             f"{speed['records_per_second']:,.1f} records/s"
         )
     yield "Time", duration(speed["seconds"]), rate
+    if used := speed.get("servers"):
+        yield "Requests to servers", f"{used['requests']:,}", said(used)

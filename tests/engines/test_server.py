@@ -30,6 +30,7 @@ from revise_captions.engines.openai import http
 from revise_captions.engines.openai.messages import begins_with, messages_of
 from revise_captions.engines.openai.plain_text import defused
 from revise_captions.engines.openai.probe import connect
+from revise_captions.engines.openai.server import Instead
 from revise_captions.engines.protocol import (
     AnswerScores,
     Completion,
@@ -52,6 +53,7 @@ WORDS = ("Yes", "No")
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     monkeypatch.setattr(http, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(http, "PATIENCE", 0.5)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -115,10 +117,12 @@ def test_a_server_that_drops_logprobs_without_a_word_leaves_sentences_unscored()
 
 def test_a_server_without_logprobs_can_be_sampled():
     with serving(Manners("serve")) as url:
-        engine = connect(MODEL, url, scores=True, samples=100)
+        engine = connect(MODEL, url, scores=True, instead=Instead(100))
         assert engine.settings["logprobs"] == "100 samples"
         (answer,) = engine.answer_logprobs(prompts(1), WORDS)
-        again = connect(MODEL, url, scores=True, samples=100).answer_logprobs(prompts(1), WORDS)
+        again = connect(MODEL, url, scores=True, instead=Instead(100)).answer_logprobs(
+            prompts(1), WORDS
+        )
     assert isinstance(answer, AnswerScores)
     assert again == [answer]
     yes, no = told(prompts(1)[0])

@@ -22,6 +22,7 @@ ASKED = Prompt((Data("sentence"),), system="Be brief.")
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     monkeypatch.setattr(http, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(http, "PATIENCE", 0.5)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -115,7 +116,7 @@ def test_a_cache_that_is_reported_is_found():
         engine = connect(MODEL, url)
     assert engine.can.caching
     assert "cached" not in engine.can.line  # no answer depends on it
-    assert engine.meter.total.cached == 4
+    assert engine.spending.total.cached == 4
 
 
 GGUF = "/models/SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -148,6 +148,7 @@ def test_keywords_are_the_commands_options_with_their_types():
     from revise_captions.pipelines import keywords, options
 
     groups = (options.InputOptions, options.ModelOptions, options.VerifyOptions, options.RunOptions)
+    groups += (options.ServerOptions,)
     hints = {name: kind for group in groups for name, kind in get_type_hints(group).items()}
     declared = get_type_hints(keywords.Options)
     declared["image_root"] = Path | None  # a text too

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from chat_server import MODEL, Manners, serving
 from commands import outcome, program, read, read_in_full, write_input
@@ -15,6 +18,7 @@ from revise_captions.signature import settings_of
 @pytest.fixture(autouse=True)
 def here(monkeypatch, tmp_path):
     monkeypatch.setattr(http, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(http, "PATIENCE", 0.5)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
     write_input(tmp_path / "in.jsonl", 3)
@@ -32,6 +36,24 @@ def test_what_the_server_can_is_printed_once_and_stands_in_the_signature(capsys,
     settings = settings_of(row["revision"]["signature"])
     assert settings["server-can"].startswith(found)
     assert settings["critic"] == settings["reviser"] == MODEL
+
+
+def test_tokens_and_cost_are_counted_and_estimated(capsys, tmp_path):
+    priced = ("--price-in", 2, "--price-out", 4, "--report", "report.html")
+    with serving(Manners("vllm")) as url:
+        asked = ("in.jsonl", "out.jsonl", "--critic", f"{MODEL}@{url}", *priced)
+        _, estimated, _ = outcome(cli.main, capsys, *asked, "--dry-run")
+        code, out, err = outcome(cli.main, capsys, *asked)
+    assert code == 0
+    used = json.loads((tmp_path / "report.json").read_text())["summary"]["speed"]["servers"]
+    assert used["cost"] == pytest.approx((2 * used["tokens_in"] + 4 * used["tokens_out"]) / 1e6)
+    assert used["cached"] == 4 * used["requests"] > 0
+    (line,) = [line for line in (out + err).splitlines() if line.startswith("Requests to servers")]
+    assert f"{used['tokens_in']:,} tokens in" in line
+    assert f"{used['tokens_in']:,} tokens in" in (tmp_path / "report.html").read_text()
+    found = re.search(r"tokens +about ([\d,]+) in, ([\d,]+) out, cost ([\d.e-]+):", estimated)
+    tokens_in, tokens_out = (int(found[k].replace(",", "")) for k in (1, 2))
+    assert float(found[3]) == pytest.approx((2 * tokens_in + 4 * tokens_out) / 1e6, rel=0.01)
 
 
 def test_nothing_is_left_of_a_run_that_could_judge_nothing(capsys, tmp_path):

@@ -103,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.manners.key and self.headers.get("Authorization") != f"Bearer {self.manners.key}":
             return self._send(401, {"error": {"message": "wrong key"}})
-        if self.path == "/v1/models":
+        if self.path.endswith("/v1/models"):  # whole addresses come by way of a proxy
             return self._send(200, {"data": [dict(model) for model in self.manners.models]})
         self._send(404, {"detail": "Not Found"})
 
@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/tokenize" and self.manners.kind == "vllm":
             ids = [number for number, text in TOKENS.items() if text == body["prompt"]]
             return self._send(200, {"tokens": ids or [7, 8]})
-        if self.path != "/v1/chat/completions":
+        if not self.path.endswith("/v1/chat/completions"):
             return self._send(404, {"detail": "Not Found"})
         manners = self.manners
         with manners.lock:

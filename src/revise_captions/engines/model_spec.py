@@ -1,7 +1,8 @@
 """A model's name, resolved once into where it is, and the placement that says what computes it.
 
 A name is a folder, a hub id (`owner/name`, `owner/name@revision`), a server's model
-(`MODEL@http://host:8000/v1`), or `smollm2` (`engines.smollm2`). Critics and revisers have names of
+(`MODEL@http://host:8000/v1`), another provider's (`litellm/PROVIDER/MODEL`), or `smollm2`
+(`engines.smollm2`). Critics and revisers have names of
 their own beside these (`registry.CRITICS`, `registry.REVISERS`).
 """
 
@@ -12,10 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from revise_captions import registry
+from revise_captions.command_line.options import group
 from revise_captions.command_line.shared import shared_option
+from revise_captions.engines.server_options import ServerOptions
 from revise_captions.errors import UserError
 
 TRANSFORMERS, VLLM, OPENAI = "transformers", "vllm", "openai"
+#: What stands for the address of a model that LiteLLM finds.
+LITELLM = "litellm:"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(?:@[\w./-]+)?")
 _SERVED = re.compile(r"(?P<model>[^@]*)@(?P<url>https?://.*)")
 
@@ -32,6 +37,7 @@ class Placement:
         batch_size: Most captions, prompts or sentences at a time; of a server, those in flight.
             None: as each model has it.
         trust_remote_code: Whether code that comes with a model may run.
+        server: How a server is asked.
     """
 
     engine: str = shared_option("--engine")
@@ -39,6 +45,7 @@ class Placement:
     dtype: str = shared_option("--dtype")
     batch_size: int | None = shared_option("--batch-size", default=None)
     trust_remote_code: bool = shared_option("--trust-remote-code")
+    server: ServerOptions = group(ServerOptions)
 
 
 HERE = Placement()
@@ -97,8 +104,11 @@ def resolve_model(name: str, placement: Placement = HERE, *, option: str = "--mo
 def served(name: str) -> tuple[str, str] | None:
     """Model and base address of `MODEL@http://host:port/v1`; None for a name of another kind.
 
-    The model of `@http://host:port/v1` is "": the server's only one.
+    The model of `@http://host:port/v1` is "": the server's only one. `litellm/PROVIDER/MODEL` has
+    the address `LITELLM`.
     """
+    if name.startswith("litellm/"):
+        return name.removeprefix("litellm/"), LITELLM
     found = _SERVED.fullmatch(name)
     if found is None:
         return None

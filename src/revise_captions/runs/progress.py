@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -75,10 +75,13 @@ class Progress:
     Args:
         total: How many there are; None: not known.
         unit: What is counted. Sentences are shown beside records only.
+        beside: What else the line says at the moment; "": nothing.
     """
 
-    def __init__(self, total: int | None, unit: str = "records") -> None:
-        self.total, self.unit = total, unit
+    def __init__(
+        self, total: int | None, unit: str = "records", beside: Callable[[], str] = str
+    ) -> None:
+        self.total, self.unit, self._beside = total, unit, beside
         self._doing = ""
         self._writing = threading.Lock()
         self._ended = threading.Event()
@@ -155,4 +158,4 @@ class Progress:
         if self.total and rate:
             parts.append(f"{duration((self.total - done) / rate)} left")
         parts += [f"{count:,} {name}" for name, count in self.counts.items() if count]
-        return ", ".join(parts)
+        return ", ".join([*parts, *filter(None, [self._beside()])])

@@ -1,7 +1,9 @@
 """JSON over HTTP with retries: exponential backoff with jitter and a cap.
 
-Retried: no connection, timeouts, 408, 409, 425, 429 and 5xx (`Retry-After` is honored, up to the
-cap), and answers that are not JSON or not of the expected form. Any other refusal is final.
+Retried: no connection, timeouts, 408, 409, 425, 429 and 5xx, and answers that are not JSON or not
+of the expected form. Any other refusal is final. 429 and 503 are a server's limit, or a server that
+is not ready: they are waited out for `PATIENCE`, as long as `Retry-After` asks, and fewer requests
+are sent at once from then on (`pace`). A server that asks for more than `LONGEST_ASKED` is dead.
 Where an answer repeats the key that it was sent, the key is masked before anything else sees it.
 """
 
@@ -10,14 +12,21 @@ from __future__ import annotations
 import logging
 import random
 import re
+import ssl
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from revise_captions.errors import UserError, described
+from revise_captions.engines.openai.pace import Pace
+from revise_captions.engines.openai.usage import usage_of
+from revise_captions.errors import EngineDead, UserError, described
 from revise_captions.io.rows import parse_json
 from revise_captions.outside_text import masked, without_secrets
 from revise_captions.records import Unscored
+from revise_captions.text.formatting import duration
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -27,12 +36,26 @@ logger = logging.getLogger(__name__)
 TRIES = 5
 #: Seconds: the first pause's upper bound, doubled each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+#: Seconds: how long a limit is waited out, and the longest pause that a server may ask for.
+PATIENCE, LONGEST_ASKED = 600.0, 300.0
 #: Bytes of an answer. The longest are lists of log-probabilities, of some kilobytes.
 LARGEST_ANSWER = 64 << 20
 #: A kilobyte that was packed twice inflates to a gigabyte, so answers are asked for as they are.
 _PLAIN = {"Accept-Encoding": "identity"}
 _AGAIN = frozenset({408, 409, 425, 429})
+_LIMITS = frozenset({429, 503})
 Check = Callable[[dict[str, Any]], bool]
+
+
+class Answer(NamedTuple):
+    """What a server answered; `retry_after`: its header of that name, "" for none."""
+
+    status: int
+    retry_after: str
+    content: bytes
+
+
+Send = Callable[[str, str, "dict[str, Any] | None"], Answer]
 
 
 class Refused(Exception):
@@ -59,19 +82,27 @@ class Unanswered(Exception):
 
 
 class _FailedTry(Exception):
-    """The next try may succeed. `pause`: seconds that the server asked for."""
+    """The next try may succeed. `pause`: seconds that the server asked for. `round`: of a request
+    that met the server's limit."""
 
-    def __init__(self, problem: str, *, gone: bool = False, pause: float = 0.0) -> None:
+    def __init__(
+        self, problem: str, *, gone: bool = False, pause: float = 0.0, round_: int | None = None
+    ) -> None:
         super().__init__(problem)
-        self.gone, self.pause = gone, pause
+        self.gone, self.pause, self.round = gone, pause, round_
 
 
 class Http:
     """One server, safe to share between threads.
 
     Args:
-        base: The address that paths are relative to, without a final slash.
-        key: Sent as a bearer token.
+        base: The address that paths are relative to, without a final slash; what stands behind a
+            `?`, such as Azure's `api-version`, is sent with every request.
+        key: Sent as a bearer token, and as `api-key` where there is an `api-version`.
+        headers: Sent with every request.
+        certificates: A PEM file of certificates to trust instead of the system's.
+        pace: Says when a request may be sent.
+        send: Sends a request (method, address, body) in place of HTTP.
         timeout: Seconds for one try.
         tries: How often a request is sent before it counts as unanswered.
         sleep: Replaced in tests.
@@ -85,6 +116,10 @@ class Http:
         base: str,
         *,
         key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        certificates: Path | None = None,
+        pace: Pace | None = None,
+        send: Send | None = None,
         timeout: float = 300.0,
         tries: int = TRIES,
         sleep: Callable[[float], None] = time.sleep,
@@ -97,16 +132,26 @@ class Http:
                 f"models on servers need the package {error.name}",
                 hint="pip install 'revise-captions[server]'",
             ) from None
-        self.base, self._tries, self._key, self._timeout = base, tries, key, timeout
+        self.base, _, query = base.partition("?")
+        self._tries, self._key, self._timeout = tries, key, timeout
+        self.pace, self._send = pace or Pace(1 << 16), send or self._by_httpx
+        keyed = {"Authorization": f"Bearer {key}"} if key else {}
+        if key and "api-version=" in query:
+            keyed = {"api-key": key}
+        secure = base.startswith("https:")  # reading the certificates takes time
+        verify: Any = secure
+        if secure and certificates is not None:
+            verify = ssl.create_default_context(cafile=certificates)
         self._client = httpx.Client(
-            headers={**_PLAIN, **({"Authorization": f"Bearer {key}"} if key else {})},
+            headers={**_PLAIN, **keyed, **(headers or {})},
+            params=httpx.QueryParams(query) if query else None,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             timeout=httpx.Timeout(timeout, connect=10.0),
             follow_redirects=False,
-            verify=base.startswith("https:"),  # reading the certificates takes time
+            verify=verify,
         )
         self._retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(tries),
+            stop=self._given_up,
             wait=_pause,
             retry=tenacity.retry_if_exception_type(_FailedTry),
             sleep=sleep,
@@ -143,11 +188,24 @@ class Http:
         try:
             return self._retrying(self._try, method, url, body, check)
         except _FailedTry as error:
-            raise Unanswered(f"{error} ({self._tries} tries)", gone=error.gone) from error
+            tries = self._retrying.statistics["attempt_number"]
+            raise Unanswered(f"{error} ({tries} tries)", gone=error.gone) from error
 
     def _try(
         self, method: str, url: str, body: dict[str, Any] | None, check: Check | None
     ) -> dict[str, Any]:
+        sent, tokens = self.pace.begin(), None
+        try:
+            answer = self._send(method, url, body)
+            self._expect_success(answer, sent)
+            found = self._parsed(answer.content, check)
+            used = usage_of(found)[0]
+            tokens = used.tokens_in + used.tokens_out
+            return found
+        finally:
+            self.pace.end(tokens)
+
+    def _by_httpx(self, method: str, url: str, body: dict[str, Any] | None) -> Answer:
         import httpx
 
         try:
@@ -156,12 +214,23 @@ class Http:
         except (httpx.RequestError, httpx.StreamError) as error:
             gone = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
             raise _FailedTry(masked(described(error), self._key), gone=gone) from error
-        if response.status_code >= 500 or response.status_code in _AGAIN:
-            raise _FailedTry(
-                _words(response.status_code, content, self._key), pause=_retry_after(response)
-            )
-        if response.status_code >= 300:
-            raise Refused(response.status_code, _words(response.status_code, content, self._key))
+        return Answer(response.status_code, response.headers.get("retry-after", ""), content)
+
+    def _expect_success(self, answer: Answer, sent: int) -> None:
+        status, content = answer.status, answer.content
+        if status < 300:
+            return
+        words = _words(status, content, self._key)
+        pause = _seconds(answer.retry_after)
+        if pause > LONGEST_ASKED or (status == 429 and b"insufficient_quota" in content):
+            asked = f" and asks for {duration(pause)} of patience" if pause else ""
+            raise EngineDead(f"{self.base} takes nothing more for now{asked}: {words}")
+        if status >= 500 or status in _AGAIN:
+            limit = sent if status in _LIMITS else None
+            raise _FailedTry(words, pause=pause, round_=limit)
+        raise Refused(status, words)
+
+    def _parsed(self, content: bytes, check: Check | None) -> dict[str, Any]:
         found = _json_of(content, self._key)
         if found is None:
             raise _FailedTry("its answer is not JSON")
@@ -189,9 +258,18 @@ class Http:
                 raise _FailedTry(f"its answer is not there within {self._timeout:g} s")
         return bytes(content)
 
+    def _given_up(self, state: RetryCallState) -> bool:
+        """A limit is waited out; other failures are few."""
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, _FailedTry) and error.round is not None:
+            return (state.seconds_since_start or 0.0) > PATIENCE
+        return state.attempt_number >= self._tries
+
     def _log(self, state: RetryCallState) -> None:
         assert state.outcome is not None
         problem = state.outcome.exception()
+        if isinstance(problem, _FailedTry) and problem.round is not None:
+            self.pace.refused(problem.round, state.upcoming_sleep)
         logger.info("%s: %s; next try in %.1f s", self.base, problem, state.upcoming_sleep)
 
 
@@ -216,12 +294,20 @@ def _words(status: int, content: bytes, secret: str | None) -> str:
     return f"{status} {masked(text, secret)[:300]}".strip()
 
 
-def _retry_after(response: Any) -> float:
-    value = response.headers.get("retry-after", "")
-    return min(LONGEST_PAUSE, float(value)) if _SECONDS.fullmatch(value) else 0.0
+def _seconds(value: str) -> float:
+    """Seconds that a server asks for, or until the time that it names; 0 where it does not."""
+    if _SECONDS.fullmatch(value):
+        return min(float(value), _FOREVER)
+    try:
+        then = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    return min(max(0.0, (then - datetime.now(UTC)).total_seconds()), _FOREVER)
 
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
+_FOREVER = 1e6
 
 
 def _json_of(content: bytes, secret: str | None) -> Any:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from PIL import Image
 
 from revise_captions.engines.load import EngineUse
-from revise_captions.engines.model_spec import ModelSpec, served
+from revise_captions.engines.model_spec import LITELLM, ModelSpec, served
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.capabilities import (
     Capabilities,
@@ -24,9 +25,18 @@ from revise_captions.engines.openai.capabilities import (
     with_option,
 )
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
+from revise_captions.engines.openai.litellm import by_litellm
 from revise_captions.engines.openai.names import model_at
-from revise_captions.engines.openai.server import OpenAIEngine, by_id, id_options
+from revise_captions.engines.openai.server import (
+    NOTHING,
+    Instead,
+    OpenAIEngine,
+    by_id,
+    id_options,
+)
+from revise_captions.engines.openai.usage import spending_of
 from revise_captions.engines.protocol import Data, Picture, Prompt, Template
+from revise_captions.engines.server_options import DEFAULT, ServerOptions
 from revise_captions.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -67,7 +77,7 @@ def settle(engine: OpenAIEngine, *, scores: bool, images: bool) -> Capabilities:
         can = replace(can, top=min(can.top, len(listed)))
     if images:
         can = replace(can, images=_takes_images(engine, can))
-    return replace(can, caching=engine.meter.reports_cache)
+    return replace(can, caching=engine.reports_cache)
 
 
 def _usable(engine: OpenAIEngine, can: Capabilities, listed: dict[str, float]) -> bool:
@@ -134,7 +144,9 @@ def _ask(engine: OpenAIEngine, can: Capabilities) -> dict[str, float]:
         options = id_options(ids, can.limit)
     if can.seed:
         options["seed"] = 0
-    return messages.first_logprobs(asking.chat(QUESTION, **options))
+    listed = messages.first_logprobs(asking.chat(QUESTION, **options))
+    engine.reports_cache |= asking.reports_cache
+    return listed
 
 
 def _takes_images(engine: OpenAIEngine, can: Capabilities) -> bool:
@@ -160,9 +172,14 @@ def load_engine(spec: ModelSpec, use: EngineUse) -> OpenAIEngine:
     found = served(spec.name)
     if found is None:
         raise UserError(f"{spec.name} names no server: expected MODEL@http://host:8000/v1")
-    in_flight = spec.placement.batch_size or IN_FLIGHT
+    model, url = found
     return connect(
-        *found, in_flight=in_flight, samples=use.samples, scores=use.scores, images=use.images
+        *(model, url),
+        in_flight=spec.placement.batch_size or IN_FLIGHT,
+        instead=Instead(use.samples, spec.placement.server.without_logprobs),
+        scores=use.scores,
+        images=use.images,
+        options=spec.placement.server,
     )
 
 
@@ -171,37 +188,51 @@ def connect(
     url: str,
     *,
     in_flight: int = IN_FLIGHT,
-    samples: int = 0,
+    instead: Instead = NOTHING,
     scores: bool = False,
     images: bool = False,
+    options: ServerOptions = DEFAULT,
     timeout: float = 300.0,
 ) -> OpenAIEngine:
     """Connects to a model on a server and asks it what it can do.
-
-    The key, if the server wants one, is the environment's `OPENAI_API_KEY`.
 
     Args:
         model: The model's name on the server; "" where it has one model only.
         url: For example `http://host:8000/v1`.
         in_flight: Requests that wait for answers at the same time.
-        samples: Sampled answers per question if the server gives no log-probabilities; 0: none.
+        instead: What stands for log-probabilities that the server does not give.
         scores: Whether it will be asked for log-probabilities.
         images: Whether it will be shown images.
+        options: Key, headers, limits, prices.
         timeout: Seconds for one try.
 
     Raises:
         UserError: The server does not answer, does not have the model, refuses, or takes no
             images.
     """
-    http = Http(url, key=os.environ.get("OPENAI_API_KEY"), timeout=timeout)
+    options.check()
+    host = urlsplit(url).hostname or ""
+    variable = options.variable(host)
+    spending = spending_of(options)
+    http = Http(
+        url,
+        key=None if url == LITELLM else os.environ.get(variable),  # it has variables of its own
+        headers=options.headers,
+        certificates=options.ca_bundle,
+        pace=spending.pace(host, in_flight),
+        send=by_litellm(options, timeout) if url == LITELLM else None,
+        timeout=timeout,
+    )
     try:
         found = model_at(http, model)
-        engine = OpenAIEngine(http, found.id, {}, in_flight=in_flight, samples=samples)
+        engine = OpenAIEngine(
+            *(http, found.id, {}), in_flight=in_flight, instead=instead, spending=spending
+        )
         can = settle(engine, scores=scores, images=images)
     except Unanswered as error:
         raise UserError(f"the server at {url} does not answer a question: {error}") from None
     except Refused as error:
-        hint = "set OPENAI_API_KEY to its key" if error.status in (401, 403) else ""
+        hint = f"set {variable} to its key" if error.status in (401, 403) else ""
         raise UserError(f"the server at {url} refuses: {error.detail}", hint=hint) from None
     except ValueError as error:
         raise UserError(f"the server at {url} gives no usable scores: {error}") from None
@@ -210,10 +241,10 @@ def connect(
             f"{found.name} at {url} takes no images, so it cannot judge captions",
             hint="name a vision–language model; a language model can be the --reviser",
         )
-    settings = {"engine": "openai", "model": found.name, "server": url, "server-can": can.line}
+    settings = {"engine": "openai", "model": found.name, "server": http.base}
+    settings["server-can"] = can.line
     if scores:
-        sampled = can.scoring == "none" and samples
-        settings["logprobs"] = f"{samples} samples" if sampled else can.logprobs
+        settings["logprobs"] = instead.said if can.scoring == "none" else can.logprobs
     caching = "reports cached tokens" if can.caching else "reports no cached tokens"
     logger.info("%s at %s: %s; %s", found.name, url, can.line, caching)
     return engine.able(can, settings)

@@ -6,9 +6,10 @@ Its answers, not its name, show what a server can do:
               ids of the answer words come from its `/tokenize`
     top       the answer lists the 20 likeliest tokens, or as many as the server gives; a word that
               is not among them has less probability than the last one, and counts as having none
-    samples   if wanted, the share of each word in that many sampled answers (the paper's way with
-              closed models, section 4.1: five)
-    none      the sentence is `unscored: the engine gives no log-probabilities`
+    none      what the user chose: `samples`, the share of each word in that many sampled answers
+              (the paper's way with closed models, section 4.1: five); a probability that the model
+              states; a label, 0 or 1. Otherwise the sentence is `unscored: the engine gives no
+              log-probabilities`
 
 An answer that lacks what the first one had is read in the next way down: nothing is guessed. A
 server that refuses connections, or fails `DEAD_AFTER` prompts in a row, is dead. A prompt that it
@@ -20,11 +21,12 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from revise_captions.engines.answer_words import (
@@ -37,8 +39,16 @@ from revise_captions.engines.batches import kept, reported
 from revise_captions.engines.openai import messages
 from revise_captions.engines.openai.capabilities import EVERYTHING, Capabilities
 from revise_captions.engines.openai.http import Http, Refused, Unanswered
-from revise_captions.engines.openai.usage import Meter
-from revise_captions.engines.protocol import AnswerScores, Completion, Failed, Prompt, Sampling
+from revise_captions.engines.openai.usage import Spending, usage_of
+from revise_captions.engines.protocol import (
+    AnswerScores,
+    Completion,
+    Failed,
+    Prompt,
+    Sampling,
+    Template,
+)
+from revise_captions.engines.server_options import Without
 from revise_captions.errors import EngineDead, UserError, described
 from revise_captions.records import Unscored
 
@@ -46,10 +56,37 @@ logger = logging.getLogger(__name__)
 
 #: Prompts in a row that may fail before the server counts as gone.
 DEAD_AFTER = 8
-#: Tokens of a sampled answer: enough for "**Yes**".
-SAMPLE_TOKENS = 4
+#: Tokens of an answer of one word, enough for "**Yes**", and of a number.
+SAMPLE_TOKENS, STATED_TOKENS = 4, 8
+#: What is asked where a probability is to be stated, behind the question.
+STATE = (
+    " Do not answer with a word, but with the probability, in percent from 0 to 100, that the "
+    "answer is {}. Write only the number."
+)
 Asked = TypeVar("Asked")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What stands for log-probabilities where a server gives none: the user's choice.
+
+    Attributes:
+        samples: Sampled answers; 0: none.
+        without: What is asked for otherwise.
+    """
+
+    samples: int = 0
+    without: Without = "unscored"
+
+    @property
+    def said(self) -> str:
+        """As signatures name it."""
+        names = {"unscored": "none", "stated": "stated probability", "label": "hard labels"}
+        return f"{self.samples} samples" if self.samples else names[self.without]
+
+
+NOTHING = Instead()
 
 
 def id_options(ids: Sequence[Sequence[int]], limit: str) -> dict[str, Any]:
@@ -74,12 +111,13 @@ class OpenAIEngine:
         *,
         can: Capabilities = EVERYTHING,
         in_flight: int = 16,
-        samples: int = 0,
-        meter: Meter | None = None,
+        instead: Instead = NOTHING,
+        spending: Spending | None = None,
     ) -> None:
         self.http, self.model, self.settings, self.can = http, model, settings, can
-        self.in_flight, self.samples = in_flight, samples
-        self.meter = meter or Meter()
+        self.in_flight, self.instead = in_flight, instead
+        self.spending = spending or Spending()
+        self.reports_cache = False
         self._schemas = True
         self._ids: dict[tuple[str, ...], list[list[int]] | None] = {}
         self._lost = 0
@@ -91,8 +129,8 @@ class OpenAIEngine:
             *(self.http, self.model, self.settings if settings is None else settings),
             can=can,
             in_flight=self.in_flight,
-            samples=self.samples,
-            meter=self.meter,
+            instead=self.instead,
+            spending=self.spending,
         )
         made._ids = self._ids
         return made
@@ -102,7 +140,7 @@ class OpenAIEngine:
     ) -> list[AnswerScores | Failed]:
         """See `protocol.Engine`."""
         ids = self.word_ids(words) if self.can.scoring == "id" else None
-        kind = f"judging {tuple(words)} {self.can.logprobs} {self.samples}"
+        kind = f"judging {tuple(words)} {self.can.logprobs} {self.instead.said}"
         return self._each(prompts, lambda prompt: self._scored(prompt, words, ids), kind)
 
     def generate(
@@ -173,6 +211,9 @@ class OpenAIEngine:
             answers = pool.map(lambda context, item: context.run(one, item), contexts, asked)
             doing = kind.partition(" ")[0]
             return [answer for (answer,) in reported(doing, answers, len(contexts))]
+        except (EngineDead, KeyboardInterrupt, SystemExit):
+            self.http.pace.stop()
+            raise
         finally:
             # after a dead server or Ctrl-C, start nothing new
             pool.shutdown(wait=False, cancel_futures=True)
@@ -214,8 +255,11 @@ class OpenAIEngine:
             del body["temperature"]
         if self.can.thinking:
             body["chat_template_kwargs"] = {"enable_thinking": False}
+        self.spending.check()
         found = self.http.post("chat/completions", body, check=messages.is_completion)
-        self.meter.add(found.get("usage"))
+        used, cache = usage_of(found)
+        self.spending.add(used)
+        self.reports_cache |= cache
         choice: dict[str, Any] = found["choices"][0]
         return choice
 
@@ -231,19 +275,25 @@ class OpenAIEngine:
             listed = messages.first_logprobs(self.chat(prompt, **asked.wanted()))
             if listed:
                 return by_text(listed, words)
-        return self._sampled(prompt, words)
+        return self._without_logprobs(prompt, words)
 
-    def _sampled(self, prompt: Prompt, words: Sequence[str]) -> AnswerScores | Failed:
-        if not self.samples:
-            return Failed(Unscored.NO_LOGPROBS, "the server's answer holds no logprobs")
-        counts = [0] * len(words)
-        for seed in range(self.samples):
+    def _without_logprobs(self, prompt: Prompt, words: Sequence[str]) -> AnswerScores | Failed:
+        way = self.instead
+        if way.samples:
             drawn: dict[str, Any] = {"temperature": 1.0, self.can.limit: SAMPLE_TOKENS}
-            choice = self.chat(prompt, **drawn, **({"seed": seed} if self.can.seed else {}))
-            for k, word in enumerate(words):
-                counts[k] += messages.begins_with(messages.text_of(choice), word)
-        total = self.samples
-        return answer_of([math.log(n / total) if n else -math.inf for n in counts])
+            seeds = range(way.samples)
+            seeded = [{"seed": seed} if self.can.seed else {} for seed in seeds]
+            said = [self._said(prompt, **drawn, **seed) for seed in seeded]
+            return shares(said, words)
+        if way.without == "label":
+            return shares([self._said(prompt, **{self.can.limit: SAMPLE_TOKENS})], words)
+        if way.without == "stated" and len(words) == 2:
+            asked = replace(prompt, parts=(*prompt.parts, Template(STATE.format(words[0]))))
+            return stated(self._said(asked, **{self.can.limit: STATED_TOKENS}))
+        return Failed(Unscored.NO_LOGPROBS, "the server's answer holds no logprobs")
+
+    def _said(self, prompt: Prompt, **options: Any) -> str:
+        return messages.text_of(self.chat(prompt, **options))
 
     def _under_schema(
         self, prompt: Prompt, schema: Mapping[str, Any], max_tokens: int
@@ -264,6 +314,23 @@ class OpenAIEngine:
     def _written(self, prompt: Prompt, max_tokens: int, **options: Any) -> Completion | Failed:
         choice = self.chat(prompt, **{self.can.limit: max_tokens}, **options)
         return Completion(messages.text_of(choice).strip(), choice.get("finish_reason") != "length")
+
+
+def shares(said: Sequence[str], words: Sequence[str]) -> AnswerScores | Failed:
+    """The share of the answers that begin with each word."""
+    counts = [sum(messages.begins_with(text, word) for text in said) for word in words]
+    if not any(counts):
+        return Failed(Unscored.NO_ANSWER, f"no answer word in {said[0][:40]!r}")
+    return answer_of([math.log(n / len(said)) if n else -math.inf for n in counts])
+
+
+def stated(text: str) -> AnswerScores | Failed:
+    """The two words' probabilities from that of the first, which an answer states in percent."""
+    found = re.search(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)(?![\d.]*\d)", text)
+    share = float(found[1]) / 100 if found else 2.0
+    if share > 1:
+        return Failed(Unscored.NO_ANSWER, f"no number from 0 to 100 in {text[:40]!r}")
+    return answer_of([math.log(p) if p > 0 else -math.inf for p in (share, 1 - share)])
 
 
 def by_id(listed: Mapping[str, float], ids: Sequence[Sequence[int]]) -> AnswerScores | None:

@@ -1,10 +1,17 @@
-"""Tokens that servers counted."""
+"""Tokens that servers counted, and what a run may spend."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
+
+from revise_captions.engines.openai.pace import Pace
+from revise_captions.engines.server_options import DEFAULT, ServerOptions
+from revise_captions.errors import EngineDead
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +34,87 @@ class Usage:
         return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
+def usage_of(answer: dict[str, Any]) -> tuple[Usage, bool]:
+    """The usage of an answer, from its member `usage`; and whether it tells of cached tokens."""
+    said = answer.get("usage")
+    said = said if isinstance(said, dict) else {}
+    details = said.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    tokens = (said.get("prompt_tokens"), cached, said.get("completion_tokens"))
+    return Usage(1, *map(_count, tokens)), isinstance(cached, int)
+
+
 def _count(value: Any) -> int:
     return value if isinstance(value, int) and 0 < value < 1 << 40 else 0
 
 
-class Meter:
-    """Adds up the usage of one server's answers; any thread may."""
+class Spending:
+    """Adds up what the engines of a run use; any thread may.
 
-    def __init__(self) -> None:
-        self.total, self.reports_cache = Usage(), False
+    `options`: prices, and the most that may be spent.
+    """
+
+    def __init__(self, options: ServerOptions = DEFAULT) -> None:
+        self.options, self.total = options, Usage()
         self._lock = threading.Lock()
+        self._paces: dict[str, Pace] = {}
 
-    def add(self, said: Any) -> Usage:
-        """The usage of an answer, from its member `usage`."""
-        said = said if isinstance(said, dict) else {}
-        details = said.get("prompt_tokens_details")
-        cached = details.get("cached_tokens") if isinstance(details, dict) else None
-        found = Usage(
-            *(1, _count(said.get("prompt_tokens")), _count(cached)),
-            _count(said.get("completion_tokens")),
-        )
+    def pace(self, host: str, most: int) -> Pace:
+        """That of a host, which critic and reviser may share."""
         with self._lock:
-            self.total += found
-            self.reports_cache |= isinstance(cached, int)
-        return found
+            if host not in self._paces:
+                limits = self.options.requests_per_minute, self.options.tokens_per_minute
+                self._paces[host] = Pace(most, *limits)
+            return self._paces[host]
+
+    def add(self, used: Usage) -> None:
+        with self._lock:
+            self.total += used
+
+    def check(self) -> None:
+        """Raises `EngineDead` where nothing more may be spent."""
+        cost, most = self.cost, self.options.max_cost
+        if most is not None and cost is not None and cost >= most:
+            raise EngineDead(f"--max-cost {most:g} is spent ({cost:.4g}): raise it to go on")
+
+    @property
+    def cost(self) -> float | None:
+        """By the prices; None without."""
+        return self.options.cost(self.total.tokens_in, self.total.tokens_out)
+
+    def as_json(self) -> dict[str, int | float | None] | None:
+        """For the summary; None where no server was asked."""
+        return {**asdict(self.total), "cost": self.cost} if self.total.requests else None
+
+    def line(self) -> str:
+        """`12,000 tokens in (40 % cached), 300 out, cost 0.31`; "" where no server was asked."""
+        return said(self.as_json())
+
+
+def said(usage: dict[str, Any] | None) -> str:
+    """What was used, in words, from `Spending.as_json`."""
+    if usage is None:
+        return ""
+    cached = 100 * usage["cached"] / max(usage["tokens_in"], 1)
+    known = f" ({cached:.0f} % cached)" if usage["cached"] else ""
+    paid = "" if usage["cost"] is None else f", cost {usage['cost']:.4g}"
+    return f"{usage['tokens_in']:,} tokens in{known}, {usage['tokens_out']:,} out{paid}"
+
+
+_SPENDING: ContextVar[Spending | None] = ContextVar("spending", default=None)
+
+
+@contextmanager
+def counted(options: ServerOptions) -> Iterator[Spending]:
+    """Has the engines that are loaded here add up what they use, until the end."""
+    spending = Spending(options)
+    token = _SPENDING.set(spending)
+    try:
+        yield spending
+    finally:
+        _SPENDING.reset(token)
+
+
+def spending_of(options: ServerOptions) -> Spending:
+    """Where an engine that is loaded now adds what it uses: to its run's, or to its own."""
+    return _SPENDING.get() or Spending(options)
