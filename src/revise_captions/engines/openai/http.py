@@ -122,7 +122,7 @@ class Http:
         send: Send | None = None,
         timeout: float = 300.0,
         tries: int = TRIES,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         try:
             import httpx
@@ -154,7 +154,7 @@ class Http:
             stop=self._given_up,
             wait=_pause,
             retry=tenacity.retry_if_exception_type(_FailedTry),
-            sleep=sleep,
+            sleep=sleep or self.pace.sleep,
             before_sleep=self._log,
             reraise=True,
         )

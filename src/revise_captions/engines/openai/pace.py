@@ -11,6 +11,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
+
+from revise_captions.errors import EngineDead
 
 logger = logging.getLogger(__name__)
 
@@ -35,13 +38,16 @@ class Pace:
         self._expected = 0.0
         self._free = self._not_before = time.monotonic()
         self._changed = threading.Condition()
-        self._stopped = False
+        self._stops = 0
 
     def begin(self) -> int:
-        """Waits until a request may be sent. Returns its round, for `end` and `refused`."""
+        """Waits until a request may be sent. Returns its round, for `end` and `refused`.
+
+        Raises `EngineDead` where the run is over meanwhile.
+        """
         with self._changed:
-            while (wait := self._wait()) > 0 and not self._stopped:
-                self._changed.wait(None if wait == float("inf") else wait)
+            while (wait := self._wait()) > 0:
+                self._rest(None if wait == float("inf") else wait, lambda: self._wait() <= 0)
             self._on_way += 1
             taken = max(self._of_request, self._expected * self._of_token)
             self._free = max(self._free, time.monotonic()) + taken
@@ -79,8 +85,19 @@ class Pace:
             self._not_before = max(self._not_before, until)
             self._changed.notify_all()
 
-    def stop(self) -> None:
-        """Lets everybody go who waits: the run is over."""
+    def sleep(self, seconds: float) -> None:
+        """Waits before another try. Raises `EngineDead` where the run is over meanwhile."""
         with self._changed:
-            self._stopped = True
+            self._rest(seconds, lambda: False)
+
+    def _rest(self, seconds: float | None, ready: Callable[[], bool]) -> None:
+        stops = self._stops
+        self._changed.wait_for(lambda: self._stops != stops or ready(), seconds)
+        if self._stops != stops:
+            raise EngineDead("the run is over")
+
+    def stop(self) -> None:
+        """The run is over: who waits stops waiting."""
+        with self._changed:
+            self._stops += 1
             self._changed.notify_all()
