@@ -19,6 +19,7 @@ from revise_captions.metrics.registry import MetricOptions, expect_critic
 from revise_captions.outside_text import plain
 from revise_captions.pipelines.metrics import levels, systems
 from revise_captions.pipelines.metrics.agreement import agreement_level
+from revise_captions.pipelines.metrics.autorater import autorater_level
 from revise_captions.pipelines.metrics.estimates import Figure
 from revise_captions.pipelines.metrics.options import EvaluationOptions
 from revise_captions.pipelines.metrics.preferences import preference_level, ratings_of
@@ -65,7 +66,7 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
     if len(set(names)) < len(names):
         raise UserError("two score files have the same name", hint="name them with NAME=FILE")
     figures = _figures(options, examples, preferences, metrics)
-    found = {
+    found: dict[str, Any] = {
         "benchmark": entry.name,
         "captions": len(examples),
         "preferences": len(preferences),
@@ -81,6 +82,10 @@ def evaluate(options: EvaluationOptions) -> dict[str, Any]:
             for judged in levels.judged_by_people(examples, each=options.each)
             if (rows := systems.system_table(judged, metrics))
         }
+    if "system" in options.levels and metrics:
+        more_figures, shares = autorater_level(examples, metrics, options.replicates)
+        found["figures"] += [figure.as_json() for figure in more_figures]
+        found["criteria"] = shares
     if "preference" in options.levels and preferences:
         found["ratings"] = ratings_of(preferences, options.replicates)
     if options.out is not None:
@@ -143,6 +148,8 @@ def as_text(found: Mapping[str, Any]) -> str:
         groups.setdefault((figure["level"], figure["axis"]), []).append(figure)
     parts += [_table(level, axis, rows) for (level, axis), rows in groups.items()]
     parts += [_captioners(axis, rows) for axis, rows in found.get("captioners", {}).items()]
+    for criterion, rows in found.get("criteria", {}).items():
+        parts.append(_captioners(criterion.replace("_", " "), rows))
     for axis, tables in found.get("ratings", {}).items():
         parts += [_ratings(axis, name, rows) for name, rows in tables.items()]
     if found["published"] and found["figures"]:

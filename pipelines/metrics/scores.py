@@ -28,8 +28,21 @@ from typing import Any
 from revise_captions.benchmarks.entries import Entry, csv_rows, rows, shown
 from revise_captions.benchmarks.types import Example
 from revise_captions.errors import UserError, mended_by_user
-from revise_captions.metrics.protocol import Metric, MetricInput, ScoredSpan, StoredImage
-from revise_captions.metrics.registry import MetricOptions, load_metric, metric_label, scored
+from revise_captions.metrics.protocol import (
+    Metric,
+    MetricInput,
+    MetricScore,
+    ScoredSpan,
+    ScoresParts,
+    StoredImage,
+)
+from revise_captions.metrics.registry import (
+    MetricOptions,
+    load_metric,
+    metric_label,
+    scored,
+    scored_parts,
+)
 from revise_captions.posh.score_file import is_scored_pair, read_line
 from revise_captions.records import Span, kind_of_reason
 from revise_captions.signature import signature
@@ -134,7 +147,7 @@ def _computed(
 
 
 def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Path) -> Scores:
-    """A metric's scores of a benchmark's captions.
+    """A metric's scores of a benchmark's captions, or, if it takes parts, of labeled sentences.
 
     Args:
         name: What tables call it.
@@ -142,24 +155,42 @@ def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Pa
         examples: The captions.
         folder: The root of their images.
     """
-    found = scored(metric, [metric_input(example, folder) for example in examples])
-    if truncated := sum(bool(score.truncated) for score in found):
-        logger.warning("%s read %s of %d texts in part only", name, truncated, len(found))
-    both = list(zip(examples, found, strict=True))
+    sentences = _of_sentences(metric, examples, folder)
+    whole = [e for e in examples if (e.id, 0) not in sentences]
+    found = scored(metric, [metric_input(example, folder) for example in whole])
+    every = [*found, *sentences.values()]
+    if truncated := sum(bool(score.truncated) for score in every):
+        logger.warning("%s read %s of %d texts in part only", name, truncated, len(every))
+    both = list(zip(whole, found, strict=True))
+    threshold = getattr(metric, "threshold", None)
     return Scores(
         name,
         signature(metric.settings),
         {e.id: s.value for e, s in both},
-        {},
+        {key: score.value for key, score in sentences.items()},
         {e.id: s.spans for e, s in both if s.spans is not None},
-        Counter(score.reason for score in found if score.reason),
-        probabilities=False,
+        Counter(score.reason for score in every if score.reason),
+        threshold,
+        probabilities=threshold is not None,
         omissions={e.id: s.omissions for e, s in both if s.omissions is not None},
         aspects={
             axis: {e.id: s.aspects.get(axis) for e, s in both}
             for axis in dict.fromkeys(axis for score in found for axis in score.aspects)
         },
     )
+
+
+def _of_sentences(
+    metric: Metric, examples: Sequence[Example], folder: Path
+) -> dict[tuple[str, int], MetricScore]:
+    """Scores of the labeled sentences, by id and index, of a metric that takes parts."""
+    labeled = [example for example in examples if example.sentences]
+    if not isinstance(metric, ScoresParts) or not labeled:
+        return {}
+    inputs = [metric_input(example, folder) for example in labeled]
+    parts = [[sentence.span for sentence in example.sentences] for example in labeled]
+    found = zip(labeled, scored_parts(metric, inputs, parts), strict=True)
+    return {(e.id, k): score for e, scores in found for k, score in enumerate(scores)}
 
 
 def _digest(path: Path) -> str:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from commands import outcome, program
+from PIL import Image
 from rated import ROWS, captions, figures, oracle, run, scores_csv, value, write
 
 from revise_captions.benchmarks.catalog.published import TABLE_4
+from revise_captions.benchmarks.catalog.table import benchmark
+from revise_captions.benchmarks.types import LabeledSentence
+from revise_captions.critic.scripted import ScriptedCritic
+from revise_captions.critic_metric.metric import CriticMetric
 from revise_captions.errors import UserError
 from revise_captions.pipelines.metrics import cli
 from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
 from revise_captions.pipelines.metrics.options import EvaluationOptions
-from revise_captions.pipelines.metrics.scores import read_scores
+from revise_captions.pipelines.metrics.scores import of_metric, read_scores
+from revise_captions.records import Span, Verdict
 
 main = program(cli.evaluate_metric)
 
@@ -40,6 +47,46 @@ def test_a_rater_that_is_always_right(folder):
     floor = value(found, metric="floor: one class", subset="")
     assert floor == pytest.approx((2 * 21 / (36 + 21)) / 2)
     assert value(found, name="ROC-AUC", subset="poor", metric="oracle") == 1
+
+
+def test_a_critic_judges_the_labeled_spans_as_they_are(folder, monkeypatch):
+    examples = list(benchmark("plain").read(folder))
+    labels = {(e.id, k): s for e in examples for k, s in enumerate(e.sentences)}
+    asked = []
+
+    def judge(request, index):
+        asked.append(request.spans[index].of(request.text))
+        return Verdict(0.9 if asked[-1].endswith("fine.") else 0.2)
+
+    for example in examples:
+        Image.new("RGB", (8, 8)).save(folder / example.image)
+    metric = CriticMetric(ScriptedCritic(judge, threshold=0.3))
+    scores = of_metric("critic", metric, examples, folder)
+    assert asked == [s.span.of(e.caption) for e in examples for s in e.sentences]
+    assert set(scores.sentences) == set(labels)
+    assert (scores.threshold, scores.captions) == (0.3, {})
+    split = replace(examples[0], sentences=(LabeledSentence(Span(2, 5), True),))
+    assert list(of_metric("critic", metric, [split], folder).sentences) == [(split.id, 0)]
+    assert asked[-1] == split.caption[2:5]
+
+
+def test_captioners_by_the_papers_three_criteria(folder):
+    """Against counts by hand: f is a factual sentence, n a wrong one, in `ROWS`."""
+    found = run(folder, oracle(folder), only=("system",))
+    for name, rows in ROWS.items():
+        labels = [labels for labels, _ in rows]
+        every = "".join(labels)
+        expected = {
+            "response": sum("n" not in one for one in labels) / len(labels),
+            "overall": every.count("f") / len(every),
+            "per_description": sum(one.count("f") / len(one) for one in labels) / len(labels),
+        }
+        for criterion, share in expected.items():
+            (row,) = [r for r in found["criteria"][criterion] if r["captioner"] == name]
+            assert row["people"] == pytest.approx(share)
+            assert row["oracle"] == pytest.approx(share)
+    shown = figures(found, level="autorater", name="spearman")
+    assert [f["value"] for f in shown] == pytest.approx([1, 1, 1])
 
 
 def test_what_was_not_judged_is_counted_and_in_no_figure(folder):
@@ -232,7 +279,7 @@ def test_the_command_prints_and_writes(command, folder):
     assert "captioners: mean quality, and rank" in text
     stored = json.loads(out.read_text())
     assert {figure["level"] for figure in stored["figures"]} == {
-        "sentence", "segment", "system", "agreement",
+        "sentence", "segment", "system", "autorater", "agreement",
     }  # fmt: skip
 
 

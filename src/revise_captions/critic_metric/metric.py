@@ -11,7 +11,7 @@ from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import Critic, JudgeRequest
 from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
 from revise_captions.metrics.registry import MetricOptions
-from revise_captions.records import Verdict
+from revise_captions.records import Span, Verdict
 from revise_captions.text.markdown import sentence_spans
 
 if TYPE_CHECKING:
@@ -37,12 +37,43 @@ class CriticMetric:
         found: list[MetricScore] = []
         for start in range(0, len(items), self.window):  # so many images are held at a time
             part = items[start : start + self.window]
-            # one object for each distinct image: critics compute its features once
-            sources = {item.image.key: item.image for item in part if item.image is not None}
-            images = {key: source.load() for key, source in sources.items()}
+            images = self._images(part)
             requests = [self.request(item, images) for item in part]
             found += map(_mean, self.critic.judge(requests))
         return found
+
+    @property
+    def threshold(self) -> float:
+        """P(factual) below which the critic calls a sentence wrong."""
+        return self.critic.threshold
+
+    def score_parts(
+        self, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
+    ) -> list[list[MetricScore]]:
+        """P(factual) of each part as it is, after all of the text before it."""
+        found: list[list[MetricScore]] = []
+        for start in range(0, len(items), self.window):
+            part = items[start : start + self.window]
+            images = self._images(part)
+            requests = [
+                self._of_spans(item, own, images)
+                for item, own in zip(part, spans[start : start + self.window], strict=True)
+            ]
+            found += [[_score(verdict) for verdict in own] for own in self.critic.judge(requests)]
+        return found
+
+    def _of_spans(
+        self, item: MetricInput, spans: Sequence[Span], images: Mapping[str, Image]
+    ) -> JudgeRequest:
+        assert item.image is not None
+        before = item.context.strip() + _BETWEEN if self.contextual else ""
+        moved = tuple(Span(span.start + len(before), span.end + len(before)) for span in spans)
+        return JudgeRequest(images[item.image.key], before + item.text, moved)
+
+    def _images(self, items: Sequence[MetricInput]) -> dict[str, Image]:
+        """One object for each distinct image: critics compute its features once."""
+        sources = {item.image.key: item.image for item in items if item.image is not None}
+        return {key: source.load() for key, source in sources.items()}
 
     def request(self, item: MetricInput, images: Mapping[str, Image]) -> JudgeRequest:
         """What the critic is asked about one text; `images`: by key."""
@@ -52,6 +83,12 @@ class CriticMetric:
         spans = sentence_spans(text)
         first = next((k for k, span in enumerate(spans) if span.start >= len(before)), len(spans))
         return JudgeRequest(images[item.image.key], text, spans, first)
+
+
+def _score(verdict: Verdict) -> MetricScore:
+    if verdict.p_factual is None:
+        return MetricScore(None, str(verdict.unscored))
+    return MetricScore(verdict.p_factual)
 
 
 def _mean(verdicts: Sequence[Verdict]) -> MetricScore:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from revise_captions.io.images import load_image
 from revise_captions.records import ImageRef, Span
@@ -153,5 +153,31 @@ class Metric(Protocol):
         Args:
             items: Texts that have all that the metric needs. An image can still turn out to be
                 unreadable: `load` then raises BadRecord, and `scored` makes that item unscored.
+        """
+        ...
+
+
+@runtime_checkable
+class ScoresParts(Metric, Protocol):
+    """A metric that also scores parts of a text, such as the sentences that people labeled.
+
+    Attributes:
+        threshold: A part that scores below it is wrong; None where there is no such score.
+    """
+
+    @property
+    def threshold(self) -> float | None: ...
+
+    def score_parts(
+        self, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
+    ) -> list[list[MetricScore]]:
+        """Scores parts of texts as they are; nothing is split or left out.
+
+        Args:
+            items: As for `score`.
+            spans: Of each text, the parts in order; they need not cover it.
+
+        Returns:
+            For each text one result for each part.
         """
         ...

@@ -16,7 +16,8 @@ from typing import cast
 from revise_captions import registry
 from revise_captions.engines.model_spec import HERE, Placement
 from revise_captions.errors import BadRecord, UserError
-from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs
+from revise_captions.metrics.protocol import Metric, MetricInput, MetricScore, Needs, ScoresParts
+from revise_captions.records import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,43 @@ def scored(metric: Metric, items: Sequence[MetricInput]) -> list[MetricScore]:
             f"the metric {metric.name} gave {len(answers)} scores for {len(asked)} texts"
         )
     for k, answer in zip(asked, answers, strict=True):
-        results[k] = answer
-        if answer.value is None and not answer.reason:
-            results[k] = replace(answer, reason="no reason given")
-        elif answer.value is not None and not isfinite(answer.value):
-            results[k] = replace(answer, value=None, reason=f"the score is {answer.value}")
+        results[k] = _explained(answer)
     return results
+
+
+def scored_parts(
+    metric: ScoresParts, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
+) -> list[list[MetricScore]]:
+    """Scores of parts of all items; an item that cannot be scored has none for each of its parts.
+
+    Args:
+        metric: A metric that scores parts.
+        items: The texts.
+        spans: Of each text, its parts in order.
+
+    Raises:
+        UserError: The metric does not keep its protocol.
+    """
+    unreadable: dict[str, str] = {}
+    reasons = [_missing(item, metric.needs, unreadable) for item in items]
+    asked = [k for k, reason in enumerate(reasons) if not reason and spans[k]]
+    answers = metric.score_parts([items[k] for k in asked], [spans[k] for k in asked])
+    results = [
+        [MetricScore(None, reason)] * len(own) for reason, own in zip(reasons, spans, strict=True)
+    ]
+    if [len(found) for found in answers] != [len(spans[k]) for k in asked]:
+        raise UserError(f"the metric {metric.name} did not give one score for each part of a text")
+    for k, found in zip(asked, answers, strict=True):
+        results[k] = [_explained(score) for score in found]
+    return results
+
+
+def _explained(score: MetricScore) -> MetricScore:
+    if score.value is None and not score.reason:
+        return replace(score, reason="no reason given")
+    if score.value is not None and not isfinite(score.value):
+        return replace(score, value=None, reason=f"the score is {score.value}")
+    return score
 
 
 def _missing(item: MetricInput, needs: frozenset[Needs], unreadable: dict[str, str]) -> str:
