@@ -1,6 +1,6 @@
 """`captions evaluate-metric`: metrics and raters against human annotations.
 
-cli ─ evaluate ┬ scores ─ baselines, similarity, number_floors     a metric's scores; floors
+cli ─ evaluate ┬ scores ─ baselines, number_floors     a metric's scores; floors
                ├ levels, spans, systems, preferences, agreement    one module per kind of annotation
                └ estimates                                         value, interval, paired test
 

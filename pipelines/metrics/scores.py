@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 #: directions are not fitted to anything.
 PLAIN = ("floor:length", "floor:position", "floor:digits")
 #: Floors that need more, and are named with it.
-GIVEN = ("floor:numbers=FILE", "floor:clip=MODEL")
+GIVEN = ("floor:numbers=FILE",)
 #: Before the name of a metric of the registry, which may have an argument: `metric:posh=JUDGE`.
 METRIC = "metric:"
 NOT_THERE = "not in the file"
@@ -147,7 +147,7 @@ def _computed(
 
 
 def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Path) -> Scores:
-    """A metric's scores of a benchmark's captions, or, if it takes parts, of labeled sentences.
+    """A metric's scores of a benchmark's captions, and, if it takes parts, of labeled sentences.
 
     Args:
         name: What tables call it.
@@ -156,13 +156,14 @@ def of_metric(name: str, metric: Metric, examples: Sequence[Example], folder: Pa
         folder: The root of their images.
     """
     sentences = _of_sentences(metric, examples, folder)
-    whole = [e for e in examples if (e.id, 0) not in sentences]
+    threshold = getattr(metric, "threshold", None)
+    # a critic's score of a caption is the mean of its sentences' scores
+    whole = [e for e in examples if threshold is None or (e.id, 0) not in sentences]
     found = scored(metric, [metric_input(example, folder) for example in whole])
     every = [*found, *sentences.values()]
     if truncated := sum(bool(score.truncated) for score in every):
         logger.warning("%s read %s of %d texts in part only", name, truncated, len(every))
     both = list(zip(whole, found, strict=True))
-    threshold = getattr(metric, "threshold", None)
     return Scores(
         name,
         signature(metric.settings),
@@ -237,12 +238,6 @@ def floor(given: str, examples: Sequence[Example], folder: Path) -> Scores:
     if given in baselines.BASELINES:
         captions, source = baselines.baseline(given, examples)
         return _of_floor(given, source, captions, {}, baselines.NO_REFERENCES)
-    if name == "floor:clip" and argument:
-        from revise_captions.pipelines.metrics import similarity
-
-        found = similarity.similarities(argument, examples, folder)
-        why = similarity.NO_IMAGE
-        return _of_floor(name, found.source, found.captions, found.sentences, why)
     if name == "floor:numbers" and argument:
         from revise_captions.pipelines.metrics import number_floors
 

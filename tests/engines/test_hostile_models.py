@@ -21,8 +21,8 @@ from revise_captions.engines.model_spec import Placement
 from revise_captions.errors import UserError
 from revise_captions.finetune.models.bases import load_base
 from revise_captions.finetune.presets import PRESETS
+from revise_captions.metrics.towers import load_towers
 from revise_captions.pipelines.cli import main
-from revise_captions.pipelines.metrics import similarity
 from revise_captions.pretrained import with_adapter
 from revise_captions.reviser.load import load_reviser
 from revise_captions.text.sentence_encoder import load_encoder
@@ -45,7 +45,7 @@ LOADS: dict[str, Callable[[str], Any]] = {
     "critic": lambda folder: load_critic(folder, CriticOptions(CPU)),
     "reviser": lambda folder: load_reviser(folder, CPU),
     "encoder": load_encoder,
-    "similarity": similarity._load,
+    "similarity": load_towers,
     "base": as_base,
 }
 TRAPS = ("config", "tokenizer", "processor")

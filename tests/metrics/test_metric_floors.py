@@ -1,9 +1,10 @@
-"""Floors of evaluate-metric: numbers, OCR, caption metrics, CLIPScore. Each against a truth of its
-own: counted by hand, the library called plainly, a plain forward pass, published figures."""
+"""Floors of evaluate-metric: numbers, OCR, caption metrics. Each against a truth of its own:
+counted by hand, the library called plainly, published figures."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,12 @@ from PIL import Image, ImageDraw, ImageFont
 from revise_captions.benchmarks.catalog.table import benchmark
 from revise_captions.errors import UserError
 from revise_captions.graphs import parse
+from revise_captions.metrics import load_metric, scored
 from revise_captions.pipelines.metrics import cli, number_floors
 from revise_captions.pipelines.metrics.baselines import BASELINES, baseline
 from revise_captions.pipelines.metrics.evaluate import as_text, evaluate
 from revise_captions.pipelines.metrics.options import EvaluationOptions
-from revise_captions.pipelines.metrics.scores import all_floors, read_scores
+from revise_captions.pipelines.metrics.scores import all_floors, metric_input, read_scores
 from revise_captions.stats.correlations import correlation
 
 main = program(cli.evaluate_metric)
@@ -210,7 +212,7 @@ def test_what_is_missing_is_named(examples, monkeypatch):
     assert left_out["floor:digits"] == "it gives everything the same score"
     with pytest.raises(UserError, match="there is no floor:luck"):
         read_scores("floor:luck", examples)
-    with pytest.raises(UserError, match=r"known are: .*floor:numbers=FILE, floor:clip=MODEL"):
+    with pytest.raises(UserError, match=r"known are: .*floor:numbers=FILE"):
         read_scores("floor:numbers", examples)
 
 
@@ -249,39 +251,17 @@ def encoders(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["clip", "siglip"])
-def test_similarities_are_those_of_a_plain_forward_pass(encoders, examples, folder, name):
-    import torch
-    from transformers import AutoModel, AutoProcessor
-
+def test_similarities_are_of_captions_and_of_labeled_sentences(encoders, examples, folder, name):
     (folder / "3.png").write_bytes(b"broken")
-    scores = read_scores(f"floor:clip={encoders[name]}", examples, folder=folder)
+    given = f"clipscore={encoders[name]}"
+    scores = read_scores(f"metric:{given}", examples, folder=folder)
     assert (scores.captions["3"], scores.sentences["3", 0]) == (None, None)
-    assert scores.reasons == {"the image could not be read": 2}
-    model = AutoModel.from_pretrained(encoders[name]).eval()
-    processor = AutoProcessor.from_pretrained(encoders[name])
+    assert sum(scores.reasons.values()) == 3  # the caption, and its two sentences
+    metric = load_metric(given)
     for example in examples[:3]:
-        text = example.caption if name == "siglip" else f"A photo depicts {example.caption}"
-        image = Image.open(folder / example.image)
-        inputs = processor(text=[text], images=[image], return_tensors="pt",
-                           padding="max_length", truncation=True)  # fmt: skip
-        with torch.inference_mode():
-            logit = model(**inputs).logits_per_image.item()
-        if name == "clip":
-            cosine = logit / model.logit_scale.exp().item()
-            wanted = 2.5 * max(cosine, 0)
-        else:
-            wanted = (logit - model.logit_bias.item()) / model.logit_scale.exp().item()
-        assert scores.captions[example.id] == pytest.approx(wanted, abs=1e-5)
+        texts = [example.caption, *(s.span.of(example.caption) for s in example.sentences)]
+        whole = metric_input(example, folder)
+        wanted = [s.value for s in scored(metric, [replace(whole, text=t) for t in texts])]
+        found = [scores.sentences[example.id, k] for k in range(len(example.sentences))]
+        assert [scores.captions[example.id], *found] == pytest.approx(wanted, abs=1e-6)
     assert len(scores.sentences) == 7
-
-
-def test_no_dual_encoder_is_a_mistake_that_is_named(examples, tmp_path):
-    with pytest.raises(UserError, match="no dual encoder 'nowhere'"):
-        read_scores("floor:clip=nowhere", examples)
-    from transformers import BertConfig, BertModel
-
-    BertModel(
-        BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
-    ).save_pretrained(tmp_path / "bert")
-    with pytest.raises(UserError, match=r"no dual encoder|no CLIP or SigLIP"):
-        read_scores(f"floor:clip={tmp_path / 'bert'}", examples)

@@ -109,6 +109,18 @@ def scored_parts(
     return results
 
 
+def scored_alone(
+    metric: Metric, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
+) -> list[list[MetricScore]]:
+    """Scores of parts as texts of their own: `ScoresParts` for a metric without another way."""
+    texts = [
+        [replace(item, text=span.of(item.text)) for span in own]
+        for item, own in zip(items, spans, strict=True)
+    ]
+    found = iter(metric.score([one for own in texts for one in own]))
+    return [[next(found) for _ in own] for own in texts]
+
+
 def _explained(score: MetricScore) -> MetricScore:
     if score.value is None and not score.reason:
         return replace(score, reason="no reason given")

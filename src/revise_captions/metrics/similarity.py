@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from revise_captions.metrics.protocol import ImageSource, Metric, MetricInput, MetricScore, Needs
-from revise_captions.metrics.registry import MetricOptions
+from revise_captions.metrics.registry import MetricOptions, scored_alone
 from revise_captions.metrics.towers import Towers, load_towers
+from revise_captions.records import Span
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 class Similarity:
     """Cosine of image and description (`clipscore`, `blip2`), or the same given the context."""
+
+    threshold: float | None = None
 
     def __init__(self, name: str, towers: Towers, *, contextual: bool = False) -> None:
         self.name, self.towers, self.contextual = name, towers, contextual
@@ -39,6 +42,12 @@ class Similarity:
             MetricScore(value, truncated=sum(map(self.towers.left_out, self.texts_of(item))))
             for value, item in zip(found, items, strict=True)
         ]
+
+    def score_parts(
+        self, items: Sequence[MetricInput], spans: Sequence[Sequence[Span]]
+    ) -> list[list[MetricScore]]:
+        """Each part as a text of its own."""
+        return scored_alone(self, items, spans)
 
     def texts_of(self, item: MetricInput) -> list[str]:
         """What the text tower reads: the description, and the context if it counts."""
