@@ -126,6 +126,7 @@ def _scored(asked: Asked, examples: Sequence[Example]) -> list[Scores]:
         MetricOptions(asked.placement),
         parser=asked.models["parser"],
         coreference=asked.models["coreference"],
+        prompts="" if asked.prompts is None else str(asked.prompts),
     )
     how = MetricOptions(asked.placement)
     return [

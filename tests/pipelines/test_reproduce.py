@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from revise_captions.command_line.captions import load_command
 from revise_captions.errors import UserError
+from revise_captions.metrics.protocol import ScoredSpan
+from revise_captions.pipelines.reproduce import posh
 from revise_captions.pipelines.reproduce.catalog import table, tables
 from revise_captions.pipelines.reproduce.options import ReproduceOptions
 from revise_captions.pipelines.reproduce.run import SAMPLES, reproduce
+from revise_captions.records import Span
 
 
 @pytest.mark.parametrize("name", tables())
@@ -66,3 +70,58 @@ def test_further_metrics_stand_beside_the_papers_own():
     assert "\n  floor:length " in text
     assert "only the first 2 rows" in text
     assert "\n1 pairs\n" in text
+
+
+def test_a_token_has_the_best_grade_of_what_stands_on_it():
+    """A wrong relation between two right objects marks what is only the relation's."""
+    text = "A woman holds a chalice."
+    tokens = {text: [Span(0, 1), Span(2, 7), Span(8, 13), Span(14, 15), Span(16, 23)]}
+    parts = [
+        ScoredSpan(Span(2, 7), 0.0),
+        ScoredSpan(Span(16, 23), 0.5),
+        ScoredSpan(Span(2, 23), 4.0),
+    ]
+    side = [(text, parts, [Span(8, 13)])]
+    both = [posh.best_f1(side, tokens, protocol) for protocol in ("paper", "released")]
+    # "holds a" is marked at 1, "chalice" above 4.5: one right of two marked, the rest clean
+    assert both == pytest.approx([(2 / 3 + 6 / 7) / 2] * 2)
+
+
+def test_ten_thresholds_are_not_all():
+    text = "a b c"
+    tokens = {text: [Span(0, 1), Span(2, 3), Span(4, 5)]}
+    parts = [ScoredSpan(Span(2, 3), 0.01), ScoredSpan(Span(4, 5), 4.0)]
+    side = [(text, parts, [Span(2, 3), Span(4, 5)])]
+    assert posh.best_f1(side, tokens, "paper") == 1.0
+    assert posh.best_f1(side, tokens, "released") < 1.0
+
+
+def test_as_many_ties_as_people_have():
+    gaps, human = np.array([0.1, -0.5, 0.3, 0.02]), np.array([0.0, -1.0, 2.0, 1.0])
+    assert posh.votes(gaps, human).tolist() == [1.0, -1.0, 1.0, 0.0]
+
+
+def test_exported_docent_is_scored_by_posh_and_its_out_evaluated(tmp_path, monkeypatch):
+    """Each of four commands takes what the one before it wrote."""
+    monkeypatch.chdir(tmp_path)
+    folder = str(SAMPLES / "posh/docent-granular")
+    run = CliRunner().invoke
+    steps = {
+        "benchmarks": ["export", "docent-granular", folder, "in.jsonl"],
+        "posh": ["in.jsonl", "out.jsonl", "--caption-field", "caption"],
+        "evaluate-metric": ["docent-granular", folder, "posh=out.jsonl", "--level", "spans"],
+        "reproduce": ["posh:table2", "same=out.jsonl", "--data", str(SAMPLES / "posh")],
+    }
+    said = {}
+    for name, line in steps.items():
+        done = run(load_command(name), line)
+        assert done.exit_code == 0, (name, done.output, done.exception)
+        said[name] = done.output
+    row = json.loads((tmp_path / "in.jsonl").read_text().splitlines()[0])
+    assert row["reference"].startswith("A woman in a white dress")
+    scored = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
+    assert scored["id"] == row["id"]
+    assert "macro-F1 of tokens, best threshold" in said["evaluate-metric"]
+    rows = [line.split() for line in said["reproduce"].splitlines() if line.startswith("  ")]
+    computed = {line[0]: line[-2:] for line in rows[::-1]}  # above the published rows
+    assert computed["same"] == computed["POSH,"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -11,12 +12,14 @@ from scripted_engine import ScriptedEngine, data_of, text_of
 
 from revise_captions.engines.model_spec import Placement
 from revise_captions.engines.protocol import AnswerScores, Completion, Failed
+from revise_captions.errors import UserError
 from revise_captions.graphs.grading.judge import GradingTask
 from revise_captions.graphs.grading.offline_judge import OfflineJudge
 from revise_captions.graphs.graph import Attribute, AttributeKind, Graph, Object, Relation
 from revise_captions.posh import prompts
 from revise_captions.posh.identifiers import candidates
 from revise_captions.posh.language_judge import LanguageJudge, expected, parse_answer
+from revise_captions.posh.released import FILES, ReleasedQuestions
 from revise_captions.records import Span, Unscored
 
 NONE = Span(0, 0)
@@ -311,3 +314,82 @@ def test_a_real_language_model_judges_through_transformers(tmp_path):
         assert sum(weights) == pytest.approx(answer.answer_mass, rel=1e-3)
         known = expected(AnswerScores(answer.logprobs, 1.0))
         assert known == pytest.approx(np.average(range(1, 6), weights=weights))
+
+
+# --- the authors' questions -----------------------------------------------------------------------
+
+#: The keys of the authors' files; the words are made up.
+TEXTS = {
+    "prefix": "One: {target_text} Two: {source_text}",
+    "verifiers": {
+        "entity": "E {entity_identifier}?",
+        "attribute": "A {entity_identifier}: {attribute}?",
+        "relation": "R {entity1_identifier}, {entity2_identifier}: {relation}?",
+    },
+    "rewrite": {"attribute": "Say {entity_identifier}", "relation": "Tell {entity_identifier}"},
+    "instructions": "1-5.",
+}
+
+
+@pytest.fixture
+def released(tmp_path):
+    for name in FILES:
+        (tmp_path / name).write_text(json.dumps(TEXTS), encoding="utf-8")
+    return ReleasedQuestions.read(tmp_path)
+
+
+def named(questions, graph, index, names=(), absent=()):
+    return [c.text for c in questions.candidates(graph, index, dict(names), absent)]
+
+
+def test_released_identifiers(released):
+    """Qualities of uncontested objects too, other names of contested ones, then relations."""
+    graph = Graph(
+        "A red horse, a man (the rider) on it, a man near a tree in a hat.",
+        (
+            thing("horse"),
+            Object("man", "man", Span(15, 18), (Span(15, 18), Span(24, 29))),
+            thing("man"),
+            thing("tree"),
+            thing("hat"),
+        ),
+        (Attribute(0, "red", NONE),),
+        (Relation(1, "on", 0, NONE), Relation(2, "near", 3, NONE), Relation(2, "wear", 4, NONE)),
+    )
+    assert named(released, graph, 0) == ["horse", "red horse"]
+    assert named(released, graph, 1) == ["rider"]
+    assert named(released, graph, 2) == ["man near tree", "man wear hat"]
+    assert named(released, graph, 2, absent=(3,)) == ["man wear hat"]
+    assert [released.level(graph, index) for index in range(5)] == [0, 0, 0, 0, 1]
+    assert named(released, graph, 4, {2: "the man near the tree"}) == [
+        "hat",
+        "hat of the man near the tree",
+    ]
+
+
+def test_the_first_identifier_with_the_best_rounded_score_is_the_released_one(released):
+    graph = Graph("A red horse.", (thing("horse"),), (Attribute(0, "red", NONE),))
+    grades = {"horse": 3.6, "red horse": 4.2}
+
+    def judge(prompt):
+        asked = text_of(prompt)
+        which = next((name for name in grades if f"E {name}?" in asked), "")
+        low = int(grades.get(which, 5.0))
+        part = grades.get(which, 5.0) - low
+        shares = [1 - part if k == low else part if k == low + 1 else 0 for k in range(1, 6)]
+        return AnswerScores(tuple(math.log(p) if p else -math.inf for p in shares), 1.0)
+
+    engine = ScriptedEngine(judge=judge, write=lambda _: Completion("", True))
+    task = GradingTask(graph, (Graph("A horse."),), precision=True)
+    (found,) = LanguageJudge(engine, questions=released, rewriting=False).grade([task])
+    assert found[0].score == pytest.approx(3.6)  # 4.2 is no better, rounded
+    assert text_of(engine.asked[-1]) == "One: A horse. Two: A red horse.\n\nA horse: red?\n\n1-5."
+    assert LanguageJudge(engine, questions=released).settings["protocol"] == "released"
+
+
+def test_released_prompts_are_the_users_files(tmp_path):
+    with pytest.raises(UserError, match=r"cannot read the prompts in .*precision\.json"):
+        ReleasedQuestions.read(tmp_path)
+    (tmp_path / FILES[0]).write_text("{}")
+    with pytest.raises(UserError, match="has not all of prefix"):
+        ReleasedQuestions.read(tmp_path)

@@ -32,15 +32,13 @@ from revise_captions.dcscore.units import (
 )
 from revise_captions.engines.protocol import (
     Completion,
-    Data,
     Engine,
     Failed,
-    Part,
     Picture,
     Prompt,
     Sampling,
-    Template,
 )
+from revise_captions.engines.templates import filled
 from revise_captions.errors import UserError
 from revise_captions.records import Span
 from revise_captions.text.sentences import split
@@ -52,7 +50,6 @@ TOKENS = 2000
 SAMPLES = 3
 _HOT, _VERIFYING = Sampling(temperature=1.0), Sampling(temperature=0.3)
 UNREADABLE = "the model's answer is not the list asked for"
-_PLACE = re.compile(r"\{(\w+)\}")
 _NUMBERED = re.compile(r"\b([A-Za-z]+)_\d+\b")
 Facts = list[dict[str, Any]]
 
@@ -94,17 +91,6 @@ class ReleasedPrompts:
         if missing := [name for name in names if name not in texts]:
             raise UserError(f"{path} has no text {missing[0]}", hint="is it the authors' file?")
         return cls(*(texts[name] for name in names))
-
-
-def filled(template: str, values: Mapping[str, str]) -> tuple[Part, ...]:
-    """A template's parts: what stands in its braces is data, doubled braces are single ones."""
-    parts: list[Part] = []
-    for piece in re.split(r"(?<!\{)(\{\w+\})(?!\})", template):
-        if (name := _PLACE.fullmatch(piece)) and name[1] in values:
-            parts.append(Data(values[name[1]]))
-        elif piece:
-            parts.append(Template(piece.replace("{{", "{").replace("}}", "}")))
-    return tuple(parts)
 
 
 def facts_of(answer: Completion | Failed) -> Facts | str:

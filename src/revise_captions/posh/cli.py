@@ -31,8 +31,14 @@ def score_posh(options: PoshOptions) -> int:
     component. Rows that cannot be scored go to NAME.quarantine.jsonl, if OUT is NAME.jsonl, with
     the reason. Means with 95 % bootstrap intervals are printed.
     """
+    from revise_captions.errors import UserError
     from revise_captions.posh.score_file import run
     from revise_captions.runs.outputs import quarantine_status
 
+    if (options.protocol == "released") != (options.prompts is not None):
+        raise UserError(
+            "--protocol released and --prompts DIR go together",
+            hint="the authors' prompts are read from your copy of their code: docs/posh.md",
+        )
     written = run(options)
     return quarantine_status("captions posh", written) if written is not None else 0

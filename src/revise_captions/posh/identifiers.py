@@ -57,7 +57,7 @@ def _candidates(graph: Graph, index: int, owner: str) -> Iterator[Identifier]:
         rivals = siblings or rivals
     if not rivals:
         yield Identifier(item.name, By.NAME)
-        yield from _surfaces(graph, index)
+        yield from surfaces(graph, index)
         return
     before = False
     theirs = {said.value for i in rivals for said in graph.attributes_of(i)}
@@ -73,7 +73,7 @@ def _candidates(graph: Graph, index: int, owner: str) -> Iterator[Identifier]:
             yield Identifier(phrase(graph, edge), By.RELATION)
 
 
-def _surfaces(graph: Graph, index: int) -> Iterator[Identifier]:
+def surfaces(graph: Graph, index: int) -> Iterator[Identifier]:
     """Other names in the text for the same object, unless another object is called so."""
     names = {item.name for item in graph.objects}
     for span in graph.objects[index].mentions:

@@ -25,8 +25,10 @@ from dataclasses import dataclass, field
 from revise_captions.engines.protocol import AnswerScores, Completion, Engine, Failed, Prompt
 from revise_captions.graphs.grading.components import Component, Part, components
 from revise_captions.graphs.grading.judge import LEAST, Grade, GradingTask
+from revise_captions.graphs.graph import Graph
 from revise_captions.posh import prompts
 from revise_captions.posh.identifiers import By, Identifier, candidates
+from revise_captions.posh.released import ReleasedQuestions
 from revise_captions.records import Unscored
 
 logger = logging.getLogger(__name__)
@@ -52,6 +54,38 @@ def expected(answer: AnswerScores) -> float | None:
         return None
     weights = [math.exp(logprob) for logprob in answer.logprobs]
     return sum(k * weight for k, weight in enumerate(weights, 1)) / sum(weights)
+
+
+class PaperQuestions:
+    """The paper's prompts (A.1.4), and its identifiers (A.1.3)."""
+
+    version = prompts.VERSION
+    entity = staticmethod(prompts.entity)
+    attribute = staticmethod(prompts.attribute)
+    relation = staticmethod(prompts.relation)
+    rewrite = staticmethod(prompts.rewrite)
+
+    def candidates(
+        self, graph: Graph, index: int, names: Mapping[int, str], absent: Sequence[int]
+    ) -> list[Identifier]:
+        """Identifiers of an object, by that of its whole, if this was found."""
+        owner = graph.objects[index].part_of
+        return candidates(graph, index, "" if owner is None else names.get(owner, ""))
+
+    def level(self, graph: Graph, index: int) -> int:
+        """How many wholes an object is a part of, one in another."""
+        level, seen = 0, {index}
+        while (owner := graph.objects[index].part_of) is not None and owner not in seen:
+            level, index = level + 1, owner
+            seen.add(owner)
+        return level
+
+    def better(self, new: float, known: float) -> bool:
+        """Whether an identifier's score replaces an earlier one's."""
+        return new > known
+
+
+PAPER = PaperQuestions()
 
 
 @dataclass(slots=True)
@@ -92,6 +126,7 @@ class LanguageJudge:
         unreadable_is_absent: Score an unreadable answer 1, as the authors' published code does,
             instead of leaving the component unscored.
         batch: Tasks whose questions are asked together.
+        questions: What is asked, and by which identifiers; None: as in the paper.
     """
 
     def __init__(
@@ -101,16 +136,19 @@ class LanguageJudge:
         rewriting: bool = True,
         unreadable_is_absent: bool = False,
         batch: int = 64,
+        questions: ReleasedQuestions | None = None,
     ) -> None:
         self.engine, self.rewriting, self.batch = engine, rewriting, batch
-        self.unreadable_is_absent = unreadable_is_absent
+        self.unreadable_is_absent, self.released = unreadable_is_absent, questions
+        self.questions = questions or PAPER
         self._fluent: dict[Identifier, str] = {}
 
     @property
     def settings(self) -> Mapping[str, str]:
         own = {
             "judge": "language model",
-            "prompts": prompts.VERSION,
+            "protocol": "paper" if self.released is None else "released",
+            "prompts": self.questions.version,
             "rewriting": "on" if self.rewriting else "off",
             "unreadable": "1" if self.unreadable_is_absent else "unscored",
         }
@@ -128,7 +166,7 @@ class LanguageJudge:
             _Sheet(task, "\n".join(t.text for t in task.targets), components(task.source))
             for task in tasks
         ]
-        for level in range(_depth(sheets)):
+        for level in range(self._depth(sheets)):
             self._objects(sheets, level)
         self._claims(sheets)
         return [tuple(sheet.grades[k] for k in range(len(sheet.parts))) for sheet in sheets]
@@ -141,9 +179,10 @@ class LanguageJudge:
             for index, item in enumerate(source.objects):
                 if item.denied:
                     sheet.grades[index] = Grade(None, _DENIED)
-                elif _level(sheet, index) == level:
-                    owner = "" if item.part_of is None else sheet.names.get(item.part_of, "")
-                    open_.append((sheet, index, candidates(source, index, owner)))
+                elif self.questions.level(source, index) == level:
+                    absent = [i for i in sheet.grades if i not in sheet.names]
+                    found = self.questions.candidates(source, index, sheet.names, absent)
+                    open_.append((sheet, index, found))
         self._rewrite(identifier for _, _, many in open_ for identifier in many)
         asked = [
             _Asked(sheet, index, self._entity(sheet, name), name)
@@ -152,14 +191,16 @@ class LanguageJudge:
         ]
         for question, grade in zip(asked, self._ask(asked), strict=True):
             known = question.sheet.grades.get(question.key)
-            if known is None or _better(grade, known):
+            if known is None or self._better(grade, known):
                 question.sheet.grades[question.key] = grade
-            if grade.present:
+                if grade.present and self.released is not None:
+                    question.sheet.names[question.key] = question.identifier
+            if grade.present and self.released is None:
                 question.sheet.names.setdefault(question.key, question.identifier)
 
     def _entity(self, sheet: _Sheet, name: str) -> Prompt:
         text = sheet.task.source.text
-        return prompts.entity(sheet.target, text, name, precision=sheet.task.precision)
+        return self.questions.entity(sheet.target, text, name, precision=sheet.task.precision)
 
     def _claims(self, sheets: Sequence[_Sheet]) -> None:
         """Asks about attributes and relations of what was found; settles the others unasked."""
@@ -171,7 +212,7 @@ class LanguageJudge:
                 if self._settled(sheet, key, (said.object,)):
                     continue
                 name = sheet.names[said.object]
-                prompt = prompts.attribute(
+                prompt = self.questions.attribute(
                     sheet.target, source.text, name, said.value, precision=precision
                 )
                 asked.append(_Asked(sheet, key, prompt, name))
@@ -180,7 +221,7 @@ class LanguageJudge:
                 if self._settled(sheet, key, (edge.subject, edge.target)):
                     continue
                 both = sheet.names[edge.subject], sheet.names[edge.target]
-                prompt = prompts.relation(
+                prompt = self.questions.relation(
                     sheet.target, source.text, both, edge.name, precision=precision
                 )
                 asked.append(_Asked(sheet, key, prompt, " / ".join(both)))
@@ -209,10 +250,21 @@ class LanguageJudge:
             for one in dict.fromkeys(identifiers)
             if one.by in (By.ATTRIBUTE, By.RELATION) and one not in self._fluent
         ]
-        asked = [prompts.rewrite(one.text, of_relation=one.by is By.RELATION) for one in new]
+        rewrite = self.questions.rewrite
+        asked = [rewrite(one.text, of_relation=one.by is By.RELATION) for one in new]
         answers = self.engine.generate(asked, _REWRITTEN) if asked else []
         for one, answer in zip(new, answers, strict=True):
             self._fluent[one] = _phrase(answer) or one.text
+
+    def _better(self, grade: Grade, known: Grade) -> bool:
+        if known.score is None or grade.score is None:
+            return known.score is None
+        return self.questions.better(grade.score, known.score)
+
+    def _depth(self, sheets: Sequence[_Sheet]) -> int:
+        graphs = [sheet.task.source for sheet in sheets]
+        level = self.questions.level
+        return max((level(g, i) + 1 for g in graphs for i in range(len(g.objects))), default=0)
 
     def _ask(self, asked: Sequence[_Asked]) -> list[Grade]:
         if not asked:
@@ -246,28 +298,9 @@ class LanguageJudge:
         return Grade(score, "" if score is not None else reason, identifier)
 
 
-def _better(grade: Grade, known: Grade) -> bool:
-    return known.score is None or (grade.score is not None and grade.score > known.score)
-
-
 def _phrase(answer: Completion | Failed) -> str:
     """A rewritten identifier: one complete, short line, without its quotes; else ""."""
     if isinstance(answer, Failed) or not answer.complete:
         return ""
     text = answer.text.strip().strip("“”\"'.").strip()
     return text if text and "\n" not in text else ""
-
-
-def _level(sheet: _Sheet, index: int) -> int:
-    """How many wholes an object is a part of, one in another."""
-    level, seen = 0, {index}
-    objects = sheet.task.source.objects
-    while (owner := objects[index].part_of) is not None and owner not in seen:
-        level, index = level + 1, owner
-        seen.add(owner)
-    return level
-
-
-def _depth(sheets: Sequence[_Sheet]) -> int:
-    levels = (_level(s, i) + 1 for s in sheets for i in range(len(s.task.source.objects)))
-    return max(levels, default=0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revise_captions.engines.model_spec import HERE, Placement
+from revise_captions.errors import UserError
 
 if TYPE_CHECKING:
     from revise_captions.graphs.grading.judge import Judge
@@ -18,6 +20,7 @@ def load_judge(
     encoder: str = "",
     rewriting: bool = True,
     unreadable_is_absent: bool = False,
+    prompts: Path | None = None,
 ) -> Judge:
     """Loads a judge.
 
@@ -27,10 +30,16 @@ def load_judge(
         encoder: Sentence encoder of the offline judge; "" for the bundled one.
         rewriting: Whether a model may reword how its questions name objects.
         unreadable_is_absent: Whether an answer that cannot be parsed counts as 1.
+        prompts: The user's copy of the authors' prompts; with it a model is asked, and its answers
+            are read, as by their code.
 
     Raises:
         UserError: It cannot be loaded.
     """
+    if prompts is not None and name == "offline":
+        raise UserError(
+            "the authors' prompts are for a language model", hint="name one with --judge"
+        )
     if name == "offline":
         from revise_captions.graphs.grading.offline_judge import OfflineJudge
         from revise_captions.text.sentence_encoder import load_encoder
@@ -39,9 +48,15 @@ def load_judge(
         return OfflineJudge(load_encoder(encoder, device=device))
     from revise_captions.engines.load import load_engine
     from revise_captions.posh.language_judge import LanguageJudge
+    from revise_captions.posh.released import ReleasedQuestions
 
-    loaded = load_engine(name, placement, option="--judge", scores=True)
-    return LanguageJudge(loaded, rewriting=rewriting, unreadable_is_absent=unreadable_is_absent)
+    questions = None if prompts is None else ReleasedQuestions.read(prompts)
+    return LanguageJudge(
+        load_engine(name, placement, option="--judge", scores=True),
+        rewriting=rewriting,
+        unreadable_is_absent=unreadable_is_absent or prompts is not None,
+        questions=questions,
+    )
 
 
 def load_coreference(name: str, device: str = "auto") -> Coreference | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from revise_captions.errors import UserError
 from revise_captions.graphs.grading.judge import MOST, PRESENT, Judge
@@ -15,7 +16,7 @@ from revise_captions.records import Span
 from revise_captions.signature import settings_of
 
 #: What stands after `posh=`, besides the judge.
-OPTIONS = ("parser", "coreference")
+OPTIONS = ("parser", "coreference", "prompts")
 #: A span and the grade of what stands there, 1 to 5; None: it was not graded.
 Place = tuple[Span, float | None]
 
@@ -90,7 +91,7 @@ def _places(graded: Graded) -> list[Place]:
 
 
 def load(argument: str, options: MetricOptions) -> Metric:
-    """POSH against references [=JUDGE,parser=…,coreference=…; offline]."""
+    """POSH against references [=JUDGE,parser=…,coreference=…,prompts=DIR; offline]."""
     judge, parts = "", argument.split(",")
     if parts[0].partition("=")[0] not in OPTIONS:
         judge, *parts = parts
@@ -104,7 +105,11 @@ def load(argument: str, options: MetricOptions) -> Metric:
 
 
 def load_posh(
-    judge: str, options: MetricOptions, parser: str = BUNDLED, coreference: str = "rules"
+    judge: str,
+    options: MetricOptions,
+    parser: str = BUNDLED,
+    coreference: str = "rules",
+    prompts: str = "",
 ) -> PoshMetric:
     """Loads POSH as a metric.
 
@@ -113,10 +118,11 @@ def load_posh(
         options: How models run.
         parser: A spaCy pipeline.
         coreference: `rules`, `maverick`, or a folder of its weights.
+        prompts: The user's copy of the authors' prompts; "": the paper's.
 
     Raises:
         UserError: Something cannot be loaded.
     """
     load_pipeline(parser)  # what is missing is said before a judge is loaded
-    found = load_judge(judge, options.placement)
+    found = load_judge(judge, options.placement, prompts=Path(prompts) if prompts else None)
     return PoshMetric(found, parser, load_coreference(coreference, options.placement.device))

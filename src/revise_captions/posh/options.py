@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from revise_captions.command_line.options import argument, option
-from revise_captions.command_line.shared import OUT_FILE, shared_option
+from revise_captions.command_line.shared import EXISTING_FOLDER, OUT_FILE, shared_option
 from revise_captions.engines.model_spec import Placement
 from revise_captions.runs.options import InputOptions
 from revise_captions.runs.score_file import ScoreOptions
@@ -57,6 +57,16 @@ class PoshOptions:
         False,
         "Score an answer that cannot be parsed as 1 (absent), as the authors' code does, instead "
         "of leaving it unscored.",
+    )
+    protocol: str = option(
+        "paper",
+        "What a language-model judge is asked: as in the paper, or as in the authors' code.",
+        type=click.Choice(["paper", "released"]),
+    )
+    prompts: Path | None = option(
+        None,
+        "Your copy of the authors' posh/scorers/prompts, for --protocol released.",
+        type=EXISTING_FOLDER,
     )
     html: Path | None = option(
         None, "Write an HTML page with marked components to this file.", type=OUT_FILE

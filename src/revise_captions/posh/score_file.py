@@ -20,6 +20,7 @@ from revise_captions.posh.load import load_coreference, load_judge
 from revise_captions.posh.metric import metric_score
 from revise_captions.posh.options import PoshOptions
 from revise_captions.posh.page import PoshPage
+from revise_captions.posh.released import FILES
 from revise_captions.posh.scoring import Graded, Pair, Score, score_captions, signature_of
 from revise_captions.records import Record, Span
 from revise_captions.runs.outputs import OutputCounts
@@ -107,11 +108,13 @@ def run(job: PoshOptions, judge: Judge | None = None) -> OutputCounts | None:
             encoder=job.encoder,
             rewriting=not job.no_rewriting,
             unreadable_is_absent=job.unreadable_is_absent,
+            prompts=job.prompts,
         )
         return PoshFile(job, found, load_coreference(job.coreference, job.device))
 
     reads: list[Path | str] = [job.judge, job.parser, job.coreference]
     reads += [job.encoder] if job.encoder else []
+    reads += [job.prompts / name for name in FILES] if job.prompts is not None else []
     page = PoshPage(Path(job.file.inputs.source).name)
     found = score_file(job.file, load, page, looks=False, reads=reads)
     if found is None:
