@@ -10,10 +10,10 @@ from PIL import Image
 
 from revise_captions.critic.scripted import ScriptedCritic
 from revise_captions.dcscore.cli import score_dcscore
-from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.load import load_scorer
 from revise_captions.dcscore.options import DcscoreOptions, UnitModels
 from revise_captions.dcscore.run import run
+from revise_captions.dcscore.verifiers import CriticVerifier
 from revise_captions.errors import UserError
 from revise_captions.io.source import WINDOW
 from revise_captions.records import Verdict

@@ -13,8 +13,8 @@ from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.paligemma.load import load_paligemma
 from revise_captions.critic.protocol import JudgeRequest
 from revise_captions.critic.scripted import ScriptedCritic
-from revise_captions.dcscore.critic_verifier import CriticVerifier
 from revise_captions.dcscore.units import Decomposition, InformationUnit, VerifyTask
+from revise_captions.dcscore.verifiers import CriticVerifier
 from revise_captions.engines.model_spec import Placement
 from revise_captions.records import Span, Unscored, Verdict
 from revise_captions.text.sentences import split

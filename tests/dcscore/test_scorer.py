@@ -6,11 +6,11 @@ import pytest
 from PIL import Image
 
 from revise_captions.dcscore.decomposers.graph import NOT_ENGLISH, GraphDecomposer
-from revise_captions.dcscore.ensemble import DISAGREEMENT, EnsembleVerifier, VotingRule, agreement
 from revise_captions.dcscore.metric import load
 from revise_captions.dcscore.offline_matcher import OfflineMatcher
 from revise_captions.dcscore.scorer import CaptionScorer, CaptionTask, by_hand
 from revise_captions.dcscore.units import Decomposition, UnitVerdict, VerifyTask
+from revise_captions.dcscore.verifiers import DISAGREEMENT, EnsembleVerifier, VotingRule, agreement
 from revise_captions.engines.model_spec import Placement
 from revise_captions.metrics.protocol import MetricInput
 from revise_captions.metrics.registry import MetricOptions, scored

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
-from revise_captions.dcscore.critic_verifier import NO_CLAIM, CriticVerifier
 from revise_captions.dcscore.decomposers.sentences import SentenceDecomposer
 from revise_captions.dcscore.load import load_unit_scoring
 from revise_captions.dcscore.units import UnitVerdict, VerifyTask
+from revise_captions.dcscore.verifiers import NO_CLAIM, CriticVerifier
 from revise_captions.errors import UserError
 from revise_captions.records import Unscored, Verdict
 

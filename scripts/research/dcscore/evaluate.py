@@ -168,8 +168,8 @@ def _shares(*, balanced: bool) -> tuple[Floats, Floats, Floats, int, int]:
     units the oracle could not judge, and could.
     """
     from revise_captions.critic.load import load_critic
-    from revise_captions.dcscore.critic_verifier import CriticVerifier
     from revise_captions.dcscore.units import VerifyTask
+    from revise_captions.dcscore.verifiers import CriticVerifier
     from revise_captions.picturebook.oracle.truth import Truth, oracle
     from scripts.research.frame.held_out import held_out
 

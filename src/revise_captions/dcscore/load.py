@@ -10,12 +10,11 @@ from pathlib import Path
 from revise_captions.critic.load import CHAT, load_critic, resolve_critic
 from revise_captions.critic.options import DEFAULT, CriticOptions
 from revise_captions.critic.profile import expect_one_critic
-from revise_captions.dcscore.critic_verifier import CriticVerifier
-from revise_captions.dcscore.ensemble import EnsembleVerifier, VotingRule
 from revise_captions.dcscore.options import OFFLINE, UnitModels
 from revise_captions.dcscore.released import ReleasedPrompts, ReleasedScorer
 from revise_captions.dcscore.scorer import CaptionScorer
 from revise_captions.dcscore.units import Decomposer, UnitMatcher, UnitVerifier
+from revise_captions.dcscore.verifiers import CriticVerifier, EnsembleVerifier, VotingRule
 from revise_captions.engines.load import load_engine
 from revise_captions.engines.model_spec import HERE, ModelSpec, Placement, resolve_model
 from revise_captions.engines.protocol import Engine

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from revise_captions.dcscore.ensemble import agreement
 from revise_captions.dcscore.score import CaptionScore, UnitCounts
 from revise_captions.dcscore.scorer import ScoredCaption
 from revise_captions.dcscore.units import Decomposition, InformationUnit
+from revise_captions.dcscore.verifiers import agreement
 from revise_captions.stats.bootstrap import rounded
 from revise_captions.stats.means import Mean, mean_over
 
