@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from revise_captions.command_line.command import SECTIONS, command
 from revise_captions.command_line.options import argument, group
@@ -15,6 +15,7 @@ from revise_captions.command_line.shared import shared_option
 from revise_captions.engines.server_options import ServerOptions
 
 if TYPE_CHECKING:
+    from revise_captions.critic.protocol import Critic
     from revise_captions.io.source import Source
     from revise_captions.pipelines.doctor.machine import Machine
     from revise_captions.pipelines.job.probe import Probe
@@ -57,17 +58,16 @@ def doctor(options: DoctorOptions) -> int:
     """
     from revise_captions.pipelines.doctor import advice, machine
     from revise_captions.pipelines.job.missing_images import missing_images
-    from revise_captions.pipelines.options import JobOptions
     from revise_captions.runs.inputs import open_input
 
-    job, source = JobOptions.of(asdict(options)), options.source
+    job, source = planned(asdict(options)), options.source
     found = None
     if source:
         with closing(open_input(job.inputs, "captions-doctor", need_image=True)) as opened:
             fields = f"image in {opened.fields.image}, captions in "
             _print([("input", f"{source} ({opened.layout.title})")])
             _print([("fields", fields + ", ".join(opened.fields.captions))])
-            found = _probe(opened, job)
+            found = probe_input(opened, job)
             _print(found.lines())
             if (problem := missing_images(opened, job.inputs.image_root)) is not None:
                 _print([("", problem[1])])
@@ -83,14 +83,27 @@ def _print(lines: Iterable[tuple[str, str]]) -> None:
         echo(f"{name:16}{text}")
 
 
-def _probe(source: Source, job: JobOptions) -> Probe:
-    from revise_captions.critic.locate import SHIPPED
-    from revise_captions.pipelines.job.models import load_critic_of
+def planned(options: Mapping[str, Any]) -> JobOptions:
+    """The run that is planned, of its options by name."""
+    from revise_captions.pipelines.options import JobOptions
+
+    return JobOptions.of(options)
+
+
+def probe_input(source: Source, job: JobOptions) -> Probe:
+    """Looks at records across an input, with the critic where it is a bundled one."""
     from revise_captions.pipelines.job.probe import probe
     from revise_captions.runs.inputs import image_loader
 
-    critic = load_critic_of(job.models) if job.models.critic in SHIPPED else None
-    return probe(source, image_loader(source, job.inputs), critic, urls=job.inputs.allow_urls)
+    load = image_loader(source, job.inputs)
+    return probe(source, load, _critic_of(job), urls=job.inputs.allow_urls)
+
+
+def _critic_of(job: JobOptions) -> Critic | None:
+    from revise_captions.critic.locate import SHIPPED
+    from revise_captions.pipelines.job.models import load_critic_of
+
+    return load_critic_of(job.models) if job.models.critic in SHIPPED else None
 
 
 def _models(job: JobOptions) -> list[str]:

@@ -74,7 +74,7 @@ def check_output(
 
 def write(
     source: Source,
-    results: Iterable[RowResult | BadRow],
+    results: Iterable[RowResult | BadRow | LeftOut],
     out: str,
     each: Callable[[Row | BadRow, RowResult | BadRow], None] | None = None,
     style: OutputStyle = BOTH,

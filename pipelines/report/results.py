@@ -99,7 +99,7 @@ def summarize(
     tallied: RunTally,
     signature: str,
     job: JobOptions,
-    speed: Speed,
+    speed: Speed | None,
     settings: Mapping[str, Any],
     load: LoadImage,
 ) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def values_of(
         "changed": originals != revised,
         "needs_review": found["still_flagged"] > 0,
         "failed": any(part.get("error") for _, _, part in parts),
-        "captioner": _captioner(row.data, captioner_field),
+        "captioner": captioner_of(row.data, captioner_field),
         "expert": ",".join(experts) or None,
         "caption": _encodable("\n".join(originals)),
         "revised_caption": _encodable("\n".join(revised)),
@@ -141,7 +141,7 @@ def _count(found: dict[str, Any], sentence: Mapping[str, Any], threshold: float)
         found["still_flagged"] += outcomes.end_of(sentence, threshold) is End.FLAGGED
 
 
-def _captioner(row: Mapping[str, Any], field: str | None) -> str | None:
+def captioner_of(row: Mapping[str, Any], field: str | None) -> str | None:
     for name in (field,) if field else CAPTIONER_FIELDS:
         value = row.get(name)
         if isinstance(value, str | int | float) and str(value):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from revise_captions.command_line.options import REQUIRED, argument, option
 from revise_captions.command_line.shared import COUNT, OUT, shared_option
+from revise_captions.pipelines.options import Evidence, Write
 
 _CAPTIONER = "Field that names the model that wrote a caption.  [default: detected by name]"
 
@@ -17,7 +18,7 @@ class SelectOptions:
 
     out: str = argument("OUT")
     kept: str = argument("KEPT", type=OUT)
-    where: str = option(REQUIRED, "Condition on the columns of a record, in SQL.")
+    where: str = option(REQUIRED, "Condition on the columns of a record, in SQL; `true`: all.")
     rest: str | None = option(None, "Where the other records go.", type=OUT)
     sample: int | None = option(
         None, "Keep this many of the records of which the condition holds.", type=COUNT
@@ -26,6 +27,12 @@ class SelectOptions:
         None, "Draw the sample from each value of this column in proportion."
     )
     seed: int = option(0, "Seed of the sample.")
+    write: Write | None = option(
+        None, "Where corrected captions go, as in `captions revise`.  [default: where OUT has them]"
+    )
+    evidence: Evidence | None = option(
+        None, "Where `revision` goes, as in `captions revise`.  [default: where OUT has it]"
+    )
     captioner_field: str | None = option(None, _CAPTIONER)
     caption_field: str | None = shared_option("--caption-field")
     force: bool = shared_option("--force", help="Replace KEPT and REST.")

@@ -16,7 +16,8 @@ from typing import Any
 
 from revise_captions.errors import BadRecord, UserError
 from revise_captions.io.evidence_file import evidence_path, is_evidence
-from revise_captions.io.fields import Fields
+from revise_captions.io.fields import Fields, captions_of
+from revise_captions.io.in_place import FIELD, ORIGINAL, joined, named_fields
 from revise_captions.io.readers import open_source
 from revise_captions.io.rows import BadRow, Row
 from revise_captions.io.signature_file import (
@@ -27,7 +28,9 @@ from revise_captions.io.signature_file import (
 )
 from revise_captions.io.source import Source
 from revise_captions.io.writing import head_of, replacing, write_text
-from revise_captions.pipelines.output.writers import check_output, write_as_is
+from revise_captions.layouts.style import AS_IS, OutputStyle, style_of
+from revise_captions.pipelines.output import outcomes
+from revise_captions.pipelines.output.writers import check_output, write, write_as_is
 from revise_captions.pipelines.select.columns import values_of
 from revise_captions.pipelines.select.options import SelectOptions
 from revise_captions.pipelines.select.where import Condition
@@ -45,16 +48,24 @@ def select(options: SelectOptions) -> tuple[OutputCounts, OutputCounts | None]:
     Raises:
         UserError: The condition is none, or OUT is no run's output.
     """
-    condition = Condition(options.where)
+    condition = None if options.where.strip() == "true" else Condition(options.where)
     with closing(open_run(options.out, options.caption_field)) as source:
+        style = _style(source, options)
         reads = [evidence_path(source.path), signatures_path(source.path)]
         for out in filter(None, (options.kept, options.rest)):
-            check_output(source, out, force=options.force, reads=reads)
+            check_output(source, out, force=options.force, reads=reads, style=style)
         expect_run(source)
         decided = _decided(source, condition, options)
-        kept = _write(source, decided, KEPT, options.kept)
-        rest = _write(source, decided, REST, options.rest) if options.rest else None
+        kept = _write(source, decided, KEPT, options.kept, style)
+        rest = _write(source, decided, REST, options.rest, style) if options.rest else None
         return kept, rest
+
+
+def _style(source: Source, options: SelectOptions) -> OutputStyle:
+    """How KEPT says what was found; `AS_IS` where that is how OUT does."""
+    now = style_of(source)
+    asked = OutputStyle(options.write or now.write, options.evidence or now.evidence)
+    return AS_IS if asked == now else asked
 
 
 def open_run(out: str, caption_field: str | None = None) -> Source:
@@ -86,14 +97,14 @@ def records_of(source: Source, captioner_field: str | None) -> Iterator[dict[str
             raise UserError(found, hint="pass the file as the run wrote it") from None
 
 
-def _decided(source: Source, condition: Condition, options: SelectOptions) -> bytearray:
+def _decided(source: Source, condition: Condition | None, options: SelectOptions) -> bytearray:
     """What becomes of each record: KEPT, REST or BAD."""
     decided = bytearray()
     strata: dict[object, list[int]] = {}
     records = records_of(source, options.captioner_field)
     while batch := list(islice(records, BATCH)):
         good = [record for record in batch if not isinstance(record, BadRow)]
-        holds = iter(condition.holds(good))
+        holds = iter([True] * len(good) if condition is None else condition.holds(good))
         for record in batch:
             found = BAD if isinstance(record, BadRow) else int(next(holds))
             if found == KEPT and options.sample is not None and not isinstance(record, BadRow):
@@ -102,12 +113,12 @@ def _decided(source: Source, condition: Condition, options: SelectOptions) -> by
                 found = REST
             decided.append(found)
     if options.sample is not None:
-        for index in _drawn(list(strata.values()), options.sample, options.seed):
+        for index in drawn(list(strata.values()), options.sample, options.seed):
             decided[index] = KEPT
     return decided
 
 
-def _drawn(strata: Sequence[Sequence[int]], size: int, seed: int) -> Iterator[int]:
+def drawn(strata: Sequence[Sequence[int]], size: int, seed: int) -> Iterator[int]:
     """A sample of `size`, or of all there are, from each stratum in proportion, by the method of
     largest remainders."""
     total = sum(map(len, strata))
@@ -122,18 +133,22 @@ def _drawn(strata: Sequence[Sequence[int]], size: int, seed: int) -> Iterator[in
         yield from rng.sample(stratum, count)
 
 
-def _write(source: Source, decided: bytearray, wanted: int, out: str) -> OutputCounts:
+def _write(
+    source: Source, decided: bytearray, wanted: int, out: str, style: OutputStyle
+) -> OutputCounts:
+    if style != AS_IS:
+        return write(source, _results(source, decided, wanted, style), out, style=style)
     _copy_beside(source, decided, wanted, out)
-    return write_as_is(source, _results(source, decided, wanted), out)
+    return write_as_is(source, _results(source, decided, wanted, style), out)
 
 
 def _results(
-    source: Source, decided: bytearray, wanted: int
+    source: Source, decided: bytearray, wanted: int, style: OutputStyle
 ) -> Iterator[RowResult | BadRow | LeftOut]:
     """Bad rows go to the quarantine of KEPT alone."""
     for row, found in zip(source.rows(), decided, strict=True):
-        if found == wanted:
-            yield RowResult(row.line, {})
+        if found == wanted and isinstance(row, Row):
+            yield RowResult(row.line, {} if style == AS_IS else found_again(row, source, style))
         elif found == BAD and wanted == KEPT and isinstance(row, BadRow):
             yield row
         elif found == BAD and wanted == KEPT and isinstance(row, Row):
@@ -143,6 +158,18 @@ def _results(
                 yield BadRow.of(row, source.name, error)
         else:
             yield LeftOut(row.line)
+
+
+def found_again(row: Row, source: Source, style: OutputStyle) -> dict[str, Any]:
+    """What a run found, as it stands in a row, for a writer of another style."""
+    found = {name: row.data[name] for name in ("revised_caption", "revision")}
+    if style.write == "both" and not named_fields(row.data):
+        return found
+    captions = captions_of(row, source.fields)
+    parts = {name or next(iter(captions)): part for name, _, part in outcomes.captions_of(row.data)}
+    named = {name: {**part, FIELD: name} for name, part in parts.items()}
+    originals = {name: captions[name] for name in parts}
+    return {**found, "revision": joined(named), ORIGINAL: joined(originals)}
 
 
 _ROW = re.compile(rb'\{"row": [0-9]+')

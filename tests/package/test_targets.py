@@ -23,7 +23,8 @@ from revise_captions.registry import COMMANDS, names
 from revise_captions.vela.card import VelaCard, save
 
 PRECIOUS = "name,score\nprecious,1\n"
-#: What a command needs where types do not say it. There are `in.jsonl` and the folder `data`.
+#: What a command needs where types do not say it. There are `in.jsonl`, `recipe.toml` of it,
+#: and the folder `data`.
 NEEDED: Mapping[str, Mapping[str, str]] = {
     "annotate convert": {"name": "chocolate"},
     "benchmarks export": {"name": "chocolate"},
@@ -33,6 +34,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
     "finetune": {"base": "bundled", "minutes": "1"},
     "finetune-metric": {"metric": "clipscore"},
     "rate": {"inputs": "in.jsonl"},
+    "run": {"recipe": "recipe.toml"},
     "select": {"where": "true"},
     "stress-metric": {"metrics": "mine=in.jsonl"},
     "merge": {"shards": "in.jsonl"},
@@ -122,6 +124,7 @@ def home(tmp_path, monkeypatch) -> Path:
     (tmp_path / "data/split.csv").write_text(PRECIOUS)
     save(tmp_path / "data", VELA_CARD, {name: torch.zeros(1) for name in VELA_TENSORS})
     (tmp_path / "precious").write_text(PRECIOUS)
+    (tmp_path / "recipe.toml").write_text('in = "in.jsonl"\nout = "recipe-out.jsonl"\n')
     (tmp_path / "somebodys/training").mkdir(parents=True)
     (tmp_path / "somebodys/training/part-00000.snappy.parquet").write_text(PRECIOUS)
     (tmp_path / "somebodys/state.json").write_text(PRECIOUS)

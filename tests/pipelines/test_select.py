@@ -141,3 +141,21 @@ def test_what_is_no_run_is_refused(command, tmp_path, capsys):
         code, _, said = outcome(main, capsys, *arguments)
         assert code == 2
         assert "there is no `revision`" in said
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "llava", "csv", "coco", "beside", "tar", "parquet"])
+def test_what_is_kept_may_be_written_in_another_style(command, tmp_path, capsys, layout):
+    """To the byte as a run writes it that was asked for the style, there and back."""
+    pytest.importorskip("datasets")
+    made = make(layout, tmp_path)
+    style = ["--write", "caption", "--evidence", "sidecar"]
+    both, asked, there, back = (f"{n}{made.suffix}" for n in ("both", "asked", "there", "back"))
+    assert command(made.source, both, *made.options).code == 0
+    assert command(made.source, asked, *made.options, *style).code == 0
+    assert outcome(main, capsys, "select", both, there, "--where", "true", *style)[0] == 0
+    assert files_of(tmp_path / there) == files_of(tmp_path / asked)
+    evidence = [(tmp_path / f"{n}.evidence.jsonl").read_bytes() for n in (there, asked)]
+    assert evidence[0] == evidence[1]
+    again = ["--write", "both", "--evidence", "row"]
+    assert outcome(main, capsys, "select", there, back, "--where", "true", *again)[0] == 0
+    assert rows_of(tmp_path / back) == rows_of(tmp_path / both)

@@ -44,6 +44,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("--allow-urls", "--limit", "--strict", "--write", "--evidence", "--resume", "--force"),
         "--config",
     ),
+    "Filters": ("--drop-duplicates", "--language", "--min-side", "--max-ratio", "--drop-gray"),
     "Models": (
         *("--critic", "--expert", "--critic-profile", "--reviser", "--adapter"),
         *("--engine", "--samples"),

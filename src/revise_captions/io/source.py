@@ -48,6 +48,7 @@ class Source:
             the windows of the whole.
         limit: Rows after which iteration stops, counted within the shard.
         window: Rows per window.
+        check: Raises `BadRecord` for a record that a filter leaves out.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Source:
     shard: tuple[int, int] = (0, 1)
     limit: int | None = None
     window: int = WINDOW
+    check: Callable[[Record], None] | None = None
 
     def __iter__(self) -> Iterator[Record | BadRow]:
         for row in self.rows():
@@ -74,6 +76,8 @@ class Source:
             try:
                 with own_step(Reason.UNEXPECTED_ERROR):
                     record = to_record(row, self.fields, source=self.name)
+                    if self.check is not None:
+                        self.check(record)
             except BadRecord as error:
                 yield BadRow.of(row, self.name, error)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from revise_captions.io.images import LoadImage, load_image
 from revise_captions.io.readers import open_source
 from revise_captions.io.source import Source
 from revise_captions.records import Record
+from revise_captions.runs.filters import check_image, filtered
 from revise_captions.runs.options import InputOptions, parse_shard
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def input_settings(inputs: InputOptions) -> dict[str, Any]:
         "allow-urls": inputs.allow_urls,
         "limit": inputs.limit,
         "shard": inputs.shard,
+        **{name: value for name, value in asdict(inputs.filters).items() if value},
     }
 
 
@@ -41,7 +44,7 @@ def open_input(inputs: InputOptions, out: str, *, need_image: bool = True) -> So
     Raises:
         UserError: It cannot be read, or has no such fields.
     """
-    return open_source(
+    source = open_source(
         inputs.source,
         fields=Fields(inputs.image_field, inputs.caption_fields),
         need_image=need_image,
@@ -50,18 +53,25 @@ def open_input(inputs: InputOptions, out: str, *, need_image: bool = True) -> So
         spool=Path("stdout" if out == "-" else out),
         strict=inputs.strict,
     )
+    if inputs.folder is not None:
+        source = replace(source, folder=inputs.folder)
+    return filtered(source, inputs.filters)
 
 
 def image_loader(source: Source, inputs: InputOptions) -> LoadImage:
     """Reads a record's image the way the options allow; large ones are reduced."""
 
+    filters = inputs.filters
+
     def load(record: Record) -> Image:
-        return load_image(
+        image = load_image(
             record.image,
             root=inputs.image_root,
             folder=source.folder,
             allow_urls=inputs.allow_urls,
             keep=reduced,
         )
+        check_image(image, filters)
+        return image
 
     return load

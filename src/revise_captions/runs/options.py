@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+import click
+
 from revise_captions.command_line.options import argument, option
-from revise_captions.command_line.shared import shared_option
+from revise_captions.command_line.shared import COUNT, shared_option
 from revise_captions.errors import UserError
+from revise_captions.runs.filters import Filters
 
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """Which records are read. `revise-captions --help` says what each option means."""
+    """Which records are read. `revise-captions --help` says what each option means.
+
+    `folder` is no option: where relative image paths start, where the source is a copy of rows that
+    stood in another folder.
+    """
 
     source: str = argument("IN", default="")
     image_field: str | None = shared_option("--image-field")
@@ -27,7 +34,36 @@ class InputOptions:
         metavar="I/N",
     )
     strict: bool = shared_option("--strict")
+    drop_duplicates: float | None = option(
+        None,
+        "Leave out captions that an earlier record has, too: 1 the same ones; below 1 also those "
+        "that share so much of their runs of three words (needs the extra `filters`).",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="SHARE",
+    )
+    language: str | None = option(
+        None,
+        "Leave out captions that are more likely than not of one other language than this, such as "
+        "en (needs the extra `filters`).",
+        metavar="CODE",
+    )
+    min_side: int | None = option(
+        None, "Leave out images with a shorter side.", type=COUNT, metavar="PIXELS"
+    )
+    max_ratio: float | None = option(
+        None,
+        "Leave out images of which one side is longer than this times the other.",
+        type=click.FloatRange(1),
+        metavar="RATIO",
+    )
+    drop_gray: bool = option(False, "Leave out images without colors.")
     config: Path | None = shared_option("--config")
+    folder: Path | None = None
+
+    @property
+    def filters(self) -> Filters:
+        """What leaves records out."""
+        return Filters(**{item.name: getattr(self, item.name) for item in fields(Filters)})
 
     @property
     def caption_fields(self) -> tuple[str, ...]:
