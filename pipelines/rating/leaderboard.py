@@ -6,15 +6,16 @@ arithmetic on counts.
 
 from __future__ import annotations
 
+import io
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from revise_captions.command_line.printing import echo
 from revise_captions.critic.known_errors import expect_profile, known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
@@ -37,12 +38,16 @@ from revise_captions.pipelines.rating.human_scores import People, against_people
 from revise_captions.pipelines.rating.human_scores import as_text as people_as_text
 from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import page
+from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import of_expert
 from revise_captions.stats.error_correction import ErrorRates
+from revise_captions.stats.exact import images_to_tell
 from revise_captions.stats.leaderboard import CRITERIA, Leaderboard, length_controlled, rank
 from revise_captions.text.formatting import plural
 
 RATINGS = "ratings.json"
+#: Images up to which a board says that they are too few.
+FEW = 10
 
 
 def rate_captions(options: RatingOptions) -> dict[str, Any]:
@@ -156,8 +161,10 @@ def _judge(options: RatingOptions, path: str) -> str:
             allow_unscored=options.judging.run.allow_unscored,
         ),
     )
-    with redirect_stdout(sys.stderr):  # its table is news, not the result
+    with redirect_stdout(io.StringIO()):  # its table is of revisions, and there are none
         run(judging)
+    if (bad := quarantine_path(str(out))).exists():
+        echo(f"{path}: what cannot be judged is in {bad}", err=True)
     return str(out)
 
 
@@ -196,12 +203,14 @@ def write_board(
     tables["overall"] = with_corrected(tables["overall"], shares)
     found = as_json(boards, tables, rated, replicates)
     found["correction"] = note(rated, known) if shares else ""
+    found["few"] = too_few(boards["response"], len(rated.ratings.images))
     order = [standing.captioner for standing in boards["overall"].standings]
     found["errors"] = errors = error_rates.errors_of(rated, order, replicates)
     found["people"] = None if people is None else against_people(rated.ratings, people, replicates)
     texts = {
         "leaderboard.json": dumps(found),
-        "leaderboard.md": _sections(tables, formats.as_markdown, "## "),
+        "leaderboard.md": _sections(tables, formats.as_markdown, "## ")
+        + (f"\n\n{found['few']}" if found["few"] else ""),
         "leaderboard.html": page(found, rated.evidence),
         "leaderboard.tex": _sections(tables, formats.as_latex, "% "),
         **{f"{name}.csv": formats.as_csv(table) for name, table in tables.items()},
@@ -215,6 +224,19 @@ def write_board(
         with replacing(out / name) as file:
             file.write(text.encode() + b"\n")
     return found
+
+
+def too_few(board: Leaderboard, images: int) -> str:
+    """What is said of a board of so few images that its order means nothing; "" of a larger one."""
+    if images > FEW or len(board.standings) < 2:
+        return ""
+    shares = [s.value for s in board.standings if s.value is not None]
+    mean = sum(shares) / len(shares) if shares else 0.5
+    near = min(max(mean, 0.05), 0.95)
+    return (
+        f"{plural(images, 'image')}: too few to tell captioners apart. A difference of five points "
+        f"between two near {near:.0%} takes about {images_to_tell(near):,} images."
+    )
 
 
 def _sections(tables: Mapping[str, Any], render: Any, mark: str) -> str:
@@ -253,6 +275,8 @@ def _rounded(matrix: Any) -> list[list[float | None]]:
 def as_text(found: Mapping[str, Any]) -> str:
     """The tables for a terminal."""
     parts = [f"{c['heading']}\n\n{formats.as_text(c['table'])}" for c in found["criteria"].values()]
+    if found["few"]:
+        parts.insert(0, found["few"])
     if found["errors"] is not None:
         parts.append(f"{found['errors']['heading']}\n\n{error_rates.as_text(found['errors'])}")
     if found["people"] is not None:

@@ -23,6 +23,8 @@ from revise_captions.pipelines.rating.examples import BoardEvidence
 from revise_captions.pipelines.rating.leaderboard import rate_captions
 from revise_captions.pipelines.rating.options import RatingOptions
 from revise_captions.pipelines.rating.page import lead, page
+from revise_captions.stats.exact import images_to_tell
+from revise_captions.stats.leaderboard import collect, rank
 
 main = program(cli.rate_captions)
 
@@ -438,3 +440,31 @@ def test_two_inputs_of_one_name_do_not_share_what_is_judged(rate, tmp_path):
     assert code == 0
     judged = sorted(path.name for path in (tmp_path / "board").glob("judged-*in.jsonl"))
     assert judged == ["judged-a_in.jsonl", "judged-b_in.jsonl"]
+
+
+@pytest.mark.parametrize(("images", "few"), [(10, True), (11, False)])
+def test_ten_images_are_too_few_and_the_judging_prints_no_table(rate, tmp_path, images, few):
+    write_captions(tmp_path, images)
+    code, out, err = rate("in.jsonl", "--out", "board")
+    assert code == 0
+    says = f"{images} images: too few to tell captioners apart. A difference of five points"
+    pages = [
+        out,
+        *((tmp_path / f"board/leaderboard.{kind}").read_text() for kind in ("md", "html")),
+    ]
+    assert [says in text for text in pages] == [few] * 3
+    assert "Factuality" not in out + err  # as a run says of what it rewrote
+    assert "what cannot be judged is in board/judged-in.quarantine.jsonl" in err
+
+
+def test_a_captioner_without_an_error_has_the_exact_interval():
+    """10 of 10 images: from 0.025 ** (1/10) to 1."""
+    rows = [("a", str(k), (1, 1, 1, 1, 1.0, 2, 2, 2, 0, 0, 9)) for k in range(10)]
+    (standing,) = rank(collect(rows), "response", replicates=100).standings
+    assert (standing.value, standing.high) == (1, 1)
+    assert standing.low == pytest.approx(0.025**0.1)
+
+
+def test_how_many_images_a_difference_takes():
+    """.50 against .55, by the textbook's formula without correction: (1.96 + .8416)² / .005."""
+    assert images_to_tell(0.5) == pytest.approx((1.95996 + 0.84162) ** 2 * 0.5 / 0.05**2, abs=1)

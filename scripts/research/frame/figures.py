@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from revise_captions.stats.bootstrap import Estimate, ratio_interval
+from revise_captions.stats.exact import exact_interval
 from revise_captions.stats.paired_tests import Floats, measured_sums
 
 
@@ -58,8 +59,12 @@ def share_of(
     found = measured_sums(_mean, rows, known)
     if found.value is None:
         raise ValueError(f"{name}: none of {len(values)} values is a number")
+    low, high = found.low, found.high
+    if found.value in (0.0, 1.0) and set(values) <= {0, 1}:  # all agree: the exact bounds
+        of = len(set(known))
+        low, high = exact_interval(round(found.value * of), of)
     base = None if floor is None else float(np.nanmean(floor))
-    return ReportedFigure(name, found.value, found.low, found.high, found.rows, floor=base, **more)
+    return ReportedFigure(name, found.value, low, high, found.rows, floor=base, **more)
 
 
 def _mean(sums: Floats) -> float:

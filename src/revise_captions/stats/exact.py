@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 LEVEL = 0.95
+POWER = 0.8
 
 
 def exact_interval(count: int, of: int) -> tuple[float, float]:
@@ -35,3 +38,20 @@ def trials_for(share: float, width: float) -> int:
 def _width(share: float, of: int) -> float:
     low, high = exact_interval(round(share * of), of)
     return high - low
+
+
+def images_to_tell(share: float, difference: float = 0.05) -> int:
+    """How many images tell two captioners apart, each judged once on each.
+
+    By the normal approximation for two independent shares, at a level of 5 % and a power of 80 %
+    (Fleiss et al. 2003, section 4.2). Captioners that err on the same images need fewer, several
+    captioners, by Holm's correction, more.
+
+    Args:
+        share: What both are near to.
+        difference: Between them.
+    """
+    from scipy.stats import norm
+
+    z = float(norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER))
+    return ceil(z**2 * 2 * share * (1 - share) / difference**2)

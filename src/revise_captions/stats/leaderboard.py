@@ -11,7 +11,8 @@ in no denominator there, and is counted. What was measured of a captioner on an 
 counts (`COLUMNS`), so that captioners can be added without scoring the others again.
 
 Intervals: Poisson bootstrap over images (`bootstrap.weights`, keyed by the image's name), the same
-resamples for all captioners. Differences: paired permutation tests over the images that both have
+resamples for all captioners; Clopper and Pearson's where all images agree.
+Differences: paired permutation tests over the images that both have
 described, Holm's correction over all pairs. A rank is a range: from 1 + the number of captioners
 significantly better, to the number of captioners not significantly worse.
 """
@@ -29,6 +30,7 @@ import numpy.typing as npt
 
 from revise_captions.records import Label
 from revise_captions.stats.bootstrap import LEVEL, weights
+from revise_captions.stats.exact import exact_interval
 
 Floats = npt.NDArray[np.float64]
 Criterion = Literal["response", "overall", "per_description"]
@@ -194,8 +196,8 @@ def rank(ratings: Ratings, criterion: Criterion, *, replicates: int = 10_000) ->
     p_values = holm(permutation_tests(top, bottom, replicates=permutations))
     standings = []
     for place, index in enumerate(order):
-        spread = int((bottom[place] > 0).sum()) > 1  # one image says nothing of others
-        low, high = _interval(resampled[:, place]) if spread else (None, None)
+        described = int((bottom[place] > 0).sum())
+        low, high = _bounds(float(values[place]), described, resampled[:, place])
         different = p_values[place] < ALPHA
         known = not np.isnan(values[place])
         standings.append(
@@ -229,6 +231,14 @@ def resamples(
         for total, values in zip(sums, (top, bottom), strict=True):
             total += drawn @ values[:, part].T.astype(np.float32)
     return _ratio(sums[0], sums[1])
+
+
+def _bounds(value: float, images: int, resampled: Floats) -> tuple[float | None, float | None]:
+    """The interval; where all images agree, the exact one for as many trials as there are."""
+    if images <= 1:  # one says nothing of others
+        return None, None
+    exact = value in (0.0, 1.0)
+    return exact_interval(round(value * images), images) if exact else _interval(resampled)
 
 
 def _interval(values: Floats) -> tuple[float | None, float | None]:
