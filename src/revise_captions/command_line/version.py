@@ -7,6 +7,8 @@ from importlib import metadata
 
 import click
 
+from revise_captions.command_line.printing import echo
+
 
 def version_option() -> click.Option:
     """The eager option `-V`, `--version`, for any command."""
@@ -22,7 +24,7 @@ def version_option() -> click.Option:
 
 def _show(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        click.echo(versions())
+        echo(versions())
         ctx.exit()
 
 
