@@ -15,6 +15,7 @@ from revise_captions.io.decoding import reduced
 from revise_captions.io.fields import to_record
 from revise_captions.io.images import load_image, parse_image, resolve_path
 from revise_captions.io.rows import Row
+from revise_captions.io.writing import check_writable
 from revise_captions.pipelines.annotate.tasks.decided import decidable, decided_unit
 from revise_captions.pipelines.annotate.tasks.units import RunCaption, Unit
 from revise_captions.pipelines.apply.captions import Undecided
@@ -222,6 +223,8 @@ def open_session(options: ExploreOptions, tell: Any = lambda text: None) -> Expl
         raise UserError("a run is read more than once, and cannot be standard input", hint=hint)
     reads: list[Path | str] = [options.run.path, quarantine_path(options.run.path)]
     reads += [options.against] if options.against else []
+    if options.new is not None:
+        check_writable(Path(options.new), reads)
     path = options.decisions or decisions_path(options.run.path)
     decisions = Decisions.open(path, _reviewer(), reads)
     index = open_index(options.run, tell)

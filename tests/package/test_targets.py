@@ -27,6 +27,7 @@ PRECIOUS = "name,score\nprecious,1\n"
 #: and the folder `data`.
 NEEDED: Mapping[str, Mapping[str, str]] = {
     "annotate convert": {"name": "chocolate"},
+    "apply": {"paths": "in.jsonl in.jsonl new"},
     "benchmarks export": {"name": "chocolate"},
     "benchmarks run": {"name": "decapbench"},
     "calibrate": {"critic": "bundled"},
@@ -98,7 +99,7 @@ def _line(target: Target, given: Mapping[str, str], *more: str) -> list[str]:
         else:
             value = _needed(target.name, parameter)
         if value is not None and isinstance(parameter, click.Argument):
-            arguments.append(value)
+            arguments += value.split()
         elif value is not None:
             options += [parameter.opts[-1], value]
     flags = [flag for flag in more if any(flag in p.opts for p in target.command.params)]

@@ -111,7 +111,7 @@ def test_python_m(capsys):
         (["rat"], "did you mean rate?"),
         (["finetun"], "did you mean finetune?"),
         (["xyz"], "see captions --help"),
-        (["rate", "--adaptr", "x"], "Did you mean '--adapter'?"),
+        (["rate", "--adaptr", "x"], "Did you mean one of: '--adapter', "),
         (["init-config", "--for", "rvise"], "did you mean revise?"),
         (["annotate", "exprot"], "Did you mean 'export'?"),
         (["benchmarks", "show", "choclate"], "did you mean chocolate?"),

@@ -43,6 +43,7 @@ def board():
     rater = {"critic": LONG, "threshold": "0.5"}
     criteria = dict.fromkeys(("response", "overall", "per_description"), criterion)
     head = {"rater": rater, "images": 9, "replicates": 1000, "errors": None, "people": None}
+    head["few"] = f"9 images: too few to tell {LONG} from others."
     return {**head, "criteria": criteria}
 
 

@@ -182,6 +182,7 @@ def test_the_signature_shows_the_commands_options():
     only_files = {"source", "out", "limit", "shard", "resume", "force", "dry_run", "report"}
     only_files |= {"group_by", "runner", "replicas", "ray_address"}
     only_files |= {"allow_unscored", "max_quarantine", "config", "strict", "write", "evidence"}
+    only_files |= {"drop_duplicates", "drop_gray", "language", "max_ratio", "min_side"}
     rows = [{"image": PICTURE, "caption": CAPTION}]
     (plain,) = run(rows)
     for name, default in option_names().items():

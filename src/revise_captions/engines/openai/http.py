@@ -295,19 +295,24 @@ def _words(status: int, content: bytes, secret: str | None) -> str:
 
 
 def _seconds(value: str) -> float:
-    """Seconds that a server asks for, or until the time that it names; 0 where it does not."""
+    """Seconds that a server asks for, or until the time that it names; 0 where it does not, or
+    asks for more than a day, which is no pause but a mistake."""
     if _SECONDS.fullmatch(value):
-        return min(float(value), _FOREVER)
+        return _within_a_day(float(value))
     try:
         then = parsedate_to_datetime(value)
     except ValueError:
         return 0.0
     then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
-    return min(max(0.0, (then - datetime.now(UTC)).total_seconds()), _FOREVER)
+    return _within_a_day((then - datetime.now(UTC)).total_seconds())
+
+
+def _within_a_day(seconds: float) -> float:
+    return seconds if 0 <= seconds <= _DAY else 0.0
 
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
-_FOREVER = 1e6
+_DAY = 86_400.0
 
 
 def _json_of(content: bytes, secret: str | None) -> Any:
