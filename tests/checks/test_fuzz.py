@@ -22,6 +22,7 @@ def test_halves_of_a_surrogate_pair_reach_no_tokenizer():
     assert encodable("A \ud83d\ude00\U0001f600 dog\udfff.") == "A \ufffd\ufffd\U0001f600 dog\ufffd."
 
 
+@pytest.mark.slow
 def test_half_a_minute():
     assert fuzz.fuzz(16, 30, list(fuzz.KINDS)).findings == []
 

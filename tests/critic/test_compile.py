@@ -40,6 +40,7 @@ def test_sigmoid_gelu_is_torch_gelu():
     torch.testing.assert_close(*slopes, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_verdicts_and_rationales_are_those_of_plain_layers(tmp_path):
     """In batches of every length and size, with one row and with many; compiled once for all."""
     folder = saved(tmp_path, sure=True)

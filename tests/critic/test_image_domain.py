@@ -114,6 +114,7 @@ def test_folding_the_basis_into_the_gate_changes_nothing() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_gate_learns_one_foreign_patch_region() -> None:
     """Home: every patch like its neighbour. Foreign: other directions; mosaics of the two too."""
     gen = np.random.default_rng(3)
@@ -188,18 +189,22 @@ def jpeg(image: Image.Image, quality: int) -> Image.Image:
     return Image.open(buffer).convert("RGB")
 
 
-@pytest.mark.parametrize("program", ["simple", "distance", "paper"])
+@pytest.mark.parametrize(
+    "program",
+    ["simple", *(pytest.param(name, marks=pytest.mark.slow) for name in ("distance", "paper"))],
+)
 def test_bundled_gate_refuses_drawings_of_other_programs(program: str) -> None:
     passed = bundled_gate_passes([PROGRAMS[program](seed) for seed in range(300)])
     assert passed.mean() <= 0.01
 
 
-@pytest.mark.parametrize("split", ["test", "compositional"])
+@pytest.mark.parametrize("split", ["test", pytest.param("compositional", marks=pytest.mark.slow)])
 def test_bundled_gate_lets_held_out_pictures_pass(split: str) -> None:
     pictures = [draw(sample_scene(880_000 + i, split), 256) for i in range(300)]
     assert (~bundled_gate_passes(pictures)).sum() <= 3  # one in a hundred
 
 
+@pytest.mark.slow
 def test_bundled_gate_lets_compressed_and_rescaled_pictures_pass() -> None:
     rng = random.Random(6)
     pictures = []

@@ -118,6 +118,7 @@ def test_two_processes_are_one(data, base, whole, tmp_path):
     assert made.stdout.count("done: 5 steps") == 1
 
 
+@pytest.mark.slow
 def test_two_that_share_the_optimizer_are_one_and_can_be_resumed(data, base, whole, tmp_path):
     """Stopped after two steps and resumed; each process's part holds half of the state."""
     out = tmp_path / "out"
@@ -142,6 +143,7 @@ def test_two_that_share_the_optimizer_are_one_and_can_be_resumed(data, base, who
     assert not list((out / "training").glob("part-2-*"))
 
 
+@pytest.mark.slow
 def test_two_that_share_the_weights_are_one_and_can_be_resumed(data, base, whole, tmp_path):
     """Three captions of eight at a time, so that one process has fewer passes to make."""
     out = tmp_path / "out"

@@ -47,6 +47,7 @@ def peak(folder: Path, records: int) -> float:
     return int(mark.read_text()) / 1024
 
 
+@pytest.mark.slow
 def test_ten_times_the_records_need_no_more_memory(tmp_path):
     """Groups are bounded too (`MAX_GROUPS`); both files have more than that."""
     small, large = peak(tmp_path, 5_000), peak(tmp_path, 50_000)
@@ -145,7 +146,16 @@ def tar(folder: Path) -> tuple[Path, int, int]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("make", [images, zst, gz, values, elements, tar])
+@pytest.mark.parametrize(
+    "make",
+    [
+        images,
+        zst,
+        values,
+        tar,
+        *(pytest.param(make, marks=pytest.mark.slow) for make in (gz, elements)),
+    ],
+)
 def test_a_bomb_costs_its_record_and_no_more_than_1500_mb(tmp_path, make):
     """What is small on disk and large in memory, through the whole command."""
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")

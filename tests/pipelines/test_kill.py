@@ -22,7 +22,6 @@ from PIL import Image
 
 SCRIPT = Path(__file__).parents[1] / "support/scripted_run.py"
 RECORDS = 700  # eleven windows
-KILLS = 30
 
 
 def listen() -> None:
@@ -116,7 +115,8 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_killed_at_random_moments(folder):
+@pytest.mark.parametrize("kills", [12, pytest.param(60, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(folder, kills):
     """At moments from a run's whole length, again and again, each time resumed."""
     rng = random.Random(20)
     runs = Runs(folder)
@@ -124,14 +124,14 @@ def test_killed_at_random_moments(folder):
     status, length = runs.run(["in.jsonl", "alone.jsonl", "--report", "alone.html"])
     assert status == 0
     assert results(folder, "alone") == expected
-    kills = hit = finished = 0
-    while kills < KILLS:
+    killed = hit = finished = 0
+    while killed < kills:
         name = f"k{finished}"
         journal, out = folder / f"{name}.jsonl.journal", folder / f"{name}.jsonl"
         arguments = ["in.jsonl", out.name, "--report", f"{name}.html", "--resume"]
         status, _ = runs.run(arguments, rng.uniform(0.0, 0.8) * length)
         if status == -signal.SIGKILL:
-            kills += 1
+            killed += 1
             hit += journal.exists() and journal.stat().st_size > 2000
             if journal.exists() or not out.exists():
                 continue
@@ -141,7 +141,7 @@ def test_killed_at_random_moments(folder):
         assert leftovers(folder, name) == []
         finished += 1
     runs.close()
-    assert hit >= KILLS // 2  # of runs that had something to lose
+    assert hit >= kills // 2  # of runs that had something to lose
     assert finished >= 2
 
 
