@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from PIL import Image
 
 from revise_captions.records import Revision, Sentence, Span, Verdict
+from revise_captions.text.markdown import item_mark
 
 NOT_JUDGED = Verdict(None)
 
@@ -89,21 +89,15 @@ def compose(caption: str, sentences: Sequence[Sentence]) -> tuple[str, tuple[Spa
     return "".join(parts), tuple(spans)
 
 
-#: Before the first sentence of a list's item: the line break and the mark.
-_ITEM = re.compile(r"(?:\s*[\r\n]|\A)[^\S\r\n]*(?:(?:[-*+•–]|\d{1,3}[.)])[^\S\r\n]+)+\Z")
-
-
 def _without_sentence(gap: str, behind: str, first: bool, last: bool) -> tuple[str, int]:
     """What stays of the gap before a sentence that is gone, and how much behind it goes, too."""
     ends_line = not behind or behind[0] in "\r\n"
-    if ends_line and (item := _ITEM.search(gap)):
-        margin = len(behind) - len(behind.lstrip()) if first and not item.start() else 0
-        return gap[: item.start()], margin
+    margin = len(behind) - len(behind.lstrip())
+    if ends_line and (item := item_mark(gap)) is not None:
+        return gap[:item], margin if first and not item else 0
     if not gap.strip() and not first:
         return "", 0
-    if last or (ends_line and not first):
-        return gap, 0
-    return gap, len(behind) - len(behind.lstrip())
+    return gap, 0 if last or (ends_line and not first) else margin
 
 
 def flagged(draft: Draft) -> list[int]:

@@ -10,6 +10,9 @@ from revise_captions.records import Span
 
 #: Whatever is longer is no quote of a sign.
 MOST_WORDS = 24
+#: Characters of a quote, and of what is looked at before it: so that the time is linear in a
+#: sentence that opens quotations without end.
+_REACH = 300
 
 #: Opening quotation marks, each with what closes it; a straight one, or an apostrophe, only where
 #: no letter stands outside.
@@ -18,8 +21,11 @@ _MARKS = (
     ("『", "』"), ("‹", "›"), ("``", "''"), ("`", "`"), ("(?<!\\w)[‘‚]", "[’‘](?!\\w)"),
     ("(?<![\\w'])'", "'(?!\\w)"),
 )  # fmt: skip
-_QUOTED = re.compile("|".join(f"{start}(?P<q{k}>[^\\n]+?){end}" for k, (start, end) in
-                              enumerate(_MARKS)))  # fmt: skip
+_QUOTED = re.compile(
+    "|".join(
+        rf"{start}(?P<q{k}>[^\n]{{1,{_REACH}}}?){end}" for k, (start, end) in enumerate(_MARKS)
+    )
+)
 #: What says that the next words stand in the image. Bare words count where they look like signs:
 #: in capitals; behind words of labels and titles with one.
 _SAYS = r"says?|saying|reads?|reading|spell(?:s|ing)?(?: out)?|the (?:words?|letters?|text)"
@@ -32,7 +38,7 @@ _BARE = tuple(
     )
 )
 _NUMBER = r"(?P<q>#?\d{1,4})"
-_PLATE = r"(?P<q>(?=[A-Z0-9 -]*\d)[A-Z0-9]{1,5}(?:[ -]?[A-Z0-9]{1,5}){0,3})"
+_PLATE = r"(?P<q>(?=[A-Z0-9 -]{0,23}\d)[A-Z0-9]{1,5}(?:[ -]?[A-Z0-9]{1,5}){0,3})"
 _WORN = "jersey|shirt|bib|uniform|vest|car|bus|tram|train"
 _NUMBERS = (
     re.compile(
@@ -69,13 +75,17 @@ class Quote:
 def quotes_in(sentence: str) -> list[Quote]:
     """What a sentence quotes or spells, in order; nothing that it denies."""
     found: list[Span] = []
+    taken = bytearray(len(sentence))  # 1 where a quote stands
     unquoted = _QUOTED.sub(lambda match: " " * len(match[0]), sentence)
     for pattern in (_QUOTED, *_BARE, *_NUMBERS):
         for match in pattern.finditer(sentence):
             name = next(key for key, value in match.groupdict().items() if value is not None)
             span = _trimmed(sentence, Span(*match.span(name)))
-            denied = _DENIED.search(unquoted, 0, match.start())
-            if not denied and _legible(span.of(sentence)) and not _meets(span, found):
+            before = max(0, match.start() - _REACH)
+            if any(taken[span.start : span.end]) or not _legible(span.of(sentence)):
+                continue
+            if not _DENIED.search(unquoted, before, match.start()):
+                taken[span.start : span.end] = b"\1" * (span.end - span.start)
                 found.append(span)
     return [Quote(span, span.of(sentence)) for span in sorted(found)]
 
@@ -91,7 +101,3 @@ def _trimmed(sentence: str, span: Span) -> Span:
 
 def _legible(text: str) -> bool:
     return 1 <= len(fold(text).words) <= MOST_WORDS
-
-
-def _meets(span: Span, others: list[Span]) -> bool:
-    return any(span.start < other.end and other.start < span.end for other in others)

@@ -71,6 +71,12 @@ def test_quotes(sentence: str, quoted: list[str]):
     assert [one.span.of(sentence) for one in found] == quoted
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("part", ["“", "`", ' "a', "“a” ", "not “a” ", "says A ", "plate A A "])
+def test_quotations_without_end_take_no_square_of_their_length(part):
+    assert all(quote.text for quote in quotes_in(part * 50_000))
+
+
 def test_the_readme_has_the_figures_of_the_page():
     page = (ROOT / "docs/text.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

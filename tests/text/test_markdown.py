@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revise_captions.pipelines.draft import compose
-from revise_captions.records import Sentence, Verdict
+from revise_captions.records import Sentence, Span, Verdict
 from revise_captions.text.markdown import sentence_spans
 from revise_captions.text.sentences import split
 
@@ -78,6 +78,16 @@ def test_spans_are_in_order_apart_and_stripped(text):
 @pytest.mark.parametrize("part", ["- ", "> ", "|", "**", "#", "1. ", "\n- a", "\n|-|"])
 def test_nested_and_unfinished_structure_takes_no_square_of_its_length(part):
     assert all(0 <= span.start < span.end for span in sentence_spans(part * 20_000))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("gap", ["\n", "\n ", "- ", "\n1. "])
+def test_what_stands_around_a_removed_sentence_takes_no_square_of_its_length(gap):
+    text = f"A.{gap * 100_000}B. C."
+    spans = (Span(0, 2), Span(len(text) - 5, len(text) - 3), Span(len(text) - 2, len(text)))
+    gone = [Sentence(s, Verdict(0.1), Verdict(0.1), dropped=s.start > 0) for s in spans]
+    present, places = compose(text, gone)
+    assert (present[:2], places) == ("A.", (spans[0], None, None))
 
 
 @pytest.mark.parametrize(

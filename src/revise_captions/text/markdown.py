@@ -26,6 +26,7 @@ _MARKED = re.compile(
 )
 #: What a sentence begins with also where no parser sees a list.
 _MARKS = re.compile(r"(?:(?:[-*•–>]|#{1,6}|\d{1,3}[.)])[^\S\n]+)+(?=\S)")
+_ITEM = re.compile(r"\s*(?:(?:[-*+•–]|\d{1,3}[.)])\s+)+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LABEL = re.compile(r"(\*\*|__)(?:(?!\1)[^\n]){1,80}(?::\1|\1:)(?=\s|\Z)\s*")
 #: A paragraph that is all bold and ends as no sentence does.
@@ -54,6 +55,13 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
         for one in split(text[start:end])
     ]
     return _unmarked(text, found or split(text))
+
+
+def item_mark(gap: str) -> int | None:
+    """Where the mark of a list's item, with the line break before it, begins at the end of a gap
+    between sentences; None where the gap does not end in one."""
+    line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
+    return len(gap[:line].rstrip()) if _ITEM.fullmatch(gap, line) else None
 
 
 def _unmarked(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
