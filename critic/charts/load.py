@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
+from revise_captions.command_line.extras import missing_libraries
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import Critic
 from revise_captions.errors import UserError
+
+LIBRARIES = ("cv2", "rapidocr", "onnxruntime")
 
 
 def load(argument: str, options: CriticOptions) -> Critic:
@@ -16,7 +17,7 @@ def load(argument: str, options: CriticOptions) -> Critic:
 
     if argument:
         raise UserError(f"the critic charts takes no argument, and was given {argument!r}")
-    if absent := _absent():
+    if absent := missing_libraries(*LIBRARIES):
         raise UserError(
             f"the critic charts needs the library {absent[0]}, which is not installed",
             hint="pip install 'revise-captions[charts]'",
@@ -33,9 +34,4 @@ def load_or_missing(options: CriticOptions) -> Critic:
     """The same, or, without the extra, what says of a chart that it is missing."""
     from revise_captions.critic.charts.missing import MissingChartCritic
 
-    return MissingChartCritic() if _absent() else load("", options)
-
-
-def _absent() -> list[str]:
-    """The libraries that reading charts needs and that are not installed."""
-    return [name for name in ("cv2", "rapidocr", "onnxruntime") if find_spec(name) is None]
+    return MissingChartCritic() if missing_libraries(*LIBRARIES) else load("", options)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
+from revise_captions.command_line.extras import missing_libraries
 from revise_captions.critic.options import CriticOptions
 from revise_captions.critic.protocol import Critic
 from revise_captions.errors import UserError
+
+LIBRARIES = ("cv2", "onnxruntime", "rapidfuzz", "rapidocr")
 
 
 def load(argument: str, options: CriticOptions) -> Critic:
@@ -15,7 +16,7 @@ def load(argument: str, options: CriticOptions) -> Critic:
 
     if argument:
         raise UserError(f"the critic text takes no argument, and was given {argument!r}")
-    if absent := absent_libraries():
+    if absent := missing_libraries(*LIBRARIES):
         raise UserError(
             f"the critic text needs the library {absent[0]}, which is not installed",
             hint="pip install 'revise-captions[text]'",
@@ -25,10 +26,4 @@ def load(argument: str, options: CriticOptions) -> Critic:
             "the critic text stores no precision–recall curve",
             hint="leave --target-precision out: its errors are on docs/text.md",
         )
-    return TextCritic()
-
-
-def absent_libraries() -> list[str]:
-    """The libraries that it needs and that are not installed."""
-    needed = ("cv2", "onnxruntime", "rapidfuzz", "rapidocr")
-    return [name for name in needed if find_spec(name) is None]
+    return TextCritic(options.threshold)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -140,7 +141,7 @@ def _cost(
 
 def _right(recipe: Recipe, judged: str, root: Path) -> Iterator[str]:
     """How often rewrites were right, by the decisions made, and whether to go on."""
-    explore = f"captions explore {judged} --image-root {root}"
+    explore = shlex.join(["captions", "explore", judged, "--image-root", str(root)])
     least = recipe.pilot.least_right
     enough = trials_for(least, _WIDE)
     counts = decided(decisions_path(judged))

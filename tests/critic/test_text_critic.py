@@ -193,7 +193,7 @@ def test_verdicts_on_a_drawn_board(sign: Image.Image):
     assert right == Verdict(None, Unscored.TEXT_BORNE_OUT, by="text")
     assert silent == Verdict(None, Unscored.NO_QUOTE)
     assert code == Verdict(None, Unscored.UNREADABLE_TEXT, by="text")
-    assert label_of(wrong, TextCritic.threshold) is label_of(invented, 0.5) is Label.NONFACTUAL
+    assert label_of(wrong, TextCritic().threshold) is label_of(invented, 0.5) is Label.NONFACTUAL
 
 
 def test_a_fix_has_its_place_in_sentence_and_image(sign: Image.Image):
@@ -206,6 +206,11 @@ def test_a_fix_has_its_place_in_sentence_and_image(sign: Image.Image):
     assert right > 250
     assert 20 < top < bottom < 120
     assert told.text == "The text in the image reads “PARKING”, not “BARKING”."
+
+
+def test_a_threshold_that_is_asked_for_is_kept():
+    assert load("", CriticOptions(threshold=0.25)).threshold == 0.25
+    assert load("", CriticOptions()).threshold == 0.5
 
 
 def test_images_are_read_only_where_something_is_quoted(monkeypatch: pytest.MonkeyPatch):
@@ -253,7 +258,7 @@ def test_a_refuted_quote_decides_and_the_row_says_so(sign: Image.Image):
     assert (done.expert, first.verdict.by, first.now.by, second.verdict.by) == (
         "other", "text", "", "")  # fmt: skip
     assert first.verdict.p_factual is not None
-    assert first.verdict.p_factual < 0.4 * TextCritic.threshold
+    assert first.verdict.p_factual < 0.4 * TextCritic().threshold
     assert first.now == second.verdict == Verdict(0.9)
     row = to_json(done)
     assert row["revision"]["sentences"][0]["by"] == "text"

@@ -9,8 +9,10 @@ import pytest
 from commands import Command, read
 from PIL import Image
 
+from revise_captions.errors import BadRecord
+from revise_captions.io.decoding import reduced
 from revise_captions.records import ImageRef, Record
-from revise_captions.runs.filters import duplicates, is_gray
+from revise_captions.runs.filters import Filters, check_image, duplicates, is_gray
 
 LONG = "A brown dog runs over a wide green field after a red ball that a child in blue threw."
 
@@ -24,6 +26,14 @@ def rows(folder: Path, *captions: str) -> None:
 def left_out(tmp_path: Path) -> list[tuple[int, str]]:
     path = tmp_path / "out.quarantine.jsonl"
     return [(row["line"], row["reason"]) for row in read(path)] if path.exists() else []
+
+
+def test_a_large_image_is_measured_before_it_is_reduced():
+    image = reduced(Image.new("RGB", (3000, 2000), "red"))
+    assert image.height < 1500
+    check_image(image, Filters(min_side=2000, max_ratio=1.5))
+    with pytest.raises(BadRecord, match="3000 × 2000 pixels: a side has fewer than 2001"):
+        check_image(image, Filters(min_side=2001))
 
 
 def test_duplicates_go_but_the_first(command: Command, tmp_path):

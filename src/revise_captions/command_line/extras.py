@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import metadata
+from importlib.util import find_spec
 
 from revise_captions.errors import UserError
 
@@ -58,6 +59,11 @@ def installed_extras() -> dict[str, bool]:
         if extra and package and extra[1] not in _NOT_FOR_USERS:
             found[extra[1]] = found.get(extra[1], True) and is_installed(package[0])
     return dict(sorted(found.items()))
+
+
+def missing_libraries(*names: str) -> list[str]:
+    """Which of some libraries, by their names in `import`, are not installed; imports none."""
+    return [name for name in names if find_spec(name) is None]
 
 
 def is_installed(package: str) -> bool:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from revise_captions.errors import BadRecord, Reason, UserError
+from revise_captions.io.decoding import full_size
 from revise_captions.records import Record
 
 if TYPE_CHECKING:
@@ -63,14 +64,15 @@ def filtered(source: Source, filters: Filters) -> Source:
 
 
 def check_image(image: Image, filters: Filters) -> None:
-    """Raises `BadRecord` for an image that is left out."""
-    short, long = sorted(image.size)
+    """Raises `BadRecord` for an image that is left out, by the size that it had in its file."""
+    width, height = full_size(image)
+    short, long = sorted((width, height))
     if filters.min_side is not None and short < filters.min_side:
-        detail = f"{image.width} x {image.height} pixels: a side has fewer than {filters.min_side}"
+        detail = f"{width} × {height} pixels: a side has fewer than {filters.min_side}"
         raise BadRecord(Reason.IMAGE_TOO_SMALL, detail)
     if filters.max_ratio is not None and long > filters.max_ratio * short:
-        detail = f"{image.width} x {image.height} pixels: one side is more than "
-        raise BadRecord(Reason.IMAGE_TOO_LONG, f"{detail}{filters.max_ratio:g} times the other")
+        detail = f"{width} × {height} pixels: one side is more than {filters.max_ratio:g} times"
+        raise BadRecord(Reason.IMAGE_TOO_LONG, f"{detail} the other")
     if filters.drop_gray and is_gray(image):
         raise BadRecord(Reason.IMAGE_GRAY, "it has no colors")
 
