@@ -79,6 +79,8 @@ def outcomes(sentence: str, chart: Chart) -> list[str]:
         ("The lowest numbers are those of Wind and Coal.", LARGE, ["false"]),
         ("Wages were stable from 2012 to 2014.", WAGES, ["true"]),
         ("Wages were not stable from 2012 to 2014.", WAGES, []),
+        ("Wages remain the same from 2010 to 2012.", WAGES, ["false"]),
+        ("Wages stayed fairly level from 2012 to 2014.", WAGES, ["true"]),
         ("Wind is about three times as high as Coal.", LARGE, ["undecided"]),
         ("Wind is about four times as high as Coal.", LARGE, ["false"]),
         ("Wind is about two and a half times as high as Coal.", LARGE, []),

@@ -20,9 +20,10 @@ from revise_captions.charts.claims.mentions import PERIOD, SHOWS, NamedLabel
 from revise_captions.charts.claims.vocabulary import DOWN, STEADILY, UP, turned
 from revise_captions.records import Span
 
+_STAYS = r"(?:remain|stay)(?:ed|s)?"
 _FLAT = re.compile(
     r"\b(?:stable|steady state|constant|unchanged|flat|stagnant"
-    r"|remained? (?:fairly |relatively )?(?:the same|steady|consistent|level))\b",
+    rf"|{_STAYS} (?:fairly |relatively )?(?:the same|steady|consistent|level))\b",
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\b(?:without|no|not)\b[^.,;]*$", re.IGNORECASE)
@@ -38,7 +39,7 @@ _WITHOUT_TURN = re.compile(
 #: The word that denies every setback, and "remained stable" with its verb.
 _DENIES = re.compile(rf"\b(?:{STEADILY}|without (?:interruption|a break|setbacks?))\b", re.I)
 _STAYED = re.compile(
-    r"\b(?:(?:remain|stay)(?:ed|s)?|was|been) (?:\w+ly )?"
+    rf"\b(?:{_STAYS}|was|been) (?:\w+ly )?"
     r"(?:stable|constant|unchanged|flat|steady|the same|consistent)\b",
     re.IGNORECASE,
 )
