@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from revise_captions.finetune.data.order import endless_batches, epoch_size
 from revise_captions.finetune.models.adapters import trained_parts
 from revise_captions.finetune.trainer.setup import DTYPES, TrainingRun, prepare
 from revise_captions.finetune.trainer.step import step
+from revise_captions.process_memory import peak_memory
 
 #: Timed steps, after one for warmup.
 TIMED = 2
@@ -85,7 +85,7 @@ def _report(
     if torch.cuda.is_available():
         peak = torch.cuda.max_memory_allocated() / GIB
     else:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+        peak = peak_memory() / GIB
     optimizer = optimizer_bytes(trained, settings, run.optimizer.share.world) / GIB
     yield (
         f"memory: {peak:.1f} GiB at its peak in these steps, of which the optimizer "

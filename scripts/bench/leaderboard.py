@@ -11,7 +11,6 @@ Each size runs in a process of its own, so that its peak of memory is its own.
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import time
 import click
 import numpy as np
 
+from revise_captions.process_memory import peak_memory
 from revise_captions.stats.leaderboard import (
     COLUMNS,
     Ratings,
@@ -50,11 +50,11 @@ def made(images: int) -> Ratings:
 
 def measure(images: int) -> str:
     ratings = made(images)
-    before = _peak()
+    before = peak_memory() / 2**20
     began, used = time.perf_counter(), time.process_time()
     resamples(*ratings.sums("overall"), keys_of(ratings.images), RESAMPLES)
     wall, cpu = time.perf_counter() - began, time.process_time() - used
-    peak = _peak() - before
+    peak = peak_memory() / 2**20 - before
     began = time.perf_counter()
     rank(ratings, "overall", replicates=RESAMPLES)
     ranked = time.perf_counter() - began
@@ -63,12 +63,6 @@ def measure(images: int) -> str:
         f"| {images:,} | {wall:.2f} s ({cpu:.2f} s of processor) | < {TARGETS[images]:.0f} s: "
         f"{verdict} | {peak:.0f} MB | {ranked:.1f} s |"
     )
-
-
-def _peak() -> float:
-    """The most memory that this process has held, in MB."""
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / 1024 if sys.platform != "darwin" else size / 1024**2
 
 
 @click.command(help=__doc__.splitlines()[0])

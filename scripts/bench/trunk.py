@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ import click
 from revise_captions.command_line.printing import echo
 from revise_captions.engines.transformers.inputs import EncodedPrompt, collate
 from revise_captions.engines.transformers.token_tree import grow, tree_inputs
+from revise_captions.process_memory import peak_memory
 from scripts.research.frame import blocks as markdown
 
 #: Tokens of a sentence, and of the question and the chat format around it.
@@ -111,7 +111,7 @@ def peak(image: int, sentences: int, shape: tuple[int, int], shared: bool) -> fl
 
 def print_peak(image: int, sentences: int, shape: tuple[int, int], shared: bool) -> None:
     run(model_of(*shape), prompts(image, sentences, 0), shared)
-    echo(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+    echo(str(peak_memory() / 2**20))
 
 
 @click.command(help=__doc__)

@@ -213,20 +213,20 @@ def test_a_caption_at_its_limit_takes_seconds_and_one_beyond_is_refused(tmp_path
     assert json.loads(refused)["reason"] == "caption_too_long"
 
 
-#: `ru_maxrss` would be no less than that of the process which started this one (kept by `exec`).
 KEPT = """
-import re, sys
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from revise_captions.critic.paligemma.cpu_fusion import keep_freed_memory
 from revise_captions.io.decoding import LIMITS, decode, reduced
+from revise_captions.process_memory import peak_memory
 
 keep_freed_memory()
 data = Path(sys.argv[1]).read_bytes()
 with ThreadPoolExecutor(3) as pool:
     sizes = {image.size for image in pool.map(lambda _: decode(data, LIMITS, reduced), range(4))}
 assert len(sizes) == 1
-print(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
+print(peak_memory() // 1024)
 """
 
 
@@ -241,3 +241,11 @@ def test_threads_give_back_what_decoding_took_where_a_model_keeps_memory(tmp_pat
         check=True,
     )
     assert int(done.stdout) * 1024 < 1_200e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is inherited")
+def test_a_peak_is_not_that_of_the_process_which_started_this_one():
+    held = b"1" * (300 << 20)
+    code = "from revise_captions.process_memory import peak_memory; print(peak_memory())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert 5 << 20 < int(done.stdout) < len(held)

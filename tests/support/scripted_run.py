@@ -32,6 +32,7 @@ from revise_captions.critic.protocol import ExplainRequest, JudgeRequest
 from revise_captions.errors import EngineDead
 from revise_captions.pipelines.job import models
 from revise_captions.pipelines.options import ModelOptions
+from revise_captions.process_memory import peak_memory
 from revise_captions.records import Rationale, Unscored, Verdict
 from revise_captions.reviser.protocol import RewriteRequest
 
@@ -152,12 +153,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _write_peak(path: str) -> None:
-    """The kernel's own mark of this program. `wait4` would report the parent's, if that was larger:
-    a child counts what it shared with its parent between fork and exec."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        peak = next(line.split()[1] for line in file if line.startswith("VmHWM:"))
     with open(path, "w", encoding="ascii") as file:
-        file.write(peak)
+        file.write(str(peak_memory() // 1024))
 
 
 def serve() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
-from revise_captions.errors import UserError
+from revise_captions.process_memory import peak_memory
 from scripts.research.frame.figures import ReportedFigure
 
 _WORDS = 120
@@ -61,18 +61,7 @@ def measure(folder: Path, pipeline: str, seconds: float) -> tuple[float, float]:
             pass
         words += sum(len(text.split()) for text in part)
     rate = words / _WORDS / (time.process_time() - used)
-    return rate, peak()
-
-
-def peak() -> float:
-    """The most memory that this program has held, in MiB.
-
-    Not `ru_maxrss`: on Linux it begins with what the process that started this one held.
-    """
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise UserError("memory is measured on Linux only", hint="leave the part `speed` out")
+    return rate, peak_memory() / 2**20
 
 
 if __name__ == "__main__":

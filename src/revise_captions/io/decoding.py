@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from revise_captions.errors import BadRecord, Reason
 from revise_captions.io.decode_budget import DECODE_BUDGET, decoded_bytes
+from revise_captions.process_memory import give_back_freed_memory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,19 +141,6 @@ def _upright(image: Image, keep: Keep | None) -> Image:
 
 #: Bytes of a decoding after which freed memory is given back, while its room is still held.
 _MUCH = 64 << 20
-
-
-def give_back_freed_memory() -> None:
-    """Has the C library return to the system what is free, of all threads.
-
-    Left to itself it keeps for each thread as much as the largest image there took, and all of it
-    where a model asked for that (`critic.paligemma.cpu_fusion.keep_freed_memory`).
-    """
-    import ctypes
-
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
-    if trim is not None:
-        trim(0)
 
 
 _BLOCK = 64 << 20

@@ -1,0 +1,36 @@
+"""The memory of this process: its peak, and what the C library keeps of it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+
+def peak_memory() -> int:
+    """Bytes: the most that this program has held.
+
+    On Linux not `ru_maxrss`, which begins with what the process that started this one held.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text(encoding="ascii"))
+        if found:
+            return int(found[1]) * 1024
+    import resource  # not on Windows
+
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
+
+
+def give_back_freed_memory() -> None:
+    """Has the C library return to the system what is free, of all threads.
+
+    Left to itself it keeps for each thread as much as the largest image there took, and all of it
+    where a model asked for that (`critic.paligemma.cpu_fusion.keep_freed_memory`).
+    """
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+    if trim is not None:
+        trim(0)
