@@ -220,10 +220,10 @@ class ValidationSettings:
     )
     save_minutes: float = option(5.0, "Minutes between saves.")
     save_steps: int = option(0, "Steps between saves, instead of minutes (0: minutes).")
-    tensorboard: bool = option(
-        False,
-        "Write curves to OUT/training/tensorboard.",
-        negatable=True,
+    log_with: str | None = option(
+        None,
+        "Also log curves to a tracker, by accelerate; tensorboard's are in OUT/training.",
+        choices=("wandb", "mlflow", "tensorboard"),
     )
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from revise_captions.critic.protocol import Critic
+    from revise_captions.pipelines.job.rounds import LoadedModels, RevisionSettings
     from revise_captions.reviser.protocol import Reviser
 
 #: Where rows given in memory say they come from.
@@ -94,17 +95,69 @@ def revise(
         options["caption_field"] = ",".join(caption_fields)
     with naming_arguments():
         job = _job(groups, options, critic, reviser)
+    _check(job, window)
+    with naming_arguments():
+        found = _results(records, job, (critic, reviser), _loader(job.inputs), window)
+    return _told(found)
+
+
+class BatchReviser:
+    """`revise` for batches of rows that somebody else's pipeline cuts, with models loaded once.
+
+    They are loaded, and the fields are found, with the first batch. Neither is part of a pickled
+    copy, so that each worker of a pipeline loads its own.
+    """
+
+    def __init__(
+        self,
+        critic: str = "bundled",
+        reviser: str | None = None,
+        window: int = WINDOW,
+        **options: Unpack[Options],
+    ) -> None:
+        """Arguments as of `revise`; `stage` is `all` or `critique`.
+
+        Raises:
+            UserError: Options contradict each other.
+            TypeError: An option is unknown.
+        """
+        with naming_arguments():
+            self._job = _job((), options, critic, reviser)
+        _check(self._job, window)
+        if self._job.run.stage == "revise":
+            raise UserError("stage revise has no use here: it goes on with a file's critiques")
+        self._names, self._window = (critic, reviser), window
+        self._ready: tuple[Fields, LoadedModels, RevisionSettings] | None = None
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> list[Result | BadRow]:
+        """A result for each row, in order. Raises `UserError` as `revise`."""
+        if not rows:
+            return []
+        job = self._job
+        if self._ready is None:
+            with naming_arguments():
+                fields = _fields_of(rows, job.inputs, job.run.stage)
+                self._ready = (fields, *_loaded(job, self._names))
+        fields, models, settings = self._ready
+        items, load = as_records(rows, fields), _loader(job.inputs)
+        return list(_told(revise_records(items, models, settings, load, window=self._window)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_ready": None}
+
+
+def _check(job: JobOptions, window: int) -> None:
     if window < 1 or job.run.rounds < 0:
         raise UserError(f"window {window} and rounds {job.run.rounds}: expected at least 1 and 0")
-    root = None if job.inputs.image_root is None else Path(job.inputs.image_root)
+
+
+def _loader(inputs: InputOptions) -> Callable[[Record], Image]:
+    root = None if inputs.image_root is None else Path(inputs.image_root)
 
     def load(record: Record) -> Image:
-        urls = job.inputs.allow_urls
-        return load_image(record.image, root=root, allow_urls=urls, keep=reduced)
+        return load_image(record.image, root=root, allow_urls=inputs.allow_urls, keep=reduced)
 
-    with naming_arguments():
-        found = _results(records, job, (critic, reviser), load, window)
-    return _told(found)
+    return load
 
 
 def _told(results: Iterator[Result | BadRow]) -> Iterator[Result | BadRow]:
@@ -191,14 +244,23 @@ def _results(
     load: Callable[[Record], Image],
     window: int,
 ) -> Iterator[Result | BadRow]:
-    """Loads what is named of the models that the stage needs, then works through the records."""
-    critic, reviser = models
+    """Loads models, then works through the records."""
     stage = job.run.stage
     stream = iter(records)
     first = list(islice(stream, FIRST_ROWS))
     rows = [item.fields if isinstance(item, Record) else item for item in first]
-    earlier = earlier_signature(rows, stage)
     fields = _fields_of(first, job.inputs, stage)
+    loaded, settings = _loaded(job, models, earlier_signature(rows, stage))
+    images: LoadImage | None = load if stage != "revise" else None
+    items = as_records(chain(first, stream), fields)
+    return revise_records(items, loaded, settings, images, window=window)
+
+
+def _loaded(
+    job: JobOptions, models: tuple[str | Critic, str | Reviser | None], earlier: str = ""
+) -> tuple[LoadedModels, RevisionSettings]:
+    """Loads what is named of the models that the stage needs. `earlier`: its rows' signature."""
+    (critic, reviser), stage = models, job.run.stage
     judge = rewriter = None
     if stage != "revise":
         judge = load_critic_of(job.models) if isinstance(critic, str) else critic
@@ -208,10 +270,7 @@ def _results(
         before = settings_of(earlier)
         check_reviser(job.models, before, judge)
         rewriter = load_reviser_of(job.models, judge, before)
-    loaded, settings = assembled(judge, rewriter, job.models, job.run, job.verify, earlier)
-    images: LoadImage | None = load if stage != "revise" else None
-    items = as_records(chain(first, stream), fields)
-    return revise_records(items, loaded, settings, images, window=window)
+    return assembled(judge, rewriter, job.models, job.run, job.verify, earlier)
 
 
 def _fields_of(

@@ -16,6 +16,7 @@ from revise_captions.finetune.preferences.settings import (
     GrpoSettings,
     PreferenceSettings,
 )
+from revise_captions.finetune.trainer.trackers import expect_tracker
 from revise_captions.io.writing import write_json_lines
 from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
 
@@ -96,9 +97,8 @@ def prepared(
     """The policy, the data, and where to write. Cheap checks come first."""
     require_libraries()
     _check_numbers(settings)
-    if settings.saving.tensorboard and not importlib.util.find_spec("tensorboard"):
-        hint = "pip install 'revise-captions[tensorboard]'"
-        raise UserError("--tensorboard needs the package tensorboard", hint=hint)
+    if settings.saving.log_with is not None:
+        expect_tracker(settings.saving.log_with)
     first = os.environ.get("RANK", "0") == "0"  # the others may find what it has already written
     if first:
         check_run_folder(job.out, COMMAND, go_on=job.resume or job.force)

@@ -56,7 +56,11 @@ class SavingSettings:
 
     save_steps: int = option(100, "Steps between checkpoints.")
     log_steps: int = option(10, "Steps between log lines.")
-    tensorboard: bool = option(False, "Write curves to OUT/training/tensorboard.")
+    log_with: str | None = option(
+        None,
+        "Also log curves to a tracker, by accelerate; tensorboard's are in OUT/training.",
+        choices=("wandb", "mlflow", "tensorboard"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

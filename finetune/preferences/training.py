@@ -192,7 +192,7 @@ def _arguments(settings: PreferenceSettings, run: PreferenceRun, rate: float) ->
         settings.saving,
     )
     folder = run.out / "training"
-    if saving.tensorboard:
+    if saving.log_with == "tensorboard":
         os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     each = max(1, batch.batch_size // processes)
@@ -221,7 +221,7 @@ def _arguments(settings: PreferenceSettings, run: PreferenceRun, rate: float) ->
         "logging_steps": saving.log_steps,
         "save_steps": saving.save_steps,
         "save_total_limit": 2,
-        "report_to": ["tensorboard"] if saving.tensorboard else [],
+        "report_to": [saving.log_with] if saving.log_with else [],
         "disable_tqdm": True,
     }
 

@@ -43,7 +43,7 @@ def dry_run(data: Path, base: str, out: Path, settings: TrainingSettings) -> str
     """
     with tempfile.TemporaryDirectory(prefix="finetune-critic-") as folder:
         lines: list[Mapping[str, object]] = []
-        tried = settings.with_options(tensorboard=False, compile=False)
+        tried = settings.with_options(log_with=None, compile=False)
         run = prepare(data, base, Path(folder), tried, resume=False, report=lines.append)
         # memory: PyTorch's count on a GPU, the process's largest size on a CPU
         if torch.cuda.is_available():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,12 +36,10 @@ from revise_captions.finetune.optim.distributed import Parallel, start
 from revise_captions.finetune.optim.optimizer import FlatOptimizer
 from revise_captions.finetune.optim.sharding import check_sharding, shard
 from revise_captions.finetune.trainer.state import RunFolder, TrainingProgress, optimizer_state
+from revise_captions.finetune.trainer.trackers import TrackedRun, expect_tracker, open_tracker
 from revise_captions.finetune.trainer.validate import ValidationResult
 from revise_captions.io.writing import write_text
 from revise_captions.runs.training_folder import check_run_folder, mark_run_folder
-
-if TYPE_CHECKING:
-    from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
 
 Report = Callable[[dict[str, Any]], None]
 COMMAND = "captions finetune"
@@ -92,7 +90,7 @@ class TrainingRun:
     parallel: Parallel = field(default_factory=Parallel)
     class_weights: tuple[float, float] = (1.0, 1.0)
     measured: ValidationResult | None = None
-    board: TensorBoardLog | None = None
+    tracked: TrackedRun | None = None
     vocabulary: Vocabulary | None = None
 
     @property
@@ -105,12 +103,12 @@ class TrainingRun:
         return self.base.codec
 
     def log(self, event: str, **values: Any) -> None:
-        """Writes a line to log, terminal and TensorBoard, in the first process."""
+        """Writes a line to log, terminal and tracker, in the first process."""
         if self.parallel.first:
             line = self.folder.log(event, **values)
             self.report(line)
-            if self.board is not None:
-                self.board.add(line, self.progress.step)
+            if self.tracked is not None:
+                self.tracked.add(line, self.progress.step)
 
     def train_mode(self) -> None:
         """Sets train mode if dropout or gradient checkpointing need it."""
@@ -162,6 +160,8 @@ def prepare(
     """Loads and checks everything before the first step, by the arguments of `run.finetune`."""
     keep_freed_memory()
     check_sharding(settings, base)
+    if settings.validation.log_with is not None:
+        expect_tracker(settings.validation.log_with)
     parallel = start()
     torch.manual_seed(settings.seed)
     if parallel.first:  # the others may find what it has already written
@@ -201,10 +201,8 @@ def prepare(
         settings, folder, loaded, base, learner, network, wrapped, optimizer, train, validation,
         caches.get(train.path), dense, progress, report, parallel, class_weights(train, settings),
     )  # fmt: skip
-    if settings.validation.tensorboard and parallel.first:
-        from revise_captions.finetune.trainer.tensorboard import open_board
-
-        run.board = open_board(folder.training / "tensorboard")
+    if settings.validation.log_with is not None and parallel.first:
+        run.tracked = open_tracker(settings.validation.log_with, folder.training)
     _log_start(run, resumed=saved is not None)
     return run
 

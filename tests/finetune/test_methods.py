@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ from revise_captions.finetune.models.adapters import (
 )
 from revise_captions.finetune.models.bases import load_base
 from revise_captions.finetune.models.paligemma import PackedLearner
-from revise_captions.finetune.trainer.tensorboard import TensorBoardLog
+from revise_captions.finetune.trainer.trackers import TRACKERS, TrackedRun, open_tracker
 from revise_captions.finetune.trainer.validate import measure_learner
 
 
@@ -273,17 +274,52 @@ def cached(data: Path):
     }
 
 
+VALIDATED = {"event": "validation", "wall": 1.0, "step": 7, "auc": 0.5, "samples": ["x"]}
+
+
 def test_log_lines_become_curves():
     written = []
 
-    class Writer:
-        def add_scalar(self, name, value, step):
-            written.append((name, value, step))
+    class Tracker:
+        def log(self, values, step):
+            written.append((values, step))
 
-        def flush(self):
-            pass
+        def finish(self):
+            written.append("finished")
 
-    board = TensorBoardLog(Writer())
-    board.add({"event": "validation", "wall": 1.0, "step": 7, "auc": 0.9, "samples": ["x"]}, 7)
-    board.add({"event": "saved", "wall": 1.0, "step": 7}, 7)
-    assert written == [("validation/auc", 0.9, 7)]
+    tracked = TrackedRun(Tracker())
+    tracked.add(VALIDATED, 7)
+    tracked.add({"event": "saved", "wall": 1.0, "step": 7}, 7)
+    tracked.add({"event": "end", "out": "critic"}, 7)
+    assert written == [({"validation/auc": 0.5}, 7), "finished"]
+
+
+@pytest.mark.parametrize("name", TRACKERS)
+def test_a_tracker_keeps_them(name, tmp_path, monkeypatch):
+    """In the tracker's own library, without a network."""
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    folder = tmp_path / "critic/training"
+    folder.mkdir(parents=True)
+    tracked = open_tracker(name, folder)
+    tracked.add(VALIDATED, 7)
+    tracked.add({"event": "end"}, 7)
+    if name == "wandb":
+        (kept,) = folder.rglob("*.wandb")
+        until = time.monotonic() + 20  # a process of wandb's writes it
+        while b"validation/auc" not in kept.read_bytes():
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    elif name == "mlflow":
+        from mlflow import search_runs
+
+        (run,) = search_runs(experiment_names=["revise-captions"], output_format="list")
+        assert (run.info.run_name, run.info.status) == ("critic", "FINISHED")
+        assert run.data.metrics == {"validation/auc": 0.5}
+    else:
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+        curves = EventAccumulator(str(folder / "tensorboard"))
+        curves.Reload()
+        assert [(e.step, e.value) for e in curves.Scalars("validation/auc")] == [(7, 0.5)]

@@ -197,7 +197,7 @@ def test_grpo_with_units_lora_merged_and_resumed(data, captioner, tmp_path, caps
     out = tmp_path / "out"
     arguments = (data / "pairs.jsonl", "--policy", captioner, "--out", out, *SMALL)
     more = ("--generations", "2", "--max-tokens", "8", "--units", "sentences", "--method", "lora")
-    more = (*more, "--merge", "--save-steps", "1", "--tensorboard")
+    more = (*more, "--merge", "--save-steps", "1", "--log-with", "tensorboard")
     assert outcome(main, capsys, "grpo", *arguments, *more)[0] == 0
     assert list((out / "training/tensorboard").iterdir())
     code, _, err = outcome(main, capsys, "grpo", *arguments, *more, "--resume", "--steps", "2")

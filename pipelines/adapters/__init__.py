@@ -1,0 +1,1 @@
+"""Steps for other libraries' pipelines: a module for each, imported by its name."""
