@@ -58,6 +58,35 @@ def test_captions_become_graphs(text, expected):
     assert expected <= set(graph.present().triples())
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The bird surges forward, to our left, its head low.", ["bird", "head"]),
+        ("The musician smiles at the crowd.", ["musician", "crowd"]),
+        ("A dog lunges toward the ball.", ["dog", "ball"]),
+        ("A child giggles beside a fountain.", ["child", "fountain"]),
+        ("A boat rocks on the lake.", ["boat", "lake"]),
+        ("A waiter pours wine.", ["waiter", "wine"]),
+        ("A fire burns in the fireplace.", ["fire", "fireplace"]),
+        ("A banana lies beside the muffins.", ["banana", "muffins"]),
+        ("Two girls dance on a floor.", ["girls", "floor"]),
+        ("A man in a white uniform jumps.", ["man", "uniform"]),
+        ("A woman wearing a white glove peers over the wall.", ["woman", "glove", "wall"]),
+        ("The image features a young boy.", ["boy"]),
+        ("The room features a couch.", ["room", "couch"]),
+        ("A bird house hangs from a tree.", ["bird house", "tree"]),
+        ("Two dog houses stand in the garden.", ["dog houses", "garden"]),
+        ("The dog owners in the park.", ["dog owners", "park"]),
+        ("The power lines behind the building.", ["power lines", "building"]),
+        ("The kitchen counters are white.", ["kitchen counters"]),
+        ("Cumulus clouds against a blue sky.", ["cumulus clouds", "sky"]),
+    ],
+)
+def test_a_noun_and_a_verb_are_not_a_name_and_two_nouns_are(text, expected):
+    (graph,) = parse([text])
+    assert [item.name for item in graph.objects] == expected
+
+
 def test_what_is_denied_is_not_present():
     (graph,) = parse(["There are no people on the beach, and the sky is not blue."])
     assert [item.name for item in graph.present().objects] == ["beach", "sky"]

@@ -367,6 +367,14 @@ def test_released_identifiers(released):
     ]
 
 
+def test_our_left_is_asked_about_as_a_relation(released):
+    value = "standing to our left"
+    asked = text_of(released.attribute("T", "S", "the knight", value, precision=True))
+    assert "R the knight, our left: standing to?" in asked
+    graph = Graph("A knight to our left.", (thing("knight"),), (Attribute(0, value, NONE),))
+    assert named(released, graph, 0) == ["knight"]
+
+
 def test_the_first_identifier_with_the_best_rounded_score_is_the_released_one(released):
     graph = Graph("A red horse.", (thing("horse"),), (Attribute(0, "red", NONE),))
     grades = {"horse": 3.6, "red horse": 4.2}

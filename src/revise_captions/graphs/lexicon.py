@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from revise_captions.graphs.inflect import forms
+from revise_captions.graphs.inflect import forms, gerund
 from revise_captions.graphs.words import NO_OBJECTS, VISIBLE, listed
 
 _FILE = Path(__file__).with_name("lexicon.json")
@@ -94,6 +94,28 @@ def is_part(modifier: str, head: str) -> bool:
 def verb_forms() -> dict[str, str]:
     """Every form of the verbs that captions use, to its lemma."""
     return forms(verb for verb in sorted(_lexicon().verbs) if verb not in PREPOSITIONS)
+
+
+@cache
+def verb_of(text: str, noun: str) -> str:
+    """The lemma of a form that is a verb as well as a noun ("surges" to "surge"); "": it is none.
+
+    Args:
+        text: The form.
+        noun: Its lemma as a noun.
+    """
+    import simplemma
+
+    known = verb_forms().get(text)
+    if known is not None:
+        return known
+    return noun if simplemma.is_known(gerund(noun), lang="en") else ""
+
+
+@cache
+def is_object(lemma: str) -> bool:
+    """Whether annotators took a noun for an object at all."""
+    return lemma in _lexicon().objects
 
 
 PREPOSITIONS = listed(

@@ -10,12 +10,12 @@ them is shipped. Beside the words, the code differs from the paper's pseudocode 
 * of an object's identifiers the first with the highest rounded score counts, and is its name in
   questions about it;
 * where nothing else tells objects apart, one is called by a relation, and by the identifier of the
-  object at its other end.
+  object at its other end;
+* "our left" and "our right" are no objects that are asked about or scored; what is said of a knight
+  "to our left" is a relation ("to") between the two.
 
 What differs still: the code reads the five answers out of the 20 likeliest tokens, counting "10" as
-1, where ours are the tokens 1 to 5. To it the viewer ("us"), "our left" and "our right" are objects
-without a score, whose relations have one ("to", between a knight and our left); to ours they are no
-objects, and "to our left" is a quality of the knight.
+1, where ours are the tokens 1 to 5. Relations to "us" are asked there ("faces us") and not here.
 """
 
 from __future__ import annotations
@@ -85,7 +85,11 @@ class ReleasedQuestions:
     def attribute(
         self, target: str, source: str, identifier: str, value: str, *, precision: bool
     ) -> Prompt:
-        """Is an object described so?"""
+        """Is an object described so? "To our left" is a relation to our left."""
+        if side := _beside_us(value):
+            ends = (identifier, side)
+            name = value.removesuffix(side).rstrip()
+            return self.relation(target, source, ends, name, precision=precision)
         values = {"entity_identifier": identifier, "attribute": value}
         return self._asked("attribute", target, source, precision, values)
 
@@ -150,6 +154,11 @@ class ReleasedQuestions:
         return list(unique.values())[::-1] or [Identifier(forms[0][0].format(item.name), By.NAME)]
 
 
+def _beside_us(value: str) -> str:
+    """ "Our left" of "standing to our left"; "" where a quality speaks of no side of ours."""
+    return next((side for side in ("our left", "our right") if value.endswith(f" {side}")), "")
+
+
 def _wholes(graph: Graph, index: int) -> set[int]:
     """The objects that an object is a part of, or that have it."""
     part_of = graph.objects[index].part_of
@@ -170,7 +179,7 @@ def _told(
         yield 0, Identifier(form.format(name), By.NAME)
     theirs = {said.value for i in others for said in graph.attributes_of(i)}
     for said in graph.attributes_of(index):
-        if said.value not in theirs:
+        if said.value not in theirs and not _beside_us(said.value):
             yield 1, Identifier(f"{said.value} {form.format(name)}", By.ATTRIBUTE)
     called = {other.text for i in others for other in surfaces(graph, i)}
     for other in surfaces(graph, index):

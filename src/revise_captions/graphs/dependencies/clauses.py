@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from revise_captions.graphs import lexicon
 from revise_captions.graphs.rules.roles import Node, Role
-from revise_captions.graphs.words import listed
+from revise_captions.graphs.words import BEINGS, FRAMES, SHOWING, listed
 
 _NOUNS = ("NOUN", "PROPN")
 _SUBJECTS = (Role.SUBJECT, Role.PASSIVE_SUBJECT)
@@ -35,27 +35,134 @@ def _near(found: Sequence[Node], node: Node) -> list[Node]:
 
 
 def _verb(found: Sequence[Node], node: Node) -> None:
-    """ "A hook forms the bottom", "stripes curve around the corner": a noun with an object, or one
-    in the singular after a plural, is a verb.
+    """ "A hook forms the bottom", "stripes curve around the corner", "a bird surges": a noun with
+    an object, or one that agrees with the noun before it as only a verb does, is a verb.
     """
-    before = found[node.index - 1] if node.index else node
-    if before.head != node.index or before.role is not Role.COMPOUND:
+    before = _noun_before(found, node)
+    if before is None:
         return
-    lemma = lexicon.verb_forms().get(node.text)
-    if lemma is None or lexicon.is_one(before.text, node.lemma):
+    lemma = lexicon.verb_of(node.text, node.lemma)
+    if not lemma or lexicon.is_one(before.text, node.lemma):
         return
     below = _near(found, node)
+    if before.role is Role.COMPOUND:
+        verbal = _acts(node, before, below) or _agrees(found, node, before)
+    else:
+        verbal = _predicates(found, node, before)
+    top = _top(found, node) if verbal and node.role in _BELOW and node.plural else node
+    if not verbal or top is None:
+        return
+    for one in below:
+        if one.index < before.index:
+            one.head = before.index
+        elif one.role is Role.OF_NOUN:
+            one.role = Role.PLACE
+    _raise(found, node, before, top)
+    node.pos, node.tag, node.lemma, node.copula = "VERB", "", lemma, False
+
+
+def _noun_before(found: Sequence[Node], node: Node) -> Node | None:
+    """The noun that hangs on the one after it as its compound or subject, adverbs apart."""
+    for before in reversed(found[: node.index]):
+        if before.head != node.index:
+            return None
+        if before.role in (Role.COMPOUND, *_SUBJECTS):
+            return before
+        if before.pos != "ADV":
+            return None
+    return None
+
+
+def _acts(node: Node, before: Node, below: Sequence[Node]) -> bool:
+    """A known verb with an object, or in the singular after a plural."""
+    known = lexicon.verb_forms().get(node.text)
+    if known is None:
+        return False
     acts = any(one.role is Role.OBJECT and one.index > node.index for one in below)
     single = any(one.text in ("a", "an") for one in below)
-    plural = before.plural and before.lemma != before.text and before.text not in _BEFORE_NOUNS
-    if acts or (plural and not single and lemma == node.text):
-        for one in below:
-            if one.index < before.index:
-                one.head = before.index
-            elif one.role is Role.OF_NOUN:
-                one.role = Role.PLACE
-        before.role, node.pos, node.tag, node.lemma = Role.SUBJECT, "VERB", "", lemma
-        node.copula = False
+    return acts or (_is_plural(before) and not single and known == node.text)
+
+
+def _agrees(found: Sequence[Node], node: Node, before: Node) -> bool:
+    """ "A bird surges", "the musician smiles", "the image features": an "-s" after a singular, with
+    an article of the singular, after who does such things, or after the picture.
+    """
+    if _is_plural(before) or not node.plural or node.role is Role.COMPOUND:
+        return False
+    known = node.text in lexicon.verb_forms()
+    if before.text in FRAMES:
+        return known and lexicon.verb_forms()[node.text] in SHOWING
+    told = [one for one in _near(found, node) if one.index < before.index]
+    one = any(one.text in _SINGULAR for one in told)
+    several = any(one.role is Role.NUMBER or one.text in _SEVERAL for one in told)
+    if one:
+        return not several and (known or not lexicon.is_object(node.lemma))
+    free = node.role in (Role.ROOT, Role.CLAUSE, Role.RELATIVE) or _second(found, node) is not None
+    agent = node.lemma.endswith(("er", "or"))  # "the dog owners"
+    verbal = (known or not agent) and not lexicon.is_object(node.lemma)
+    return free and verbal and before.lemma in BEINGS
+
+
+def _second(found: Sequence[Node], node: Node) -> Node | None:
+    """Another subject after this one: "the bird surges forward, its head low" has two clauses."""
+    if node.role not in _SUBJECTS:
+        return None
+    beside = _near(found, found[node.head])
+    return next((o for o in beside if o.role in _SUBJECTS and o.index > node.index), None)
+
+
+_SINGULAR = listed("a an each every another")
+_SEVERAL = listed("few dozen hundred couple many")
+
+
+def _predicates(found: Sequence[Node], node: Node, subject: Node) -> bool:
+    """ "The dog lunges", "two girls dance": what has a subject without "is" and agrees with it."""
+    if node.copula or subject.pos not in (*_NOUNS, "PRON") or node.role in _SUBJECTS:
+        return False
+    told = any(one.role is Role.DETERMINER for one in _near(found, subject))
+    if lexicon.is_object(node.lemma) and not (told and node.plural):
+        return False
+    return _is_plural(subject) != node.plural
+
+
+def _is_plural(node: Node) -> bool:
+    return node.plural and node.lemma != node.text and node.text not in _BEFORE_NOUNS
+
+
+#: Where a verb cannot be, and the noun before it may.
+_BELOW = (Role.OBJECT, Role.OF_NOUN, Role.PLACE)
+
+
+def _top(found: Sequence[Node], node: Node) -> Node | None:
+    """The noun of the whole sentence that a noun is in a place or an object of, if one is."""
+    for _ in range(4):
+        if node.role not in (*_BELOW, Role.PARTICIPLE) or node.head > node.index:
+            break
+        node = found[node.head]
+    return node if node.role is Role.ROOT and node.pos in _NOUNS and not node.copula else None
+
+
+def _raise(found: Sequence[Node], verb: Node, before: Node, top: Node) -> None:
+    """Puts a verb where its clause hangs, and its subject and its object below it."""
+    above = found[verb.head] if verb.head >= 0 else verb
+    before.role = Role.SUBJECT
+    if top is not verb:  # "a man in a uniform jumps": the man does
+        before.role, before.head = verb.role, verb.head
+        verb.role, verb.head = Role.ROOT, -1
+        for one in _near(found, top):
+            if one.index > verb.index:
+                one.head = verb.index
+        top.role, top.head = Role.SUBJECT, verb.index
+    elif verb.role in _SUBJECTS and above.pos in _NOUNS and not above.copula:
+        # "the image features a plate"
+        verb.role, verb.head = above.role, above.head
+        above.role, above.head = Role.OBJECT, verb.index
+    elif (second := _second(found, verb)) is not None:
+        for one in _near(found, above):
+            if one.index < second.index and one is not verb:
+                one.head = verb.index
+        verb.role, verb.head = above.role, above.head
+        above.role, above.head = Role.CLAUSE, verb.index
 
 
 def _subject(found: Sequence[Node], node: Node) -> None:

@@ -42,7 +42,7 @@ from revise_captions.graphs.graph import Graph
 from revise_captions.text.sentence_encoder import SentenceEncoder
 
 Vectors = npt.NDArray[np.float32]
-VERSION = "6"
+VERSION = "7"
 #: Parts of a grade's place in its band that are the similarity of whole texts.
 GIST = 0.9
 #: The mixture in the middle of a band, for what agrees and for all else, and the curve's width.
