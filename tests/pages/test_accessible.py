@@ -1,0 +1,84 @@
+"""axe-core finds nothing serious on any page of ours, light and dark, wide and on a phone.
+
+It is a package of npm: `npm install axe-core` in some folder, then
+AXE=FOLDER/node_modules/axe-core/axe.min.js bash scripts/test-slow tests/pages
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from browser import Browser, needs_browser
+from explored import serving, write_run
+from report_pages import page  # noqa: F401  # the story book's report
+from test_in_browser import board_page, posh_page
+
+ROOT = Path(__file__).parents[2]
+AXE = os.environ.get("AXE", "")
+RUN = """axe.run({resultTypes: ["violations"]}).then(found => JSON.stringify(
+    found.violations.filter(v => ["serious", "critical"].includes(v.impact))
+        .map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary])
+))"""
+pytestmark = [
+    needs_browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(not AXE, reason="AXE does not name a file of axe-core"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+def serious(browser, url, dark, width):
+    theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+    browser.call("Emulation.setEmulatedMedia", features=theme)
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    browser.open(url)
+    browser.call("Runtime.evaluate", expression=Path(AXE).read_text(encoding="utf-8"))
+    return [tuple(each) for each in json.loads(browser.value(RUN))]
+
+
+def check(browser, url):
+    for dark in (False, True):
+        for width in (1200, 390):
+            assert serious(browser, url, dark, width) == [], (url, dark, width)
+
+
+def test_report(browser, page):  # noqa: F811
+    check(browser, page.as_uri())
+
+
+@pytest.mark.parametrize("made", [board_page, posh_page])
+def test_leaderboard_and_posh_page(browser, tmp_path, made):
+    path = tmp_path / "page.html"
+    path.write_text(made(), encoding="utf-8")
+    check(browser, path.as_uri())
+
+
+def test_explorer(browser, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run = write_run(tmp_path, 25, start=3)
+    with serving(run) as explorer:
+        check(browser, explorer.url)
+
+
+@pytest.mark.parametrize("name", ["index", "demo", "formats", "charts", "reference/rows"])
+def test_site(browser, site, name):
+    check(browser, (site / f"{name}.html").as_uri())
