@@ -41,7 +41,7 @@ NOTED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Bill:
     """The default installation or an extra: its components, and what of it is not installed."""
 
     name: str
@@ -69,9 +69,11 @@ def needs(package: str, extras: Iterable[str]) -> Iterator[tuple[str, frozenset[
             yield canonicalize_name(need.name), frozenset(need.extras)
 
 
-def part(name: str, listed: Mapping[str, Any]) -> Part:
+def part(name: str, listed: Mapping[str, Any]) -> Bill:
     """The components that `name` brings, directly or by what it needs."""
-    components = {canonicalize_name(item["name"]): item for item in listed["components"]}
+    components: dict[str, Mapping[str, Any]] = {
+        canonicalize_name(item["name"]): item for item in listed["components"]
+    }
     seen: set[tuple[str, frozenset[str]]] = set()
     left = [(OURS, frozenset(() if name == DEFAULT else (name,)))]
     while left:
@@ -82,7 +84,7 @@ def part(name: str, listed: Mapping[str, Any]) -> Part:
             if package in (*components, OURS):
                 left += needs(package, extras)
     names = sorted({package for package, _ in seen} - {OURS})
-    return Part(
+    return Bill(
         name,
         tuple(components[package] for package in names if package in components),
         tuple(package for package in names if package not in components),
@@ -113,7 +115,7 @@ def unknown(components: Iterable[Mapping[str, Any]]) -> list[str]:
     return bad
 
 
-def document(each: Part, listed: Mapping[str, Any]) -> dict[str, Any]:
+def document(each: Bill, listed: Mapping[str, Any]) -> dict[str, Any]:
     """The CycloneDX document of a part."""
     refs = {item["bom-ref"] for item in each.components}
     needs = [item for item in listed["dependencies"] if item["ref"] in refs]

@@ -116,7 +116,7 @@ def row_keys() -> dict[str, list[str]]:
     )
 
     span = Span(0, 2)
-    fix = Fix(span, "", evidence=(Evidence((0.0, 0.0, 1.0, 1.0), "a"),))
+    fix = Fix(span, "", evidence=(Evidence((0, 0, 1, 1), "a"),))
     attempt = Attempt("B.", accepted=False, why=Why.NO_BETTER, round=1, p_before=0.1)
     judged = Verdict(0.1, assessable=True)
     sentence = Sentence(

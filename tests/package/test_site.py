@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import Browser, needs_browser
 
 pytest.importorskip("mkdocs", reason="the documentation site needs the extra `docs`")
 pytest.importorskip("mkdocstrings_handlers.python", reason="the site needs the extra `docs`")
@@ -146,3 +147,16 @@ def test_arguments_are_documented_by_the_names_that_they_have(reference):
         elif [argument.name.lstrip("*") for argument in documented] != taken:
             wrong[path] = [argument.name for argument in documented]
     assert wrong == {}
+
+
+@needs_browser
+def test_search_works_from_a_folder(site, tmp_path):
+    with Browser(tmp_path) as browser:
+        browser.open((site / "index.html").as_uri())
+        browser.value(
+            "{const box = document.querySelector('.md-search__input');"
+            " document.querySelector('#__search').click(); box.focus(); box.value = 'quarantine';"
+            " box.dispatchEvent(new Event('keyup', {bubbles: true}))}"
+        )
+        browser.wait("document.querySelector('.md-search-result__item a')?.href.includes('.html')")
+        assert browser.said == []

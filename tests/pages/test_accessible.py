@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from board_pages import board_page, posh_page
 from browser import Browser, needs_browser
 from explored import serving, write_run
 from report_pages import page  # noqa: F401  # the story book's report
-from test_in_browser import board_page, posh_page
 
 ROOT = Path(__file__).parents[2]
 AXE = os.environ.get("AXE", "")
@@ -46,10 +46,9 @@ def site(tmp_path_factory):
 
 
 def serious(browser, url, dark, width):
-    theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-    browser.call("Emulation.setEmulatedMedia", features=theme)
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    browser.look(width, 900, dark=dark)
+    browser.open(url)
+    browser.value("localStorage.clear()")  # the theme that the last look has left
     browser.open(url)
     browser.call("Runtime.evaluate", expression=Path(AXE).read_text(encoding="utf-8"))
     return [tuple(each) for each in json.loads(browser.value(RUN))]

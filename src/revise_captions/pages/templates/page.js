@@ -12,7 +12,6 @@
   const paint = (theme) => {
     if (theme === "auto") delete root.dataset.theme; else root.dataset.theme = theme;
     button.textContent = `Theme: ${theme}`;
-    button.setAttribute("aria-label", `Color theme: ${theme === "auto" ? "as the system" : theme}`);
   };
   let theme = themes.includes(remembered()) ? remembered() : "auto";
   paint(theme);
