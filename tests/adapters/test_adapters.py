@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Command, read_in_full, write_input
+from pages import PAGES, ROOT, code
 
 from revise_captions.errors import UserError
 from revise_captions.pipelines import api
@@ -118,11 +122,82 @@ def test_datatrove(rows, tmp_path):
     check(found)
 
 
+def test_data_juicer(rows):
+    """Its tokens stay around a caption; texts with several parts or images are left alone."""
+    pytest.importorskip("data_juicer", reason="Data-Juicer is not installed")
+    from data_juicer.ops.load import load_ops
+
+    from revise_captions.pipelines.adapters import juicer
+
+    options = {"reviser": "bundled"}
+    (op,) = load_ops([{juicer.NAME: {"options": options, "num_proc": 1, "skip_op_error": True}}])
+    assert (op.is_batched_op(), op.skip_op_error) == (True, False)
+    before, after = "<__dj__image>\n", " <|__dj__eoc|>"
+    texts = [f"{before}{row['caption']}{after}" for row in rows]
+    given = {"text": [*texts, f"A cat.{after} A dog.", "A cat."]}
+    images = [[row["image"]] for row in rows]
+    found = op.process({**given, "images": [*images, images[0], [*images[0], *images[1]]]})
+    assert found["caption_original"] == given["text"]
+    assert [text[:16] for text in found["revision_problem"][ROWS:]] == [
+        "caption_not_text",
+        "missing_image: 2",
+    ]
+    assert found["text"][ROWS:] == given["text"][ROWS:]
+    assert found["text"][7] == texts[7]
+    mended = [row | {"revised_caption": ""} for row in rows]
+    for row, text in zip(mended, found["text"], strict=False):
+        assert text.startswith(before)
+        assert text.endswith(after)
+        row["revised_caption"] = text.removeprefix(before).removesuffix(after)
+    added = {name: found[name][:ROWS] for name in ("revision", "revision_problem")}
+    check([row | new for row, new in zip(mended, rows_of(added), strict=True)])
+
+
+def test_fiftyone_samples(rows):
+    fiftyone = pytest.importorskip("fiftyone", reason="FiftyOne is not installed")
+    from revise_captions.pipelines.adapters.fiftyone_samples import samples
+
+    written = read_in_full("out.jsonl")
+    found = list(samples("out.jsonl"))
+    assert [one["caption"] for one in found] == [row["caption"] for row in written]
+    assert [one["revised_caption"] for one in found] == [row["revised_caption"] for row in written]
+    for sample, row in zip(found, written, strict=True):
+        assert Path(sample.filepath).samefile(row["image"])
+        verdicts = sample["sentences"].classifications
+        stored = row["revision"]["sentences"]
+        assert [(one.label, one.confidence) for one in verdicts] == [
+            (one["label"], one["p_factual"]) for one in stored
+        ]
+        assert all(one.text in row["caption"] for one in verdicts)
+        # as FiftyOne keeps it in its database
+        assert fiftyone.Sample.from_dict(sample.to_dict())["sentences"] == sample["sentences"]
+
+
+def test_fiftyone_boxes_are_shares_of_the_image(tmp_path):
+    pytest.importorskip("fiftyone", reason="FiftyOne is not installed")
+    from judged_chart import BARS, CAPTION, SENTENCE
+    from PIL import Image
+
+    from revise_captions.pipelines.adapters.fiftyone_samples import samples
+
+    Image.new("RGB", (200, 400)).save(tmp_path / "chart.png")
+    revision = {"signature": "x", "threshold": 0.5, "rounds": 1, "needs_review": True}
+    revision["sentences"] = [SENTENCE]
+    row = {"image": "chart.png", "caption": CAPTION, "revised_caption": CAPTION}
+    (tmp_path / "out.jsonl").write_text(json.dumps({**row, "revision": revision}))
+    (sample,) = samples(tmp_path / "out.jsonl", image_root=tmp_path)
+    ((box,), tags) = (sample["fixes"].detections, sample.tags)
+    left, top, right, bottom = BARS[1].box
+    shares = [left / 200, top / 400, (right - left) / 200, (bottom - top) / 400]
+    assert (box.label, box.bounding_box, tags) == ("2014", shares, ["needs_review"])
+    assert (box.wrong, box.right) == ("202", "254")
+
+
 @pytest.mark.slow
 def test_ray_data_actors():
     """On actors of a cluster of this machine, which load the bundled critic themselves."""
     ray = pytest.importorskip("ray")
-    examples = Path(__file__).parents[2] / "datasets/picturebook/examples"
+    examples = ROOT / "datasets/picturebook/examples"
     given = [json.loads(line) for line in (examples / "captions.jsonl").open()][:4]
     rows = [{"image": row["image"], "caption": row["caption"]} for row in given]
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
@@ -136,4 +211,30 @@ def test_ray_data_actors():
         ray.shutdown()
     assert [row["caption"] for row in found] == [row["caption"] for row in rows]
     assert any(row["revised_caption"] != row["caption"] for row in found)
+    assert not any(row["revision_problem"] for row in found)
+
+
+@pytest.mark.slow
+def test_the_recipe_of_the_page(tmp_path):
+    """Data-Juicer's own program, with the file and the recipe of docs/pipelines.md."""
+    pytest.importorskip("data_juicer", reason="Data-Juicer is not installed")
+    page = PAGES["docs/pipelines.md"]
+    (recipe,) = code(page, "yaml")
+    recipe = re.sub(r"critic: .*(?=})", "rounds: 1", recipe)
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    operator = next(block for block in code(page, "py") if "juicer" in block)
+    (tmp_path / "revise_captions_operator.py").write_text(operator)
+    examples = ROOT / "datasets/picturebook/examples"
+    given = [json.loads(line) for line in (examples / "captions.jsonl").open()][:3]
+    rows = [
+        {"text": f"<__dj__image>\n{row['caption']}", "images": [str(examples / row["image"])]}
+        for row in given
+    ]
+    (tmp_path / "captions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    program = [sys.executable, "-m", "data_juicer.tools.process_data", "--config", "recipe.yaml"]
+    subprocess.run(program, cwd=tmp_path, check=True)
+    written = (tmp_path / "revised/captions.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in written]
+    assert [row["caption_original"] for row in found] == [row["text"] for row in rows]
+    assert any(row["text"] != row["caption_original"] for row in found)
     assert not any(row["revision_problem"] for row in found)

