@@ -29,6 +29,7 @@ NOT_RUN = {
     r"\bDIR\b|contextual-clipscore|rated/|my-vela": "data or models",
     r"^captions (train-)?preferences ": "data or models",
     r"^ray |--ray-address|^sbatch |^torchrun |^N=": "a cluster",
+    r"^docker ": "containers",
     r"^pip install|^bash scripts/|^eval ": "the shell and environment of whoever runs the tests",
     r"scripts\.checks\.|scripts\.research\.|scripts\.bench\.": "minutes; tests of their own",
     r"^captions explore ": "a page that is served until somebody ends it; tests of its own",
