@@ -66,17 +66,8 @@ def run(entry: Benchmark, folder: Path, given: Sequence[str], replicates: int) -
     Raises:
         UserError: A metric cannot be had, or the folder holds neither test set.
     """
-    examples = [item for item in entry.read(folder) if isinstance(item, Example)]
-    cells: dict[Cell, list[Example]] = {}
-    for example in examples:
-        if test := test_of(example):
-            cells.setdefault((test, example.scores[0].axis), []).append(example)
-    if not cells:
-        raise UserError(
-            f"none of the {len(examples):,} captions in {folder} is of a test set",
-            hint="paths of test files hold dci_val or testA, dci_test or testB",
-        )
-    rows = [_row(name, cells, folder, replicates) for name in given]
+    cells = test_sets(entry, folder)
+    rows = [row_of(name, cells, folder, replicates) for name in given]
     sizes = ", ".join(
         f"{test}: {max(len(own) for (t, _), own in cells.items() if t == test):,} captions"
         for test in TESTS
@@ -88,9 +79,29 @@ def run(entry: Benchmark, folder: Path, given: Sequence[str], replicates: int) -
     return "\n\n".join(parts)
 
 
-def _row(
+def test_sets(entry: Benchmark, folder: Path) -> dict[Cell, list[Example]]:
+    """The captions by test set and perspective.
+
+    Raises:
+        UserError: The folder holds neither test set.
+    """
+    examples = [item for item in entry.read(folder) if isinstance(item, Example)]
+    cells: dict[Cell, list[Example]] = {}
+    for example in examples:
+        if test := test_of(example):
+            cells.setdefault((test, example.scores[0].axis), []).append(example)
+    if not cells:
+        raise UserError(
+            f"none of the {len(examples):,} captions in {folder} is of a test set",
+            hint="paths of test files hold dci_val or testA, dci_test or testB",
+        )
+    return cells
+
+
+def row_of(
     given: str, cells: Mapping[Cell, Sequence[Example]], folder: Path, replicates: int
 ) -> ArenaRow:
+    """A metric's figures, with intervals over images from so many resamples."""
     figures: dict[tuple[str, Cell], ResampledFigure] = {}
     unscored, seconds, captions = 0, 0.0, 0
     name = source = ""
@@ -150,11 +161,12 @@ def _table(kind: str, title: str, rows: Sequence[ArenaRow]) -> Iterator[str]:
     if kind == "kendall-c":
         yield _line("VELA w/o references", REFERENCE_FREE, None, width)
     for row in rows:
-        own = [_value(row, kind, (test, axis)) for test in TESTS for axis in AXES]
+        own = [value_of(row, kind, (test, axis)) for test in TESTS for axis in AXES]
         yield _line(f"→ {row.name}", own, row.milliseconds, width)
 
 
-def _value(row: ArenaRow, kind: str, cell: Cell) -> float | None:
+def value_of(row: ArenaRow, kind: str, cell: Cell) -> float | None:
+    """A figure in percent; None where there is none."""
     figure = row.figures.get((kind, cell))
     return None if figure is None or figure.value is None else 100 * figure.value
 

@@ -15,6 +15,8 @@ Examples:
   captions reproduce posh:table3-docent --data DIR --protocol released --prompts prompts \\
     --model Qwen/Qwen3-14B --model parser=en_core_web_trf --model coreference=maverick
   captions reproduce dcscore:table11 --data DIR mine=captions.jsonl
+  captions reproduce vela:table1 --data DIR metric:vela=FOLDER metric:clipscore=MODEL
+  captions reproduce contextref:table1 --data DIR clipscore=MODEL --model gpt2
 """
 
 
@@ -27,12 +29,14 @@ def reproduce_table(options: ReproduceOptions) -> None:
     What makes the two not comparable, such as another judge or other prompts, is said below the
     table. Without --data a sample that was made up for it is used, to try the command.
     """
-    from revise_captions.pipelines.reproduce.catalog import tables
+    from revise_captions.pipelines.reproduce.catalog import not_taken, tables
     from revise_captions.pipelines.reproduce.display import listed
     from revise_captions.pipelines.reproduce.run import reproduce
 
     table = options.table or ""
     if options.list or not table:
-        echo(listed(one for one in tables().values() if one.id.startswith(table)))
+        own = [one for one in tables().values() if one.id.startswith(table)]
+        others = {name: why for name, why in not_taken().items() if name.startswith(table)}
+        echo(listed(own, others))
         return
     echo(reproduce(options))

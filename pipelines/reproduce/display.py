@@ -10,9 +10,11 @@ from revise_captions.pipelines.reproduce.table import Asked, Figures, PaperTable
 from revise_captions.signature import signature
 
 
-def listed(tables: Iterable[PaperTable]) -> str:
-    """What each table shows, needs and costs, and which rows stand beside yours."""
-    return "\n\n".join("\n".join(_described(table)) for table in tables)
+def listed(tables: Iterable[PaperTable], not_taken: Mapping[str, str]) -> str:
+    """What each table shows, needs and costs, and which rows stand beside yours; why not others."""
+    parts = ["\n".join(_described(table)) for table in tables]
+    others = "\n".join(f"{name}  {why}" for name, why in not_taken.items())
+    return "\n\n".join([*parts, *([f"Not computed:\n{others}"] if others else [])])
 
 
 def _described(table: PaperTable) -> Iterator[str]:
@@ -50,7 +52,8 @@ def as_text(table: PaperTable, asked: Asked, found: TableRows, *, sample: bool) 
         lines += [f"{title}:", *_rows(rows, name, widths, digits)]
     if notes := [*found.notes]:
         lines += ["", *notes]
-    reasons = table.why_not_comparable(asked, found)
+    reasons = ["the data are a made-up sample"] if sample else []
+    reasons += table.why_not_comparable(asked, found)
     lines += ["", "not comparable with the published rows:" if reasons else "comparable"]
     lines += [f"  - {plain(reason)}" for reason in reasons]
     return "\n".join([*lines, "", signature_of(table, asked, found)])

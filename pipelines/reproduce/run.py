@@ -64,5 +64,5 @@ def _asked(table: PaperTable, options: ReproduceOptions) -> Asked:
 
 
 def _in(folder: Path, given: str) -> str:
-    name, _, path = given.partition("=")
-    return f"{name}={folder / path}"
+    name, equals, path = given.partition("=")
+    return f"{name}={folder / path}" if equals else given  # a metric by name is no file

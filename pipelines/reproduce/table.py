@@ -18,11 +18,12 @@ from revise_captions.errors import UserError
 #: As the paper's text says it, and as the authors' released code does it.
 PAPER, RELEASED = "paper", "released"
 Figures = Sequence[float | None]
+PUBLISHED = Path(__file__).parent / "published"
 
 
 def published(name: str) -> dict[str, Figures]:
     """The rows of a printed table, from a file in `published`: the first column names the row."""
-    with (Path(__file__).parent / "published" / name).open(newline="", encoding="utf-8") as file:
+    with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
         _, *rows = csv.reader(file)
     return {who: tuple(float(cell) if cell else None for cell in cells) for who, *cells in rows}
 
