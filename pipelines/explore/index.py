@@ -26,7 +26,7 @@ from revise_captions.critic.known_errors import known_errors
 from revise_captions.critic.profile import CALIBRATION, UNCALIBRATED
 from revise_captions.errors import UserError
 from revise_captions.io.evidence_file import evidence_path
-from revise_captions.io.fields import Fields, look_up
+from revise_captions.io.fields import Fields, captions_of, look_up
 from revise_captions.io.readers import open_rows, open_source
 from revise_captions.io.rows import BadRow, dumps
 from revise_captions.io.source import Source
@@ -51,7 +51,7 @@ from revise_captions.pipelines.report.summary import Tally
 from revise_captions.runs.paths import quarantine_path
 from revise_captions.signature import of_expert, settings_of
 
-VERSION = "3"
+VERSION = "4"
 #: Values of a filter that the page offers; the others are found by searching.
 OFFERED = 200
 _BATCH = 500
@@ -279,7 +279,14 @@ def _caption(judged: RunCaption, source: Source, run: RunFile, found: _Filling) 
     tags = [("reason", plain(r)) for r in ranked.reasons]
     tags += [("kind", plain(k)) for k in ranked.kinds]
     if row.line != found.line:  # of a row with several captions, once
-        found.tally.add(row.data, line=row.line, source=source.name, group=model)
+        found.tally.add(
+            row.data,
+            line=row.line,
+            source=source.name,
+            group=model,
+            captions=captions_of(row, source.fields).values(),
+            image=name,
+        )
         found.line = row.line
     found.models[model] += 1
     found.outcomes[outcome] += 1

@@ -175,3 +175,65 @@ def histogram(counts: Sequence[int], top: int, threshold: float) -> list[Bar]:
             )
         )
     return bars
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPlot:
+    """How many records each limit keeps: step lines in a plot of 480 × 140 with downward y.
+
+    Attributes:
+        name: What is limited.
+        sign: ">=" or "<=".
+        last: The limit at the right edge.
+        curves: The `d` of an SVG path by column of `captions select`.
+        stops: Some limits, with x and, by column, how many records keep to them.
+    """
+
+    name: str
+    sign: str
+    last: float
+    curves: Mapping[str, str]
+    stops: Sequence[tuple[float, float, Mapping[str, int]]]
+
+
+#: What is limited, and its columns: as the captions came (if that is one), and as they are now.
+_LIMITS = (
+    ("Share of factual sentences", "factual_before", "factual_after"),
+    ("Least P(factual) of a sentence", "worst_before", "worst_after"),
+    ("Flagged sentences", "flagged", "still_flagged"),
+    ("Sentences without a verdict", "unscored", "unscored_after"),
+    ("Sentences removed", "removed"),
+    ("Characters", "length"),
+)
+_STOPS = 20
+
+
+def limit_plots(limits: Mapping[str, Any]) -> list[LimitPlot]:
+    """Plots of the summary's `limits`, but where no limit leaves anything out."""
+    records, plots = limits["records"], []
+    for name, *columns in _LIMITS:
+        kept = {column: dict(limits["columns"][column]["kept"]) for column in columns}
+        if all(count == records for counts in kept.values() for count in counts.values()):
+            continue
+        sign = limits["columns"][columns[0]]["sign"]
+        at = max(kept.values(), key=len)  # an upper limit that keeps everything is the last one
+        every = {
+            c: {limit: counts.get(limit, records) for limit in at} for c, counts in kept.items()
+        }
+        last = max(at)
+        curves = {c: _steps(counts, sign, 480 / last, records) for c, counts in every.items()}
+        stops = [
+            (round(480 * limit / last, 1), limit, {c: every[c][limit] for c in columns})
+            for limit in list(at)[:: max(1, len(at) // _STOPS)]
+        ]
+        plots.append(LimitPlot(name, sign, last, curves, stops))
+    return plots
+
+
+def _steps(kept: Mapping[float, int], sign: str, unit: float, records: int) -> str:
+    """Between two limits a lower one keeps what the next does, an upper one what the last did."""
+    points = [(limit * unit, 140 - 140 * count / records) for limit, count in kept.items()]
+    form = "V{1:.1f}H{0:.1f}" if sign == ">=" else "H{0:.1f}V{1:.1f}"
+    return "M{:.1f},{:.1f}".format(*points[0]) + "".join(
+        form.format(*point) for point in points[1:]
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from revise_captions.pipelines.output.repeats import said
 from revise_captions.pipelines.report import charts
 from revise_captions.pipelines.report.cards import render_cards
 from revise_captions.pipelines.report.corrected import trust
@@ -50,6 +51,7 @@ class ReportData:
             "sentences": sentences,
             "flagged": sentences["flagged"] + sentences["flagged_later"],
             "all": self.summary["factuality"]["all"],
+            "stuck": said(self.summary["repeated"]),
         }
 
 
@@ -131,6 +133,11 @@ def _confidence(data: ReportData) -> Values | None:
     return {"histograms": drawn} if drawn else None
 
 
+def _limits(data: ReportData) -> Values | None:
+    plots = charts.limit_plots(data.summary["limits"])
+    return {"plots": plots} if plots else None
+
+
 def _groups(data: ReportData) -> Values | None:
     return {} if data.summary["groups"] else None
 
@@ -176,6 +183,7 @@ PANELS = (
     Panel("verified", "Verified", _verified),
     Panel("flow", "Where sentences went", _flow),
     Panel("confidence", "Confidence", _confidence),
+    Panel("limits", "Limits", _limits),
     Panel("groups", "Groups", _groups),
     Panel("records", "Records", _records),
     Panel("run", "The run", _run),

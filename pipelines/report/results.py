@@ -18,6 +18,10 @@ from revise_captions.io.fields import captions_of, look_up, to_record
 from revise_captions.io.rows import BadRow, Row, dumps
 from revise_captions.io.writing import cannot_write
 from revise_captions.outside_text import plain
+from revise_captions.pipelines.annotate.tasks.decided import row_image_name
+from revise_captions.pipelines.annotate.tasks.units import error_types_of
+from revise_captions.pipelines.output.outcomes import Outcome
+from revise_captions.pipelines.report.sample import ReportRow, Sampler, report_rows
 from revise_captions.pipelines.report.summary import Speed, Tally
 from revise_captions.runs.journal import RowResult
 from revise_captions.runs.paths import journal_path, quarantine_path
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from revise_captions.io.source import Source
     from revise_captions.pipelines.options import JobOptions, RunOptions
     from revise_captions.pipelines.report.chart_view import ChartView
-    from revise_captions.pipelines.report.sample import ReportRow, Sampler
     from revise_captions.records import Record
     from revise_captions.runs.outputs import OutputCounts
 
@@ -61,20 +64,40 @@ class RunTally:
         self.sampler: Sampler | None = None
         self._blas: Any = None
         if options.report is not None:
-            from revise_captions.pipelines.report.sample import Sampler
-
             self.sampler = Sampler()
 
     def add(self, row: Row | BadRow, result: RowResult | BadRow) -> None:
         group = None
         if self.group_by is not None and isinstance(row, Row):
             group = look_up(row.data, self.group_by)
-        if isinstance(result, BadRow):
-            self.tally.quarantine(result.reason)
-        else:
-            self.tally.add(result.revised, line=row.line, source=self.source.name, group=group)
-        if self.sampler is not None:
-            _offer(self.sampler, self.source, row, result, group)
+        if isinstance(row, BadRow) or isinstance(result, BadRow):
+            bad = result if isinstance(result, BadRow) else row
+            assert isinstance(bad, BadRow)
+            self.tally.quarantine(bad.reason)
+            if self.sampler is not None:
+                self.sampler.add(_quarantined(row, bad, self.source.name))
+            return
+        captions = captions_of(row, self.source.fields)
+        image = row_image_name(row.data, self.source.fields)
+        self.tally.add(
+            result.revised,
+            line=row.line,
+            source=self.source.name,
+            group=group,
+            captions=captions.values(),
+            image=image,
+        )
+        if self.sampler is None:
+            return
+        for shown in report_rows(
+            *(result.revised, captions),
+            source=self.source.name,
+            line=row.line,
+            group=group,
+            image_name=image,
+            labels=partial(error_types_of, row.data) if "sentences" in row.data else None,
+        ):
+            self.sampler.add(shown)
 
     def add_window(
         self, rows: Iterable[Record | BadRow], results: Iterable[RowResult | BadRow]
@@ -136,44 +159,15 @@ def summarize(
     return summary
 
 
-def _offer(
-    sampler: Sampler,
-    source: Source,
-    row: Row | BadRow,
-    result: RowResult | BadRow,
-    group: object,
-) -> None:
-    """Offers a row to the report's sample."""
-    from revise_captions.pipelines.annotate.tasks.decided import row_image_name
-    from revise_captions.pipelines.annotate.tasks.units import error_types_of
-    from revise_captions.pipelines.output.outcomes import Outcome
-    from revise_captions.pipelines.report.sample import ReportRow, report_rows
-
-    if isinstance(row, BadRow) or isinstance(result, BadRow):
-        bad = result if isinstance(result, BadRow) else row
-        assert isinstance(bad, BadRow)
-        shown = ReportRow(
-            source=source.name,
-            line=row.line,
-            outcome=Outcome.QUARANTINED,
-            caption=_text_of(row)[:SHOWN_TEXT],
-            reason=str(bad.reason),
-            detail=bad.detail,
-        )
-        sampler.add(shown)
-        return
-    captions = captions_of(row, source.fields)
-    rows = report_rows(
-        result.revised,
-        captions,
-        source=source.name,
+def _quarantined(row: Row | BadRow, bad: BadRow, source: str) -> ReportRow:
+    return ReportRow(
+        source=source,
         line=row.line,
-        group=group,
-        image_name=row_image_name(row.data, source.fields),
-        labels=partial(error_types_of, row.data) if "sentences" in row.data else None,
+        outcome=Outcome.QUARANTINED,
+        caption=_text_of(row)[:SHOWN_TEXT],
+        reason=str(bad.reason),
+        detail=bad.detail,
     )
-    for shown in rows:
-        sampler.add(shown)
 
 
 def _text_of(row: Row | BadRow) -> str:

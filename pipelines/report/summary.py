@@ -15,7 +15,7 @@ beside the share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -23,10 +23,9 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from revise_captions.pipelines.output.outcomes import (
-    Outcome,
-    captions_of,
-)
+from revise_captions.pipelines.output.limits import LimitCounts
+from revise_captions.pipelines.output.outcomes import Outcome, captions_of
+from revise_captions.pipelines.output.repeats import Repeats
 from revise_captions.pipelines.output.shares import (
     COLUMN,
     COLUMNS,
@@ -65,16 +64,31 @@ class Tally:
         self.experts: dict[str, Sums] = {}
         self.groups: dict[str, _Group] = {}
         self.verification = VerificationTally(seed=seed)
+        self.repeats = Repeats()
+        self.limits = LimitCounts()
         self._pending: list[tuple[int, str | None, list[int], str]] = []
 
     def add(
-        self, row: Mapping[str, Any], *, line: int, source: str = "", group: object = None
+        self,
+        row: Mapping[str, Any],
+        *,
+        line: int,
+        source: str = "",
+        group: object = None,
+        captions: Iterable[str] = (),
+        image: str = "",
     ) -> None:
-        """Adds an output row; `source` and `line` together identify the record."""
+        """Adds an output row; `source` and `line` together identify the record.
+
+        `captions`: as they came. `image`: its name; without one, the record's own.
+        """
+        revised = captions_of(row)
+        self.limits.add(revised)
+        self.repeats.add(captions, [part for *_, part in revised], image or f"{source}\0{line}")
         counts = [0] * len(COLUMNS)
         sentences = 0
         changed, expert = False, ""
-        for _, _, revision in captions_of(row):
+        for _, _, revision in revised:
             part, touched = self.counts.add_caption(revision)
             counts = [a + b for a, b in zip(counts, part, strict=True)]
             changed = changed or touched
@@ -149,6 +163,8 @@ class Tally:
             mine = self.experts.setdefault(expert, Sums(len(COLUMNS)))
             mine += sums
         self.verification += other.verification
+        self.repeats += other.repeats
+        self.limits += other.limits
         for name, group in other.groups.items():
             known = name in self.groups or len(self.groups) < MAX_GROUPS
             own = self.groups.setdefault(name if known else OTHER, _Group(Sums(len(COLUMNS))))
@@ -175,6 +191,7 @@ class Tally:
         known = errors or {}
         result: dict[str, Any] = {
             "format": "revise-captions summary",
+            "repeated": self.repeats.as_json(),
             "records": self._records(),
             "captions": self._captions(),
             "sentences": self._sentences(),
@@ -187,6 +204,7 @@ class Tally:
             "flow": self.counts.flow_json(),
             "outcomes": {str(outcome): self.counts.outcomes[outcome] for outcome in Outcome},
             "groups": self._groups(),
+            "limits": self.limits.as_json(),
             "verification": self.verification.to_json(),
             "bootstrap": {
                 "unit": "record",

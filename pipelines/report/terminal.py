@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from revise_captions.engines.openai.usage import said
+from revise_captions.engines.openai import usage
+from revise_captions.pipelines.output.repeats import said
 from revise_captions.pipelines.report.corrected import trust
 from revise_captions.pipelines.verify.findings import not_verified
 from revise_captions.records import UnknownWord
@@ -38,7 +39,10 @@ def render_table(summary: Mapping[str, Any], console: Console) -> None:
     head = summary["headline"]
     style = "bold yellow" if head["kind"] in _WARNING else "bold"
     show()
-    for text, how in ((head["text"], style), (head["help"], None)):
+    shown: list[tuple[str, str | None]] = []
+    for text, help_ in said(summary["repeated"]):
+        shown += [(text, "bold yellow"), (help_, None)]
+    for text, how in (*shown, (head["text"], style), (head["help"], None)):
         for line in textwrap.wrap(text, max(width, 40), break_on_hyphens=False):
             show(line, how)
     sections = (_counts, _shares, _verification, _groups, _speed)
@@ -217,4 +221,4 @@ def _speed(summary: Mapping[str, Any]) -> Iterator[Line]:
         )
     yield "Time", duration(speed["seconds"]), rate
     if used := speed.get("servers"):
-        yield "Requests to servers", f"{used['requests']:,}", said(used)
+        yield "Requests to servers", f"{used['requests']:,}", usage.said(used)

@@ -10,9 +10,8 @@ from typing import Any
 from revise_captions.io.fields import Fields, captions_of
 from revise_captions.io.rows import Row, dumps
 from revise_captions.pipelines.output import outcomes
-from revise_captions.pipelines.output.outcomes import End
+from revise_captions.pipelines.output.figures import OTHER, REASONS, figures
 from revise_captions.pipelines.rating.autorater import CAPTIONER_FIELDS
-from revise_captions.records import UnknownWord, Unscored, kind_of_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +28,6 @@ class RecordColumn:
     kind: str
     about: str
 
-
-_REASONS = {str(reason): f"unscored_{reason.name.lower()}" for reason in Unscored}
-_REASONS |= {UnknownWord.KIND: "unscored_unknown_word"}
-_OTHER = "unscored_other"
 
 COLUMNS = (
     RecordColumn("record", "BIGINT", "its number in OUT, from 1"),
@@ -51,8 +46,8 @@ COLUMNS = (
     RecordColumn("still_flagged", "BIGINT", "flagged sentences that stand in the revised captions"),
     RecordColumn("unscored", "BIGINT", "sentences that could not be judged, as they came"),
     RecordColumn("unscored_after", "BIGINT", "sentences of the revised captions without a verdict"),
-    *(RecordColumn(name, "BIGINT", f"unscored for: {said}") for said, name in _REASONS.items()),
-    RecordColumn(_OTHER, "BIGINT", "unscored for a reason of another package's critic"),
+    *(RecordColumn(name, "BIGINT", f"unscored for: {said}") for said, name in REASONS.items()),
+    RecordColumn(OTHER, "BIGINT", "unscored for a reason of another package's critic"),
     RecordColumn("length_before", "BIGINT", "characters of the original captions"),
     RecordColumn("length", "BIGINT", "characters of the revised captions"),
     RecordColumn("changed", "BOOLEAN", "a revised caption differs from the original"),
@@ -83,37 +78,16 @@ def values_of(
         LookupError, TypeError, ValueError, AttributeError: `revision` is no run's.
         BadRecord: There is no caption.
     """
-    found: dict[str, Any] = {column.name: 0 for column in COLUMNS if column.kind == "BIGINT"}
     parts = outcomes.captions_of(row.data)
     captions = captions_of(row, fields)
-    before: list[float] = []
-    after: list[float] = []
-    good_before = good_after = decided = 0
-    for _, _, revision in parts:
-        threshold = revision["threshold"]
-        for sentence in revision["sentences"]:
-            _count(found, sentence, threshold)
-            if sentence["p_factual"] is not None:
-                before.append(sentence["p_factual"])
-                good_before += sentence["label"] == "factual"
-            if outcomes.deciders(sentence):
-                decided += not sentence["dropped"]
-            elif sentence["p_after"] is not None and not sentence["dropped"]:
-                after.append(sentence["p_after"])
-                good_after += sentence["p_after"] >= threshold
     originals = [captions[name] if name else next(iter(captions.values())) for name, _, _ in parts]
     revised = [text for _, text, _ in parts]
-    judged = len(after) + decided  # what a person decided is taken to be so
     experts = dict.fromkeys(str(part["expert"]) for _, _, part in parts if part.get("expert"))
+    found = figures(parts)
     return found | {
         "record": number,
         "captions": len(parts),
-        "factual_before": good_before / len(before) if before else None,
-        "factual_after": (good_after + decided) / judged if judged else None,
-        "worst_before": min(before, default=None),
-        "worst_after": min(after, default=None),
         "length_before": sum(map(len, originals)),
-        "length": sum(map(len, revised)),
         "changed": originals != revised,
         "needs_review": found["still_flagged"] > 0,
         "failed": any(part.get("error") for _, _, part in parts),
@@ -123,22 +97,6 @@ def values_of(
         "revised_caption": _encodable("\n".join(revised)),
         "fields": _encodable(dumps(_scalars(row.data))),
     }
-
-
-def _count(found: dict[str, Any], sentence: Mapping[str, Any], threshold: float) -> None:
-    found["sentences"] += 1
-    gone = bool(sentence["dropped"]) or (sentence["accepted"] is True and not sentence["rewrite"])
-    found["removed"] += gone
-    found["rewritten"] += sentence["accepted"] is True and not gone
-    people = bool(outcomes.deciders(sentence))
-    found["decided"] += people
-    found["unscored_after"] += sentence["p_after"] is None and not gone and not people
-    if sentence["label"] == "unscored":
-        found["unscored"] += 1
-        found[_REASONS.get(kind_of_reason(sentence["reason"]), _OTHER)] += 1
-    if outcomes.is_flagged(sentence, threshold):
-        found["flagged"] += 1
-        found["still_flagged"] += outcomes.end_of(sentence, threshold) is End.FLAGGED
 
 
 def captioner_of(row: Mapping[str, Any], field: str | None) -> str | None:

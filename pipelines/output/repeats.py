@@ -1,0 +1,80 @@
+"""One caption, or one rewrite, on many images: a model or a provider that was stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from revise_captions.outside_text import on_one_line
+from revise_captions.text.formatting import plural
+from revise_captions.text.frequent import PLACES, FrequentTexts, digest
+
+#: A text is told of from this share of all on. LVD-2M's caption on 4,000 of two million videos,
+#: issue 4 of its repository, is .002 of them; a rewrite is a sentence, and short ones recur.
+SHARES = {"caption": 0.001, "rewrite": 0.02}
+#: Texts told of, of each kind.
+TOLD = 3
+
+
+@dataclass(slots=True)
+class Repeats:
+    """Counts of captions as they came, and of rewrites as they were proposed, in bounded memory."""
+
+    found: dict[str, FrequentTexts] = field(
+        default_factory=lambda: {what: FrequentTexts() for what in SHARES}
+    )
+
+    def add(
+        self, captions: Iterable[str], revisions: Iterable[Mapping[str, Any]], image: str
+    ) -> None:
+        """Adds a record; a rewrite that is tried twice for a sentence counts once."""
+        place = digest(image)
+        for caption in captions:
+            if text := caption.strip():
+                self.found["caption"].add(text, place)
+        for revision in revisions:
+            for sentence in revision["sentences"]:
+                for rewrite in {one["text"] for one in sentence["attempts"] if one["text"]}:
+                    self.found["rewrite"].add(rewrite, place)
+
+    def __iadd__(self, other: Repeats) -> Repeats:
+        for what, theirs in other.found.items():
+            self.found[what] += theirs
+        return self
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """What recurs on at least `PLACES` images: `what` it is, its `text`, how many `times` of
+        how many, and by how much that may be too few (`short`)."""
+        return [
+            {"what": what, "text": text, "times": times, "of": known.total, "short": known.short}
+            for what, known in self.found.items()
+            for text, times, places in _told(known, SHARES[what])
+            if places >= PLACES
+        ]
+
+
+def _told(known: FrequentTexts, share: float) -> list[tuple[str, int, int]]:
+    fewest = max(PLACES, share * known.total - known.short)
+    return [one for one in known.most(fewest) if one[2] >= PLACES][:TOLD]
+
+
+_SAID = {"caption": "One caption stands on many images", "rewrite": "Many images got one rewrite"}
+_HELP = {
+    "caption": "A captioner that was stuck writes so. `--drop-duplicates 1` leaves such captions "
+    "out before they are judged, `captions select` afterwards.",
+    "rewrite": "A reviser that is stuck writes so: look for it in `captions explore` before you "
+    "keep what it wrote, or name another one with `--reviser`.",
+}
+
+
+def said(repeated: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What the summary tells first: a sentence for each text, and what helps."""
+    return [
+        (
+            f"{_SAID[one['what']]}: {'at least ' if one['short'] else ''}{one['times']:,} of "
+            f"{plural(one['of'], one['what'])} are “{on_one_line(one['text'])}”",
+            _HELP[one["what"]],
+        )
+        for one in repeated
+    ]
