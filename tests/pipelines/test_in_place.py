@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import tarfile
 
 import pytest
 from commands import Command, read
-from layout_inputs import COUNT, LAYOUTS, caption, files_of, make, rows_of, texts
+from layout_inputs import COUNT, LAYOUTS, caption, files_of, images_of, make, rows_of, texts
 
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import with_text_at
 from revise_captions.pipelines.job.merge import merge
+from scripts.checks import training
 
 EACH = pytest.mark.parametrize("layout", LAYOUTS)
 
@@ -34,6 +36,13 @@ def test_a_training_loader_finds_the_corrected_captions(command: Command, tmp_pa
     assert sum(text != caption(n) for n, text in enumerate(found)) > 10
     # whoever reads it through our readers sees what --write both writes
     assert rows_of(tmp_path / caption_) == expected
+    if layout in training.LAYOUTS:
+        pairs = training.read(layout, tmp_path / caption_, images_of(layout, tmp_path / caption_))
+        lines = [text.removeprefix("\ufeff") for _, text in pairs]
+        whole = [text.splitlines()[0].strip() for text in found] if layout == "beside" else found
+        assert lines == whole
+        assert pairs[5][0].getpixel((0, 0)) == (60, 0, 0)
+        assert math.isfinite(training.trained_on(layout, pairs[:8]))
 
 
 @EACH

@@ -17,6 +17,7 @@ from PIL import Image
 
 from revise_captions.io.readers import open_rows
 from revise_captions.io.rows import Row
+from scripts.checks import training
 
 COUNT = 70
 LAYOUTS = (
@@ -170,43 +171,24 @@ _MAKERS = {
 
 def texts(layout: str, out: Path, cache: Path) -> list[str]:
     """The captions where the layout's own readers look for them, in order."""
-    return _READERS[layout](out, cache)
+    if layout in _READERS:
+        return _READERS[layout](out, cache)
+    return [text for _, text in training.read(layout, out, images_of(layout, out))]
+
+
+def images_of(layout: str, out: Path) -> Path:
+    """Where the images that a file in `make`'s folder names are."""
+    return out.parent / "images" if layout == "coco" else out.parent
 
 
 def _of_lines(out: Path, cache: Path) -> list[str]:
     return [json.loads(line)["caption"] for line in out.open()]
 
 
-def _of_llava(out: Path, cache: Path) -> list[str]:
-    """As LLaVA's documentation has it: turns alternate, begin with the human's, and name the one
-    image by `<image>`."""
-    rows = json.loads(out.read_text())
-    for row in rows:
-        assert [turn["from"] for turn in row["conversations"]] == ["human", "gpt"] * 2
-        assert row["conversations"][0]["value"].count("<image>") == 1
-        assert row["conversations"][3]["value"] == "Yes."
-    return [row["conversations"][1]["value"] for row in rows]
-
-
 def _of_csv(out: Path, cache: Path) -> list[str]:
     import pandas
 
     return list(pandas.read_csv(out, dtype=str)["caption"])
-
-
-def _of_coco(out: Path, cache: Path) -> list[str]:
-    from pycocotools.coco import COCO
-
-    annotations = COCO(str(out)).anns
-    return [annotations[number]["caption"] for number in sorted(annotations)]
-
-
-def _of_image_folder(out: Path, cache: Path) -> list[str]:
-    import datasets
-
-    loaded = datasets.load_dataset("imagefolder", data_dir=str(out), cache_dir=str(cache))["train"]
-    assert loaded[5]["image"].getpixel((0, 0))[0] == 60
-    return list(loaded["text"])
 
 
 def _of_files(out: Path, cache: Path) -> list[str]:
@@ -228,10 +210,6 @@ def _of_samples(out: Path) -> list[dict[str, Any]]:
     samples = list(webdataset.WebDataset(str(out), shardshuffle=False).decode("rgb"))
     assert all(sample["png"].shape == (7, 9, 3) for sample in samples)
     return samples
-
-
-def _of_tar(out: Path, cache: Path) -> list[str]:
-    return [sample["txt"] for sample in _of_samples(out)]
 
 
 def _of_json_tar(out: Path, cache: Path) -> list[str]:
@@ -256,13 +234,9 @@ def _of_saved(out: Path, cache: Path) -> list[str]:
 
 _READERS = {
     "jsonl": _of_lines,
-    "llava": _of_llava,
     "csv": _of_csv,
-    "coco": _of_coco,
-    "metadata": _of_image_folder,
     "beside": _of_files,
     "beside-json": _of_json_files,
-    "tar": _of_tar,
     "tar-json": _of_json_tar,
     "parquet": _of_table,
     "parquet-chat": _of_table,
