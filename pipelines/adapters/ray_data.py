@@ -2,7 +2,7 @@
 
 dataset = dataset.map_batches(
     ReviseActor, fn_constructor_kwargs={"critic": "Qwen/Qwen3-VL-8B-Instruct"},
-    concurrency=4, num_gpus=1, batch_size=64,
+    compute=ActorPoolStrategy(size=4), num_gpus=1, batch_size=64,
 )
 """
 

@@ -203,8 +203,9 @@ def test_ray_data_actors():
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         options = {"image_root": str(examples), "rounds": 1}
+        actors = ray.data.ActorPoolStrategy(size=1)
         data = ray.data.from_items(rows).map_batches(
-            ReviseActor, fn_constructor_kwargs=options, concurrency=1, batch_size=4
+            ReviseActor, fn_constructor_kwargs=options, compute=actors, batch_size=4
         )
         found = data.take_all()
     finally:
