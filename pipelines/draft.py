@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -91,7 +92,7 @@ def compose(caption: str, sentences: Sequence[Sentence]) -> tuple[str, tuple[Spa
 
 def _without_sentence(gap: str, behind: str, first: bool, last: bool) -> tuple[str, int]:
     """What stays of the gap before a sentence that is gone, and how much behind it goes, too."""
-    ends_line = not behind or behind[0] in "\r\n"
+    ends_line = re.match(r"[\r\n]|$", behind)
     margin = len(behind) - len(behind.lstrip())
     if ends_line and (item := item_mark(gap)) is not None:
         return gap[:item], margin if first and not item else 0

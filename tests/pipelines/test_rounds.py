@@ -304,3 +304,12 @@ def test_boxes_are_told_in_pixels_of_the_whole_image():
     assert [one.box for one in told.evidence] == [(1000, 750, 2000, 1500), (0, 0, 1, 3)]
     assert [one.label for one in told.evidence] == ["a", "b"]
     assert (told.span, told.right, plain) == (fix.span, "x", rationale.fixes[1])
+
+
+def test_whose_verdict_is_to_be_explained_is_told():
+    critic = ScriptedCritic(
+        rationales=lambda request: f"by {request.by}", default=Verdict(0.1, by="x")
+    )
+    (draft,) = loop.judge([new_draft(IMAGE, "bad.", spans_of("bad."))], critic)
+    (draft,) = loop.explain([draft], critic)
+    assert draft.sentences[0].rationale == Rationale("by x")

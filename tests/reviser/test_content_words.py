@@ -15,6 +15,7 @@ from revise_captions.reviser.content_words import content, content_keys, known_k
         ("leaving", {"leav", "leave"}),
         ("sitting", {"sitting", "sitt", "sitte", "sit"}),
         ("sing", {"sing"}),
+        ("thing", {"thing"}),
         ("knives", {"knife", "knif", "knive"}),
         ("chives", {"chive", "chif", "chife"}),
         ("zorbs", {"zorb"}),

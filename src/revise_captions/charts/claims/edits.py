@@ -67,19 +67,16 @@ def _put_in(before: str, right: str, after: str) -> str:
 
 def _without(before: str, after: str) -> str:
     """Both sides of what is gone, one space between them."""
-    if not after.strip() and not before.strip():
-        return ""
-    joined = before.rstrip(" ") + (
-        after if re.match(r"[\s.,;:!?)]", after) or not before.strip() else f" {after}"
-    )
+    follows = after.lstrip(" ")
     if not before.strip():
-        joined = before + after.lstrip(" ")
-        return joined[: len(before)] + joined[len(before) :][:1].upper() + joined[len(before) + 1 :]
+        return before + follows[:1].upper() + follows[1:] if follows.strip() else ""
     head = before.rstrip(" ")
+    if head.endswith("\n"):
+        return head + follows
     article = re.search(r"\b(?P<article>[Aa]n?)$", head)
-    if article and (follows := after.lstrip(" ")):
+    if article and follows:
         return f"{head[: article.start()]}{_article(article['article'], follows)} {follows}"
-    return joined
+    return head + (after if re.match(r"[\s.,;:!?)]|$", after) else f" {after}")
 
 
 def _article(said: str, word: str) -> str:
