@@ -50,7 +50,8 @@ def lost_content(text: str, sentence: str, rationale: str) -> list[str]:
     """
     kept, named, said = known_keys(text), known_keys(rationale), known_keys(sentence)
     frame = _FRAME - named
-    new = sum(not keys & (said | frame) for _, keys in content_keys(text))
+    known = said | frame
+    new = sum(keys.isdisjoint(known) for _, keys in content_keys(text))
     new += len(repeated_content(text, sentence, ""))
     # with something new in its place, what is denied is exchanged, and the rest should stay
     absent = set() if new else known_keys(*denied(rationale).values())

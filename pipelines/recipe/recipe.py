@@ -123,7 +123,7 @@ def read_recipe(path: Path, source: str | None = None, out: str | None = None) -
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"{path} is not readable TOML: {error}") from None
     _known(path, "the recipe", found, ("in", "out", *SECTIONS))
     found |= {k: v for k, v in {"in": source, "out": out}.items() if v is not None}

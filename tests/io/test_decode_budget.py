@@ -133,9 +133,9 @@ def test_bytes_are_the_limit_not_pixels():
 
 
 def test_decoders_share_a_budget(monkeypatch):
-    budget = DecodeBudget(400_000)
+    budget = DecodeBudget(200_000)
     monkeypatch.setattr(decoding, "DECODE_BUDGET", budget)
-    data = encoded(picture("RGB", 100), "PNG")  # 80,000 bytes each: two fit into a half
+    data = encoded(picture("RGB", 100), "PNG")  # 80,000 bytes each: two fit
 
     def keep(image: Image.Image) -> Image.Image:
         time.sleep(0.02)

@@ -22,7 +22,9 @@ def test_config_file_sets_what_the_command_line_does_not(command, tmp_path):
     for text, expected in (
         ("treshold = 1", "sets treshold"),
         ("threshold = 7", "not in the range"),
+        ("threshold = nan", "nan is not in the range 0<=x<=1"),
         ("threshold = ", "not readable TOML"),
+        (f"threshold = {5000 * '['}", "not readable TOML"),
         ('source = "x"', "sets source"),
     ):
         (tmp_path / "c.toml").write_text(text)

@@ -151,6 +151,7 @@ HINT = "--force writes it anew; or name another one"
         ('in = "a"\nout = "b"\njudge = 3\n', "expected a section [judge]"),
         ('in = "a"\nout = "-"\n', "out is a file or a folder, not -"),
         ("in = ", "is not readable TOML"),
+        (f"in = {5000 * '['}", "is not readable TOML"),
     ],
 )
 def test_what_is_no_recipe_is_said(text, said, tmp_path, capsys):

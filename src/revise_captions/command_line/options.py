@@ -17,6 +17,7 @@ from copy import copy
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import partial
+from math import isnan
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -161,12 +162,24 @@ def add_options(settings: type[Any]) -> Any:
     return decorate
 
 
+class _FloatRange(click.FloatRange):
+    """Without NaN, of which no comparison says that it is out of range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isnan(found := super().convert(value, param, ctx)):
+            self.fail(f"{found} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
 def _parameter(item: Field[Any], annotation: Any) -> click.Parameter:
     name, more = option_name(item), dict(item.metadata["click"])
     kind, several = _kind(annotation)
     if (metavar := item.metadata.get("argument")) is not None:
         more = {"metavar": metavar, "type": kind, "nargs": -1 if several else 1, **more}
         return click.Argument([name], **more)
+    if isinstance(more.get("type"), click.FloatRange):
+        given = more["type"]
+        more["type"] = _FloatRange(given.min, given.max, given.min_open, given.max_open)
     flag = f"--{name.replace('_', '-')}"
     if kind is bool and "type" not in more:
         flag += f"/--no-{flag[2:]}" if more.pop("negatable", item.default is True) else ""

@@ -120,7 +120,7 @@ def _read_config(
     known = {p.name for p in context.command.params if isinstance(p, click.Option)}
     try:
         found = tomllib.loads(value.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise click.BadParameter(f"{value} is not readable TOML: {error}") from error
     values = {name.replace("-", "_"): v for name, v in found.items()}
     if unknown := sorted(set(values) - (known - {parameter.name})):

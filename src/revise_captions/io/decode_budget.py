@@ -47,8 +47,8 @@ def decoded_bytes(image: Image, data: bytes, *, whole: bool = True) -> int:
 
 
 class DecodeBudget:
-    """Shared by all threads of a process. An image that finds no room beside what is kept, or in
-    the half that is for decoding, waits, and is decoded once nothing else is."""
+    """Shared by all threads of a process. An image that finds no room beside what is kept waits,
+    and is decoded once nothing else is."""
 
     def __init__(self, total: int = BUDGET) -> None:
         self.total = total
@@ -61,18 +61,15 @@ class DecodeBudget:
     def decoding(self, size: int) -> Iterator[None]:
         """Waits for room for so many bytes, and holds it."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._decoding or self._finds_room(size))
-            self._decoding += size
+            self._changed.wait_for(lambda: not self._decoding or self.used + size <= self.total)
+            self._decoding += 1
             self._add(size)
         try:
             yield
         finally:
             with self._changed:
-                self._decoding -= size
+                self._decoding -= 1
                 self._add(-size)
-
-    def _finds_room(self, size: int) -> bool:
-        return self.used + size <= self.total and self._decoding + size <= self.total // 2
 
     def keep(self, image: Image) -> Image:
         """Counts a decoded image for as long as anybody holds it."""

@@ -16,7 +16,7 @@ A learned resolver's clusters (`links`) are used before the rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from revise_captions.graphs import words
@@ -272,7 +272,7 @@ def _member(draft: GraphDraft, node: Node, entities: dict[int, _Entity]) -> tupl
         draft.nodes[i].text in ("other", "second", "another") for i in node.children
     )
     for entity in _near(node, entities):
-        partners = _partners(draft, entity, entities.values())
+        partners = _partners(draft, entity, entities)
         if len(partners) == 1 and not entity.plural:
             return (partners[0] if other else entity.top,)
         if entity.plural and entity.top in draft.things:
@@ -288,13 +288,10 @@ def _member(draft: GraphDraft, node: Node, entities: dict[int, _Entity]) -> tupl
     return ()
 
 
-def _partners(draft: GraphDraft, first: _Entity, others: Iterable[_Entity]) -> list[int]:
+def _partners(draft: GraphDraft, first: _Entity, others: Container[int]) -> list[int]:
     """What was named in a row with an object ("a man and a woman")."""
-    return [
-        other.top
-        for other in others
-        if draft.nodes[other.top].role is Role.CONJUNCT and draft.nodes[other.top].head == first.top
-    ]
+    below = draft.nodes[first.top].children
+    return [i for i in below if i in others and draft.nodes[i].role is Role.CONJUNCT]
 
 
 def _pronoun(
@@ -328,10 +325,11 @@ def _pair(draft: GraphDraft, node: Node, near: Sequence[_Entity]) -> tuple[int, 
         and node.role in (Role.DETERMINER, Role.NUMBER)
     ):
         return ()
+    tops = {entity.top for entity in near}
     for entity in near:
         if entity.number == "2":
             return (entity.top,)
-        partners = _partners(draft, entity, near)
+        partners = _partners(draft, entity, tops)
         if len(partners) == 1:
             return (entity.top, partners[0])
     return ()

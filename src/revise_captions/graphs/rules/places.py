@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from revise_captions.graphs import words
 from revise_captions.graphs.graph import AttributeKind
@@ -99,12 +101,19 @@ def unsaid(draft: GraphDraft, spans: Sequence[Span]) -> Iterator[Said]:
         draft: With its things.
         spans: Where attributes and relations are said.
     """
+    ordered = sorted(spans)
+    ends = list(accumulate((span.end for span in ordered), max, initial=0))
+    by_sentence: dict[int, list[int]] = {}
+    for i in draft.things:
+        by_sentence.setdefault(draft.nodes[i].sentence, []).append(i)
     for node in draft.nodes:
-        if not _is_direction(draft, node) or any(s.start <= node.start < s.end for s in spans):
+        if not _is_direction(draft, node):
+            continue
+        if ends[bisect_right(ordered, node.start, key=lambda span: span.start)] > node.start:
             continue
         first = node.index - (2 if node.text in _SIDES else node.text == "front")
         last = _noun_after(draft, node)
-        things = [i for i in draft.things if draft.nodes[i].sentence == node.sentence]
+        things = by_sentence.get(node.sentence, [])
         before = [i for i in things if i < first]
         after = [i for i in things if i > last]
         if before or after:
