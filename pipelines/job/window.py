@@ -28,7 +28,7 @@ from revise_captions.pipelines.options import Stage
 from revise_captions.pipelines.output.batch_journal import BatchJournal
 from revise_captions.pipelines.output.outcomes import captions_of, is_flagged
 from revise_captions.pipelines.output.schema import from_json, to_json
-from revise_captions.records import Record, Revision
+from revise_captions.records import Record, Revision, Span
 from revise_captions.runs.journal import Journal, RowResult
 from revise_captions.runs.overlap import Behind
 from revise_captions.runs.progress import Progress
@@ -157,7 +157,8 @@ def drafts_of(
     `threshold`: what flags sentences instead of the threshold that they were judged with.
 
     Stage `all` begins anew, whatever an earlier run left in the record; the others go on where the
-    stage before stopped. Raises `BadRecord(BAD_REVISION)` where there is nothing to revise.
+    stage before stopped. `critique` judges labeled `sentences` of the record as they are. Raises
+    `BadRecord(BAD_REVISION)` where there is nothing to revise.
     """
     stored = None if stage == "all" else record.fields.get("revision")
     if stored is None and stage == "revise":
@@ -165,8 +166,9 @@ def drafts_of(
     drafts = {}
     for name, caption in record.captions.items():
         if stored is None:
+            spans = _given(record, caption) if stage == "critique" else ()
             drafts[name] = (
-                new_draft(image, caption, sentence_spans(caption), threshold or 0.5),
+                new_draft(image, caption, spans or sentence_spans(caption), threshold or 0.5),
                 "",
             )
             continue
@@ -181,6 +183,23 @@ def drafts_of(
             revision = replace(revision, threshold=threshold)
         drafts[name] = (resumed(image, revision), revision.signature)
     return drafts
+
+
+def _given(record: Record, caption: str) -> tuple[Span, ...]:
+    """The places of a record's labeled sentences, as `captions benchmarks export` writes them."""
+    told = record.fields.get("sentences")
+    if len(record.captions) > 1 or not isinstance(told, list):
+        return ()
+    ends = [(one.get("start"), one.get("end")) for one in told if isinstance(one, Mapping)]
+    found = [Span(start, end) for start, end in ends if type(start) is type(end) is int]
+    if len(found) < len(told):
+        return ()  # sentences of another kind
+    borders = [0, *(border for span in found for border in (span.start, span.end)), len(caption)]
+    if borders != sorted(borders) or any(not span.of(caption).strip() for span in found):
+        raise BadRecord(
+            Reason.BAD_REVISION, "`sentences` do not follow each other inside the caption"
+        )
+    return tuple(found)
 
 
 _ADDED = ("revised_caption", "revision")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from fake_loop import spans_of
 
+from revise_captions.errors import BadRecord
 from revise_captions.pipelines.draft import (
     Draft,
     flagged,
@@ -16,11 +17,14 @@ from revise_captions.pipelines.draft import (
     settled,
 )
 from revise_captions.pipelines.job.rounds import _drop_flagged, _requests
+from revise_captions.pipelines.job.window import drafts_of
 from revise_captions.records import (
     Attempt,
     Evidence,
     Fix,
+    ImageRef,
     Rationale,
+    Record,
     Sentence,
     Span,
     Verdict,
@@ -114,3 +118,20 @@ def test_who_judged_decides_what_is_flagged():
     assert flagged(replace(draft, threshold=0.2)) == [0]
     assert flagged(replace(draft, threshold=0.3)) == [0]
     assert flagged(replace(draft, threshold=0.95)) == [0, 1, 2]
+
+
+def record_with(*ends: tuple[int, int]) -> Record:
+    rows = [{"start": start, "end": end, "label": "factual"} for start, end in ends]
+    return Record("in.jsonl", 1, ImageRef(path="a.png"), {"caption": TEXT}, {"sentences": rows})
+
+
+def test_the_critique_stage_judges_labeled_sentences_as_they_are():
+    two = record_with((0, 9), (10, 16))
+    for stage, places in (("critique", [(0, 9), (10, 16)]), ("all", [(0, 4), (5, 9), (10, 16)])):
+        (draft, _) = drafts_of(two, None, stage)["caption"]
+        assert [sentence.span for sentence in draft.sentences] == places
+    for wrong in (((5, 9), (0, 4)), ((0, 99),), ((4, 5),)):
+        with pytest.raises(BadRecord, match="do not follow each other"):
+            drafts_of(record_with(*wrong), None, "critique")
+    other = replace(two, fields={"sentences": ["one.", "two."]})
+    assert len(drafts_of(other, None, "critique")["caption"][0].sentences) == 3
