@@ -19,7 +19,7 @@ from revise_captions.charts.claims.edits import with_fixes
 from revise_captions.charts.claims.grid import FoundMark, marks_of
 from revise_captions.charts.claims.mentions import NamedLabel, Number, fold, numbers_in, years_in
 from revise_captions.charts.claims.sentence import all_labels, printed_numbers
-from revise_captions.charts.claims.vocabulary import STRONG, verb_of
+from revise_captions.charts.claims.vocabulary import STEADILY, STRONG, verb_of
 from revise_captions.critic.charts.support import absent_names
 from revise_captions.critic.charts.words import function_words, subject_stems, words_of
 from revise_captions.records import Box, Fix
@@ -41,7 +41,7 @@ _UNREAL = re.compile(
     r"\b(?:project(?:ed|ions?)|expected|estimated|forecasts?|predict\w*|would|if|despite|although"
     r"|except|not|no longer|never|neither|nor|without|average|mean|median|total|sum|combined"
     r"|together|difference|gap|people who|those who|(?:a|an|the|its) (?:new )?(?:low|high)|up|down"
-    r"|followed by|among the|one of|beginning|start|final|end)\b",
+    r"|followed by|among the|one of|beginning|starts?|started|begins|began|final|ends?|ended)\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -55,6 +55,8 @@ _FEW_MARKS = 3
 _CLEAR_CHANGE = 0.08
 #: Fewer words than this may be a heading, a list's number, or a row.
 _FEWEST = 5
+#: A row of empty cells in a word's place, as captioners write that do not stop.
+_RUN_ON = re.compile(r"\w\|{5,}")
 _LAYOUT = re.compile(r"^\s*[|#>*-]|[|*:]\s*$|\*\*|\n|\|[^|]+\|")
 
 
@@ -114,7 +116,7 @@ def doubts(sentence: str, check: ChartCheck, chart: ReadChart) -> list[str]:
     return [
         *(text for holds, text in reasons if holds),
         *_of_names(sentence, check, found, labels, numbers, chart),
-        *_of_direction(sentence, check, found),
+        *_of_direction(sentence, check, found, chart),
         *_of_words(after, chart),
     ]
 
@@ -242,8 +244,11 @@ def _is_odd(right: str, chart: ReadChart) -> bool:
     return len(name) < 3 or right[0].islower() or not whole or bool(_WHOLE.search(right))
 
 
-def _of_direction(sentence: str, check: ChartCheck, found: Sequence[FoundMark]) -> list[str]:
-    """Whether it hardly goes any way, or a direction's word also says how far."""
+def _of_direction(
+    sentence: str, check: ChartCheck, found: Sequence[FoundMark], chart: ReadChart
+) -> list[str]:
+    """Whether it hardly goes any way, a direction's word also says how far, or "steadily" stays
+    where there are setbacks."""
     if check.claim is not ChartClaim.TREND:
         return []
     values = [one.value for one in found]
@@ -251,7 +256,22 @@ def _of_direction(sentence: str, check: ChartCheck, found: Sequence[FoundMark]) 
         return ["it hardly changes"]
     verbs = [verb_of(one.span.of(sentence)) for one in check.edits]
     strong = any(verb is not None and verb.base in STRONG for verb in verbs)
-    return ["the other direction may be less strong"] if strong else []
+    reasons = ["the other direction may be less strong"] if strong else []
+    if _STEADY.search(sentence) and _turns(found, chart):
+        reasons.append("it does not go one way")
+    return reasons
+
+
+_STEADY = re.compile(rf"\b(?:{STEADILY})\b", re.IGNORECASE)
+
+
+def _turns(ends: Sequence[FoundMark], chart: ReadChart) -> bool:
+    """Whether a series between two of its marks goes both ways, by more than it may be misread."""
+    first, last = min(one.cell for one in ends), max(one.cell for one in ends)
+    part = [one for one in chart.marks if first <= one.cell <= last]
+    steps = [b.value - a.value for a, b in itertools.pairwise(part)]
+    least = 0.01 * part[0].extent
+    return any(step > least for step in steps) and any(step < -least for step in steps)
 
 
 def _of_words(sentence: str, chart: ReadChart) -> list[str]:
@@ -297,16 +317,20 @@ def removal_doubts(sentence: str, foreign: bool, chart: ReadChart) -> list[str]:
 
     Returns:
         As `doubts`: a sentence goes for certain where it is long enough for one, no layout, and, if
-        it is foreign, has names or numbers that the image lacks, and at most half of its subject's
-        words are there.
+        it is foreign, none of its subject's words are in the image, or at most half of them, and it
+        has names or numbers that the image lacks.
     """
-    if len(sentence.split()) < _FEWEST or _LAYOUT.search(sentence):
+    if len(sentence.split()) < _FEWEST or (
+        _LAYOUT.search(sentence) and not _RUN_ON.search(sentence)
+    ):
         return ["it may be a heading, a list's item, or a row"]
     if not foreign:
         return []
     hard = bool(unprinted(sentence, chart) or absent_names(sentence, chart.charts, chart.lines))
     subject = subject_stems(sentence)
     shown = sum(fold(stem) in chart.letters for stem in subject)
+    if not shown and len(subject) >= _ABSENT:
+        return []
     if len(subject) < _SUBJECT or 2 * shown > len(subject) or not hard:
         return ["it may be a remark on the chart"]
     return []
@@ -318,5 +342,5 @@ def unprinted(sentence: str, chart: ReadChart) -> list[Number]:
     return [n for n in numbers_in(sentence, years_in(sentence)) if n.value not in printed]
 
 
-#: Words for its subject that a sentence about something else has at least.
-_SUBJECT = 3
+#: Words for its subject that a sentence about something else has at least, and if all are absent.
+_SUBJECT, _ABSENT = 3, 2

@@ -39,7 +39,7 @@ from revise_captions.records import Rationale, Unscored, Verdict
 logger = logging.getLogger(__name__)
 
 #: Changes whenever the same reading could give another answer.
-VERSION = "charts-9"
+VERSION = "charts-10"
 
 
 @dataclass(frozen=True, slots=True)

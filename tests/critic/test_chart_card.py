@@ -38,6 +38,13 @@ def test_a_card_is_of_one_critic_alone(key):
     assert known_errors({**SETTINGS, key: "another"}, "charts") is None
 
 
+def test_a_card_holds_in_whatever_format_the_language_model_computes():
+    card = ChartCard({"critic": "c", "language": "smollm2+1/bfloat16"}, {}, {}, "")
+    assert card.is_of({"critic": "c", "language": "smollm2+1/float32"})
+    assert not card.is_of({"critic": "c", "language": "smollm2+2/bfloat16"})
+    assert not card.is_of({"critic": "c", "language": "none"})
+
+
 def test_a_card_takes_the_place_of_an_older_one(tmp_path):
     def card(language: str, origin: str) -> ChartCard:
         return ChartCard({"critic": "c", "language": language}, {}, {"p": []}, origin)

@@ -101,6 +101,7 @@ def test_what_is_certain(sentence, rewrite):
         # what else the sentence says
         ("Wind has 20,000 jobs, thanks to subsidies.", JOBS, JOB_LINES),
         ("There was a slight drop to 900 in 2011, and a rise.", YEARS, LINES),
+        ("The chart starts with 100 cases in 2012.", YEARS, LINES),
     ],
 )  # fmt: skip
 def test_what_is_left_to_a_person(sentence, chart, lines):
@@ -135,6 +136,13 @@ def test_no_year_takes_a_countrys_place():
     assert not told("Peru has the highest number.", mixed, ("Jobs", "Peru")).fixes
 
 
+def test_nothing_goes_steadily_the_other_way_with_a_setback():
+    said = "Cases rose steadily from 2010 to 2014."
+    for third, certain in (246.0, True), (262.0, False):
+        chart = bars({"2010": 423.0, "2011": 350, "2012": 250, "2013": third, "2014": 200})
+        assert (written(said, chart) == "Cases fell steadily from 2010 to 2014.") is certain
+
+
 def test_a_rank_that_is_nearly_a_tie_is_no_certain_fix():
     tied = bars({"Wind": 10.0, "Coal": 30.5, "Solar": 30.4}, "Jobs", printed=False, tolerance=0.2)
     lines = ("Jobs", "Wind", "Coal", "Solar")
@@ -160,6 +168,8 @@ def test_a_lowest_mark_may_be_one_that_was_not_read():
         ("| 2012 | cases cases cases | 254 | and more |", False),
         ("Parliament passed a law on herring fisheries in Peru.", True),
         ("The temperature plays a role.", False),
+        ("No herring was seen off Portugal afterwards.", True),
+        ("Cases were 254 in Norway|||||||||", True),
     ],
 )
 def test_what_may_be_removed(sentence, certain):

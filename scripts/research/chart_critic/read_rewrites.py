@@ -6,8 +6,9 @@ DIR is CHOCOLATE as published; the readings are those of `measure`. Of the devel
 flagged sentence with fixes is rewritten by all of them, certain or not, and judged again as a run
 judges it. What was read stands in `rewrites_read.jsonl`: the caption's id, the sentence's number,
 the fixes without the sentence's own words, and a verdict: `right` (all of it is true now), `partly`
-(something else is still wrong), `wrong`. A removal is right where people labeled the sentence
-wrong. `--unread` prints the rewrites that nobody has read yet.
+(something else is still wrong), `wrong`; `again` is the verdict of a second reading, and right is
+what both call so. A removal is right where people labeled the sentence wrong. `--unread` prints the
+rewrites that nobody has read yet.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ LEVEL = 0.95
 ORIGIN = "CHOCOLATE's development half, on which the rules were chosen"
 #: (start, end, right) of each fix.
 FixKey = tuple[tuple[int, int, str], ...]
+Verdicts = Mapping[tuple[str, int, FixKey], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,21 +136,23 @@ def _judged(reading: ChartReading, texts: Sequence[str], critic: ChartCritic) ->
     return critic.weights.probabilities(NAMES, [one.values for one in found])
 
 
-def verdicts() -> dict[tuple[str, int, FixKey], str]:
-    """What was read, by `ProposedRewrite.key`."""
+def verdicts() -> dict[tuple[str, int, FixKey], tuple[str, ...]]:
+    """What was read, once or twice, by `ProposedRewrite.key`."""
     rows = map(json.loads, READ.read_text(encoding="utf-8").splitlines())
     return {
-        (row["caption"], row["sentence"], tuple(tuple(fix) for fix in row["fixes"])): row["verdict"]
+        (row["caption"], row["sentence"], tuple(tuple(fix) for fix in row["fixes"])): tuple(
+            row[reading] for reading in ("verdict", "again") if reading in row
+        )
         for row in rows
     }
 
 
-def is_right(one: ProposedRewrite, known: Mapping[tuple[str, int, FixKey], str]) -> bool | None:
+def is_right(one: ProposedRewrite, known: Verdicts) -> bool | None:
     """Whether a rewrite, or a removal, is right; None where nobody has read it."""
     if one.removed:
         return one.erroneous
     found = known.get(one.key)
-    return None if found is None else found == RIGHT
+    return None if found is None else set(found) == {RIGHT}
 
 
 def share(count: int, of: int) -> str:
@@ -161,9 +165,7 @@ def share(count: int, of: int) -> str:
     return f"{count} of {of}: {count / of:.3f} ({ends.low:.3f}–{ends.high:.3f})"
 
 
-def table(
-    every: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, FixKey], str]
-) -> list[list[str]]:
+def table(every: Sequence[ProposedRewrite], known: Verdicts) -> list[list[str]]:
     """A row per kind of fix: what is proposed, certain and accepted, and how much of it right."""
     rows = [["fix", "proposed", "certain", "certain and accepted", "… right", "others, right"]]
     proposed = [one for one in every if one.fixes]
@@ -186,17 +188,18 @@ def table(
 _REMOVALS = {GARBLED: "removal, garbled", FOREIGN: "removal, about nothing shown"}
 
 
-def _right(part: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, FixKey], str]) -> str:
+def _right(part: Sequence[ProposedRewrite], known: Verdicts) -> str:
     found = [right for one in part if (right := is_right(one, known)) is not None]
     return share(sum(found), len(found))
 
 
-def figures(every: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, FixKey], str]) -> str:
+def figures(every: Sequence[ProposedRewrite], known: Verdicts) -> str:
     """The block of the page."""
     wrong = [one for one in every if one.erroneous]
     right = [one for one in every if not one.erroneous]
     written = [one for one in every if one.certain and one.accepted]
     mended = sum(one.erroneous and is_right(one, known) is True for one in written)
+    twice = [found for one in every if len(found := known.get(one.key, ())) > 1]
     harmed = sum(not one.erroneous and is_right(one, known) is False for one in written)
     return "\n".join([
         rows_as_table(table(every, known)),
@@ -206,13 +209,14 @@ def figures(every: Sequence[ProposedRewrite], known: Mapping[tuple[str, int, Fix
         f"changed or removed: {share(sum(not one.erroneous for one in written), len(right))}; "
         f"made false or removed: {share(harmed, len(right))}. Flagged are "
         f"{share(sum(one.flagged for one in right), len(right))} of the right and "
-        f"{share(sum(one.flagged for one in wrong), len(wrong))} of the wrong sentences.",
+        f"{share(sum(one.flagged for one in wrong), len(wrong))} of the wrong sentences. The two "
+        f"readings agree on {share(sum(a == b for a, b in twice), len(twice))} rewrites.",
     ])  # fmt: skip
 
 
 def card_of(
     every: Sequence[ProposedRewrite],
-    known: Mapping[tuple[str, int, FixKey], str],
+    known: Verdicts,
     critic: ChartCritic,
 ) -> ChartCard:
     """What is known of the critic: each sentence, and each rewrite that a run writes."""
@@ -260,7 +264,8 @@ def main(
     block = figures(every, known)
     echo(block)
     if write:
-        write_to_pages(ROOT, {"fixes": block})
+        if critic.language is None:
+            write_to_pages(ROOT, {"fixes": block})
         write_text(MEASURED, with_card(read_cards(), card_of(every, known, critic)))
 
 
