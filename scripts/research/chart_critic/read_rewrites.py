@@ -264,9 +264,9 @@ def main(
     block = figures(every, known)
     echo(block)
     if write:
-        if critic.language is None:
-            write_to_pages(ROOT, {"fixes": block})
         write_text(MEASURED, with_card(read_cards(), card_of(every, known, critic)))
+        if critic.language is None:  # behind the card, of which the block's stamp is, too
+            write_to_pages(ROOT, {"fixes": block})
 
 
 if __name__ == "__main__":
