@@ -19,6 +19,7 @@ BLOCKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/demo.md", "demo"): ("critic", "reviser", "examples"),
     ("docs/demo.md", "example"): ("critic", "reviser", "examples"),
     ("docs/demo.md", "figures"): ("critic", "reviser"),
+    ("docs/recipes.md", "layouts"): ("critic", "reviser"),
     ("docs/verifying.md", "verify"): ("critic", "reviser", "examples", "parser"),
     ("docs/leaderboards.md", "rate"): ("critic",),
     ("docs/metrics.md", "metric"): ("critic",),
